@@ -286,7 +286,7 @@ def test_equal_players_who_tie_stay_equal(variant: Variant, count: int) -> None:
     """Ties are symmetric."""
     system = system_of(variant)
     if count > (system.capabilities.max_teams or count):
-        pytest.skip("two a match")
+        pytest.skip("two per match")
     ranks = [0] * (count - 1) + [1] if count > 2 else [0, 0]
     history = history_of([(1, [[p] for p in range(count)], ranks)], players=count)
     ratings = replay(system, history).ratings

@@ -10,9 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 # The one list of public names, as imports: "X as X" makes X public for type checkers and editors.
-# Nothing of it runs. When a name is first used, `_places` reads these lines from this file. A table
-# of strings beside the imports would be a second list, and imports that run would load every
-# library. The source is there wherever kernels are: their cache is named after a hash of it.
+# These lines never run. When a name is first used, `_places` reads these lines from this file. A
+# table of strings beside the imports would be a second list, and imports that run would load every
+# library. The source is always available, because the cache of the kernels is named after a hash of
+# it.
 if TYPE_CHECKING:
     from equipoise.data.audits import Drift as Drift
     from equipoise.data.audits import Incentive as Incentive

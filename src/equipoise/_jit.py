@@ -1,10 +1,10 @@
 """The `kernel` decorator: the only module that knows Numba.
 
 Every kernel releases the GIL, divides as NumPy does (no branch for zero) and is compiled
-without fastmath, so that the same input gives the same bits. Compiled code is kept on disk in a
-folder named after a hash of the sources kernels can depend on: Numba itself looks only at the
-file a kernel stands in and would keep serving old code when a kernel that it calls, in another
-file, has changed.
+without fastmath, so that the same input gives the same bits. Compiled code is kept on disk, in a
+folder named after a hash of the sources that kernels can depend on. Numba itself checks only the
+file that contains a kernel. It would keep using old code after a change of a kernel in another file
+that this one calls.
 
 `NUMBA_DISABLE_JIT=1` runs kernels as plain Python, `NUMBA_BOUNDSCHECK=1` checks every index,
 `NUMBA_CACHE_DIR` moves the cache.
@@ -51,7 +51,7 @@ from numba.extending import intrinsic
 if TYPE_CHECKING:
     _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-#: Type checkers do not see what these have: Numba makes much of it when it is imported.
+#: Numba creates much of these when it is imported, so type checkers do not see it.
 _config: Any = numba_config
 _compiler: Any = numba_compiler
 _typing: Any = numba_typing
@@ -74,13 +74,13 @@ _HARMLESS = frozenset(
     }
 )
 
-#: "import" and all that is imported, also over several lines; and what stands before it.
+#: "import" and everything imported, also over several lines; and the text before it.
 _IMPORT = re.compile(r"import\b[ \t]*(\((?:[^)#]|#[^\n]*)*\)|[^\n]*)")
 _FROM = re.compile(r"(?:^|[;:])[ \t]*(?:from[ \t]+([.\w]+)[ \t]*)?$")
 _COMMENT = re.compile(r"#[^\n]*")
 _IMPORTED = re.compile(r"([.\w*]+)(?:\s+as\s+\w+)?")
 
-#: What is imported for type checkers is not there when a kernel is compiled, so none can read it.
+#: Imports for type checkers do not run, so no kernel can use what they import.
 _FOR_TYPES = re.compile(r"\nif TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)*")
 
 
@@ -105,10 +105,10 @@ def kernel(function: _Function) -> _Function:
 def inner_kernel(function: _Function) -> _Function:
     """Compile a kernel that neither makes nor returns arrays, without counting references.
 
-    For the inside of loops: counting costs two locked instructions for every array a kernel so
-    much as mentions, which took three quarters of the time of rating a contest. A kernel that
-    makes an array is refused when it is compiled; one that returned an array would return a
-    dangling one, so tests run all kernels with JIT off and compare.
+    Use it inside loops. Counting costs two locked instructions for every array that a kernel
+    mentions, which took three quarters of the time to rate a contest. Numba refuses to compile a
+    kernel that makes an array. A kernel that returned an array would return a dangling one, so
+    tests run all kernels with JIT off and compare.
     """
     return _compiled(function, counts_references=False)
 
@@ -116,8 +116,8 @@ def inner_kernel(function: _Function) -> _Function:
 def inlined_kernel(function: _Function) -> _Function:
     """Compile arithmetic on scalars that is copied into every loop that uses it.
 
-    For functions so long that the compiler would call them instead: a loop with a call in it does
-    not become vector instructions.
+    Use it for functions that are too long for the compiler to inline by itself. A loop that
+    contains a call is not compiled to vector instructions.
     """
     return _compiled(function, counts_references=False, forceinline=True)
 
@@ -243,7 +243,7 @@ prefetch: Any = _stay if _config.DISABLE_JIT else _touch
 def source_hash(package: Path, *folders: str) -> str:
     """Return a hash of the package's sources that compiled code may depend on, 16 hex digits.
 
-    folders : whose sources count as well, with all that they import
+    folders : folders whose sources count as well, with everything that they import
     """
     digest = hashlib.sha256()
     for name, text in sorted(kernel_sources(package, *folders).items()):
@@ -255,13 +255,13 @@ def source_hash(package: Path, *folders: str) -> str:
 def kernel_sources(package: Path, *folders: str) -> dict[str, bytes]:
     """Return the sources that have kernels, and all that these import, by path in the package.
 
-    A kernel keeps the constants and functions that it was compiled with, and its module gets them
-    by importing them; so everything imported counts, wherever the statement stands, and whatever
-    that imports. Values that a kernel is passed need no import, and need not count: compiled code
+    A kernel keeps the constants and functions that it was compiled with, and its module imports
+    them. So every import counts, wherever the statement is in the file, and so does everything that
+    it imports in turn. Arguments of a kernel need no import and do not count, because compiled code
     is kept by their types.
 
-    Imports are searched for as text, because this runs at every start. A line of a docstring that
-    reads like an import counts too, which does no harm.
+    The search for imports reads the source as text, because it runs at every start. A line of a
+    docstring that looks like an import counts too, which does no harm.
     """
     sources = _sources(package)
     imports: dict[str, set[str]] = {}
@@ -278,7 +278,7 @@ def kernel_sources(package: Path, *folders: str) -> dict[str, bytes]:
         path = waiting.pop()
         if path not in imports:
             imports[path] = _imports(path, sources[path], package.name)
-        # Itself, as importing it runs the packages around it.
+        # Importing a module also runs the packages that contain it.
         own = f"{package.name}.{path.removesuffix('.py').replace('/', '.')}"
         names = (own, *imports[path])
         files = {file for name in names for file in _files_of(name, package.name)}
@@ -298,7 +298,7 @@ def _sources(package: Path) -> dict[str, bytes]:
             for entry in entries:
                 if entry.is_dir():
                     waiting.append((entry.path, f"{prefix}{entry.name}/"))
-                # Not a file: an editor marks what is being edited by a link to nowhere.
+                # Not a file: some editors mark an open file with a link that leads nowhere.
                 elif entry.name.endswith(".py") and entry.is_file():
                     with io.FileIO(entry.path) as source:
                         found[prefix + entry.name] = source.readall()
@@ -308,7 +308,7 @@ def _sources(package: Path) -> dict[str, bytes]:
 def _imports(path: str, text: bytes, package: str) -> set[str]:
     """Return everything that a source imports, as "equipoise.rating.classical.elo.Elo".
 
-    path : of the source in the package, which relative imports begin from
+    path : path of the source in the package; relative imports begin there
     """
     code = "\n" + text.decode(errors="replace").replace("\\\n", " ")
     code = _FOR_TYPES.sub("\n", code)
@@ -330,7 +330,7 @@ def _imports(path: str, text: bytes, package: str) -> set[str]:
 
 
 def _may_make_kernels(name: str) -> bool:
-    """Return whether importing this name is a way to make kernels."""
+    """Return whether a module that imports this name could make kernels."""
     parts = name.split(".")
     if parts[0] in ("numba", "llvmlite") or parts[-1].endswith("kernel"):
         return True
@@ -340,7 +340,8 @@ def _may_make_kernels(name: str) -> bool:
 def _files_of(name: str, package: str) -> list[str]:
     """Return where an imported name of the package may come from.
 
-    It may be a module or a name in one, and importing a module runs the packages around it.
+    The name may be a module or a name in one. Importing a module also runs the packages that
+    contain it.
     """
     first, *parts = name.split(".")
     if first != package:
@@ -351,7 +352,7 @@ def _files_of(name: str, package: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def cache_folder() -> Path | None:
-    """Return this version's folder of compiled code, made if absent; None: nothing is writable.
+    """Return this version's folder of compiled code; None if no folder is writable.
 
     The first call of a new version removes all but the newest `KEPT_FOLDERS` folders.
     """
@@ -375,7 +376,7 @@ def cache_folder() -> Path | None:
 
 
 def _user_cache() -> Path:
-    """Return the folder in which this user's programs keep what can be made again."""
+    """Return the user's cache folder."""
     if _config.CACHE_DIR:
         return Path(_config.CACHE_DIR)
     if sys.platform == "win32":
@@ -386,7 +387,7 @@ def _user_cache() -> Path:
 
 
 def _remove_old_folders(parent: Path) -> None:
-    """Remove all but the newest folders; another process may be doing the same."""
+    """Remove all but the newest folders; another process may do the same at the same time."""
     ages = []
     for folder in parent.iterdir():
         try:
@@ -398,7 +399,7 @@ def _remove_old_folders(parent: Path) -> None:
 
 
 class _SourceKeyedLocator(_CacheLocator):
-    """Tells Numba where the compiled code of a kernel lies and what it depends on."""
+    """Gives Numba the place of a kernel's compiled code, and a stamp of what it depends on."""
 
     def __init__(self, function: Callable[..., Any], file: str, folder: Path) -> None:
         self._py_file = file  # Numba's warnings read it
@@ -425,7 +426,7 @@ class _SourceKeyedLocator(_CacheLocator):
 #: Numba's event of compiling a kernel, and ours of loading one from disk.
 _COMPILING, _LOADING = "numba:compile", "equipoise:load"
 
-#: What a full disk, a crash while writing or a change of permissions leads to.
+#: Errors caused by a full disk, a crash while writing or a change of permissions.
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 
 
@@ -434,12 +435,12 @@ class _SourceKeyedImpl(CompileResultCacheImpl):
 
 
 class _SourceKeyedFiles(IndexDataCacheFile):
-    """The index of a kernel and the files it names, one for each of its signatures.
+    """The index of a kernel, and the files that it names, one for each signature.
 
-    Numba numbers these files, and looks for a free number in the index. Two processes that compile
-    different signatures at a time find the same one: the index of the second then leads to the code
-    of the first. So every file has a name of its own. The index can lose the entry of one of them,
-    which compiles it once more.
+    Numba numbers these files and takes a free number from the index. Two processes that compile
+    different signatures at the same time take the same number, and then one signature leads to the
+    code of the other. So every file gets a unique name here. The index can still lose one of the
+    two signatures, which is then compiled once more.
     """
 
     def __init__(self, cache_path: str, filename_base: str, source_stamp: str) -> None:
@@ -474,7 +475,10 @@ def keeps_kernels() -> bool:
 
 
 class _SourceKeyedCache(FunctionCache):
-    """Compiled code on disk. What cannot be read or written there is compiled in memory."""
+    """Compiled code on disk.
+
+    If it cannot be read or written there, kernels are compiled in memory.
+    """
 
     _impl_class = _SourceKeyedImpl
 
@@ -504,7 +508,7 @@ class _SourceKeyedCache(FunctionCache):
 
 @dataclass(slots=True)
 class Compilation:
-    """What was compiled while it was being watched.
+    """The compilation that took place during a block.
 
     kernels : number of kernels compiled, those called by other kernels included
     seconds : wall time spent, without `loading`
@@ -517,9 +521,10 @@ class Compilation:
 
 
 class _CompileListener(event.Listener):
-    """Counts compilations, and times them and loads.
+    """Counts compilations, and measures the time of compiling and loading.
 
-    They nest, as a kernel compiles or loads the kernels that it calls: the outermost is timed.
+    Compilations nest, because a kernel compiles or loads the kernels that it calls. Only the
+    outermost is timed.
     """
 
     def __init__(self, record: Compilation, on_first: Callable[[], None]) -> None:

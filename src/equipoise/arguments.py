@@ -33,11 +33,11 @@ _NAMES: dict[str, str] = {
     "DataFrame": "a Polars DataFrame",
     "Generator": "a random generator, such as numpy.random.default_rng(0)",
     "RatingSystem": "a rating system, such as equipoise.EloMMR()",
-    "History": "a History, as read_history returns it",
+    "History": "a History, as returned by read_history",
     "PoolState": "a PoolState, such as the state of a Replay",
-    "Lobby": "a Lobby, as read_lobby returns it",
-    "Games": "a Games, as read_games returns it",
-    "Results": "results, as results_of_player returns them",
+    "Lobby": "a Lobby, as returned by read_lobby",
+    "Games": "a Games, as returned by read_games",
+    "Results": "results, as returned by results_of_player",
     "Outlook": "an Outlook, such as the outlook of a Prediction",
     "Ratings": "a Ratings, such as the ratings of a Replay",
     "PathLike": "a path",
@@ -117,7 +117,7 @@ def check_values(
 def as_array(name: str, values: object, dtype: type[np.generic]) -> Any:
     """Return numbers of any sequence or array as a new array.
 
-    Raises : InvalidParameterError where they are not numbers, or not whole for an integer dtype
+    Raises : InvalidParameterError if they are not numbers, or not whole for an integer dtype
     """
     rule = "whole numbers" if issubclass(dtype, np.integer) else "numbers"
     try:

@@ -94,8 +94,8 @@ class ApproximationWarning(UserWarning):
 class Problem:
     """One rule that an input breaks.
 
-    file : name of the file or source, "" where there is none
-    line : line or row number from 1, None where the problem has no line
+    file : name of the file or source, "" if there is none
+    line : line or row number from 1, None if the problem has no line
     field : column or key, "" where it concerns the complete row or file
     rule : what must hold, without a full stop: "must be a whole number from 0"
     got : the value found, as text; "" where the rule is enough

@@ -27,7 +27,7 @@ def printable(text: str) -> str:
     They are written as Python escapes: \n, \x1b, \u202e. The result is always a single line.
     """
     if text.isascii() and text.isprintable():
-        return text  # nearly every text, and several times faster
+        return text  # true of nearly every text, and several times faster to check
     return _UNSAFE.sub(_escape, text)
 
 

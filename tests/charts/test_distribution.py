@@ -62,7 +62,7 @@ def test_players_with_few_matches_do_not_count_but_can_be_placed() -> None:
 
 
 def test_a_pool_without_such_players_is_refused() -> None:
-    with pytest.raises(InvalidDataError, match="9 rated matches: the busiest has 5"):
+    with pytest.raises(InvalidDataError, match="9 rated matches; the most active has 5"):
         distribution(ratings([1400, 1500], [5, 2]), min_matches=9)
 
 

@@ -72,7 +72,7 @@ def test_one_system_is_a_chart_and_a_table_of_moments(capsys: pytest.CaptureFixt
     assert max(map(len, lines[:head])) <= 80
     assert len(lines) - head == 6
     assert lines[-1].split()[:2] == ["40", "2020-09-30"]
-    assert "matches added +0.0 points a player; elo does not scale changes by performance" in err
+    assert "matches added +0.0 points per player; elo does not scale changes by performance" in err
     assert "-0.0" not in out
 
 

@@ -43,7 +43,7 @@ def test_the_table_has_a_row_a_system_and_the_baseline_last(
     lines = out.splitlines()
     assert [line.split()[0] for line in lines] == ["system", "elo-mmr", "elo", "baseline"]
     assert lines[0].split()[1:3] == ["pair_inv", "rank_dev"]
-    assert "the first 4 matches were only learned from" in err
+    assert "the first 4 matches were used only for learning" in err
     assert "fewer than 5 earlier matches" in err
     assert "of 40 matches" in err
 

@@ -127,7 +127,7 @@ def test_a_party_of_the_top_two_is_said_to_waive_the_rule(
     path = write(tmp_path / "l.csv", text)
     assert balance(path) == 0
     out = capsys.readouterr().out
-    waived = "Waived, because parties, locks and avoid pairs leave no other way: the top two in"
+    waived = "Waived, because parties, locks and avoid pairs make it impossible: the top two in"
     assert waived in out
     assert "Team 2 (red): 2 players" in out
     assert "c in team red" in out
@@ -176,7 +176,7 @@ def test_more_teams_and_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert answer(capsys) == five
     assert balance(path, "--teams", "5", "--objective", "sum") == 0
     out = capsys.readouterr().out
-    assert "The sums of effective ratings of the two teams furthest apart differ by" in out
+    assert "The sums of effective ratings of the two teams that differ most differ by" in out
     assert "beats another team in" in out
 
 

@@ -235,7 +235,7 @@ def test_wrong_usage_is_explained(
     [
         (b"", "must name a player on every line"),
         (b"player,x\n,2\nb,1\n", "must name a player on every line"),
-        (b"\xff\xfe\x00", "must be UTF-8 text with a player a line"),
+        (b"\xff\xfe\x00", "must be UTF-8 text with one player on each line"),
     ],
 )
 def test_a_field_that_cannot_be_read_is_explained(

@@ -505,7 +505,7 @@ def test_bad_matches_are_dropped_on_request_and_named(
     assert rate(path, "--skip-bad=rows", "--system", "elo") == 0
     out, err = capsys.readouterr()
     assert len(out.splitlines()) == 4
-    assert "1 bad row was dropped from a match that stayed" in err
+    assert "1 bad row was dropped, and its match was kept" in err
 
 
 def test_times_that_are_missing_make_some_options_wrong_usage(

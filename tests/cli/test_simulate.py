@@ -291,7 +291,7 @@ def test_the_answer_of_teams_says_all_that_is_needed_to_repeat_it(
         (["--sizes", "5"], "--sizes takes sizes such as 5v5,5v4; got '5'"),
         (["--sizes", "5v5,"], "--sizes takes sizes"),
         (["--sizes", "0v5"], "sizes must be pairs of numbers from 1"),
-        (["--sizes", "30v30"], "at least 60 who are no newcomers"),
+        (["--sizes", "30v30"], "at least 60 who are not newcomers"),
         (["--leavers", "2"], "leavers must be in [0, 1]"),
     ],
 )

@@ -189,7 +189,7 @@ def test_an_order_that_goes_back_is_no_continuation(history, tmp_path, capsys):
     late = tmp_path / "late.csv"
     late.write_text("match,time,player,rank\nz,4,ann,0\nz,4,bob,1\n")
     assert run(["rate", str(late), "--resume", state]) == 1
-    assert "older than what the saved state was rated up to" in capsys.readouterr().err
+    assert "older than the last match of the saved state" in capsys.readouterr().err
     late.write_text("match,time,player,rank\nz,7,ann,0\nz,7,bob,1\n")
     assert run(["rate", str(late), "--resume", state]) == 0
 

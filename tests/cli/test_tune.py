@@ -52,10 +52,10 @@ def test_it_says_what_it_found_and_what_the_other_matches_say(
     assert "\nOn the others\n" in out
     assert lines[-5].split()[:3] == ["tuned", "given", "pair_inv"]
     assert "9 trials in " in err
-    assert "found weight_limit=0.1, sigma_limit=40: pair_inversion 82.134" in err
+    assert "found weight_limit=0.1, sigma_limit=40: pair_inversion is 82.134" in err
     assert "at the edge of the values tried: weight_limit, sigma_limit" in err
     assert "on 20 other matches pair_inversion changes by -0.317" in err
-    assert "worse, and hardly by chance: the first matches misled" in err
+    assert "worse, and unlikely to be chance: the first matches are not typical" in err
 
 
 def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +104,7 @@ def test_parameters_given_are_where_it_sets_out(capsys: pytest.CaptureFixture[st
     assert found["given"]["value"] == found["best"]["value"]
     assert tune(SAMPLE, *given, *HALF, *GRID) == 0
     err = capsys.readouterr().err
-    assert "no trial beats the parameters given" in err
+    assert "no trial is better than the given parameters" in err
     assert "nothing to compare" in err
 
 
@@ -170,7 +170,7 @@ def test_what_a_system_refuses_is_counted(capsys: pytest.CaptureFixture[str]) ->
         (["--range", "k=0:2:log", "--trials", "5"], "positive in a logarithmic range"),
         (["--range", "k=none:2", "--trials", "5"], "--range k=none:2: elo.k must have a value"),
         (["--grid", "k=1,2", "--metric", "luck"], "--metric must be one of pair_inversion"),
-        (["--grid", "k=1,2", "--first", "0%"], "--first must leave matches to search on"),
+        (["--grid", "k=1,2", "--first", "0%"], "--first must leave matches for the search"),
         (["--grid", "k=1,2", "--first", "100%"], "--first must be a share from 0%"),
         (["--grid", "k=1,2", "--output", "best.csv"], "must end in .toml"),
         (["--grid", "k=1,2", "--chart", "map.csv"], "the name of a chart"),

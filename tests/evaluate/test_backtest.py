@@ -196,7 +196,7 @@ def test_a_group_of_nobody_is_left_out() -> None:
     assert [(one.first, one.last) for one in found.groups] == [(0, 0), (1, 4), (0, None)]
     with pytest.raises(NotFoundError, match="players with 5 or more earlier matches"):
         found.group(5, None)
-    with pytest.raises(NotFoundError, match="there are elo, baseline"):
+    with pytest.raises(NotFoundError, match="the labels are elo, baseline"):
         found.group(0, None).of("eloo")
 
 
@@ -344,7 +344,7 @@ def test_a_system_that_says_nothing_of_a_match_is_refused(monkeypatch: pytest.Mo
 
 def test_unknown_labels_are_not_found() -> None:
     found = backtest({"elo": Elo()}, contests(), rng=rng())
-    with pytest.raises(NotFoundError, match="there are elo, baseline"):
+    with pytest.raises(NotFoundError, match="the labels are elo, baseline"):
         found.of("eloo")
 
 

@@ -221,7 +221,7 @@ def test_times_are_as_asked() -> None:
     ("name", "value", "message"),
     [
         ("players", 0, "players must be at least 1"),
-        ("players", 9, "who are no newcomers"),
+        ("players", 9, "who are not newcomers"),
         ("matches", 0, "matches must be at least 1"),
         ("interval", 0, "interval must be at least 1"),
         ("sizes", (), "sizes must be pairs"),

@@ -303,7 +303,7 @@ def test_totals_have_wins_by_forfeit_and_may_be_written_with_a_half() -> None:
 
 def test_pairings_on_one_side_only_are_noted_where_others_are_on_both() -> None:
     columns = read("player,1,2,3\na,X,1,1\nb,0,X,\nc,0,1,X\n")
-    assert columns.notes == ("1 of 3 pairings stands on one side of the table only",)
+    assert columns.notes == ("1 of 3 pairings is on only one side of the table",)
     assert games_of(columns)[-1] == ("b", "c", 0.0, 1.0)
 
 

@@ -231,7 +231,7 @@ def test_wrong_usage_is_told_at_once(
 
 def test_values_in_memory_are_no_documents() -> None:
     for format in ("pgn", "trf"):
-        with pytest.raises(InvalidParameterError, match="must be a path or a stream where format"):
+        with pytest.raises(InvalidParameterError, match="must be a path or a stream if format"):
             scan_games(FRAME, format=format)
     with pytest.raises(InvalidParameterError, match="source must be a path, a stream"):
         scan_games(7)

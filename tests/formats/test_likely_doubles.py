@@ -122,7 +122,7 @@ def test_only_some_are_listed_and_the_others_counted() -> None:
 
 def test_only_the_form_is_compared_among_very_many_names() -> None:
     names = [f"n{at}" for at in range(MOST + 1)]
-    rest = "among 20,001 names only white space, case and Unicode form were compared"
+    rest = "for 20,001 names, only white space, case and Unicode form were compared"
     assert describe_doubles(names) == (rest,)
     names[-1] = "N7"
     assert describe_doubles(names) == ("'n7' and 'N7' may be one player", rest)

@@ -456,7 +456,7 @@ def test_scattered_rows_without_times_are_an_error(problems_of):
     """Without times nothing tells whether an id was used twice."""
     (problem,) = problems_of("match,player,rank\n1,a,0\n2,a,0\n1,b,1\n3,a,0\n")
     assert problem[:2] == (4, "match")
-    assert problem[2].startswith("must be on adjacent rows where there are no times")
+    assert problem[2].startswith("must be on adjacent rows if there are no times")
 
 
 def test_scattered_rows_of_different_times_are_an_error(problems_of):

@@ -368,7 +368,7 @@ def test_a_time_that_the_pattern_does_not_read_is_named():
     texts = ["03/04/2024", "2024-04-03", "13/13/2024"]
     problems = scan_history(table_of(texts), time_format="%d/%m/%Y").problems
     assert [one.line for one in problems] == [2, 3]
-    rule = "must be a time written as --time-format says, %d/%m/%Y"
+    rule = "must be a time in the format of --time-format, %d/%m/%Y"
     assert {one.rule for one in problems} == {rule}
 
 
@@ -431,7 +431,7 @@ def test_what_is_no_whole_number_is_refused(time_format):
     """Fractions and dates, where numbers are said."""
     for times in ([1.5], ["1.5"], ["2024-01-31"]):
         (problem,) = scan_history(table_of(times), time_format=time_format).problems
-        assert problem.rule == "must be a whole number, as --time-format says"
+        assert problem.rule == "must be a whole number, the format of --time-format"
 
 
 @pytest.mark.parametrize(

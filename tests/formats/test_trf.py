@@ -257,7 +257,7 @@ def test_a_game_without_colours_among_others_is_a_problem() -> None:
 def test_games_of_less_than_one_move_count_with_a_note() -> None:
     columns = pair("   2 w W", "   1 b L")
     assert columns.notes == (
-        "1 game of less than one move (W, D, L) counted, though FIDE does not rate them",
+        "1 game of less than one move (W, D, L) counted, although FIDE does not rate them",
     )
 
 
@@ -336,7 +336,7 @@ def test_players_with_one_name_are_told_apart() -> None:
     ]
     assert columns.white.tolist() == ["Smith, John (1234567)"]
     assert columns.notes == (
-        "players with equal names are told apart: Smith, John (1234567); Smith, John (7654321); "
+        "players with equal names are distinguished: Smith, John (1234567); Smith, John (7654321); "
         "Smith, John (no. 3); Doe, Jane (no. 4); Doe, Jane (no. 5)'",
     )
 

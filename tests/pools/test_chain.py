@@ -50,12 +50,17 @@ def test_the_format_of_a_leaf() -> None:
     data += b"".join(one.to_bytes(4, "little", signed=True) for one in (5, 2, -1))
     leaf = sha256(SALT + data + b"matchm1{}").digest()
     assert leaf_of(record, SALT) == leaf
-    heads = extended(Heads(b"a" * 32, b"b" * 32), [record], [leaf])
-    assert heads.shared == sha256(b"a" * 32 + leaf).digest()
-    assert heads.local == sha256(b"b" * 32 + leaf + b"0,3").digest()
+    others = [record._replace(seq=8), record._replace(seq=9, needs_replay=True)]
+    heads = extended(Heads(b"a" * 32, b"b" * 32), [record, *others], [leaf] * 3)
+    shared = b"a" * 32
+    for _ in range(3):
+        shared = sha256(shared + leaf).digest()
+    runs = sha256(sha256(b"b" * 32 + b"7,0,3").digest() + b"9,1,3").digest()
+    assert heads == (shared, runs + b"1,3")
+    assert heads.local == sha256(shared + runs + b"1,3").digest()
     first = first_heads('{"system":"elo"}', "pool", 12, 1)
     assert first.shared == sha256(b'equipoise log 1;{"system":"elo"}').digest()
-    assert first.local == sha256(first.shared + b'["pool", 12, 1]').digest()
+    assert first.own == sha256(first.shared + b'["pool", 12, 1]').digest()
 
 
 @given(RECORDS, RECORDS)
@@ -64,9 +69,19 @@ def test_different_records_have_different_leaves(one: LogRecord, other: LogRecor
     plain = [record._replace(needs_replay=False, key=None) for record in (one, other)]
     leaves = [leaf_of(record, SALT) for record in (one, other)]
     assert (plain[0] == plain[1]) == (leaves[0] == leaves[1])
-    begin = Heads(b"", b"")
+    begin = Heads(b"", bytes(32))
     heads = [extended(begin, [record], [leaf_of(record, SALT)]) for record in (one, other)]
     assert (one == other) == (heads[0].local == heads[1].local)
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=6), st.integers(0, 6))
+def test_the_chain_does_not_depend_on_how_records_are_appended(
+    records: list[LogRecord], at: int
+) -> None:
+    """All at once or in two parts."""
+    begin, leaves = first_heads("{}", "pool", 1, 1), [leaf_of(one, SALT) for one in records]
+    part = extended(begin, records[:at], leaves[:at])
+    assert extended(part, records[at:], leaves[at:]) == extended(begin, records, leaves)
 
 
 def _rewrite(store: Store, name: str, seq: int, salt: bytes = SALT) -> LogRecord:

@@ -296,8 +296,8 @@ def test_both_deflations_are_parts_of_a_real_change() -> None:
     history, state = one_contest(contest["rank"].to_numpy()), rated(before)
     for row in (0, 700, 7_000):
         found = explain_change(PLATFORM, state, history, 0, row)
-        assert part(found, "against inflation: all players") == -9.0
-        assert part(found, "against inflation: the best") == -9.0
+        assert part(found, "against inflation: points taken from all players") == -9.0
+        assert part(found, "against inflation: points taken because of the best") == -9.0
         assert abs(part(found, "rounding")) < 1.5
         total = math.fsum(one.change for one in found.contributions)
         assert total == pytest.approx(contest["change"][row], abs=1e-9)

@@ -135,7 +135,7 @@ def test_what_cannot_be_explained_is_told() -> None:
         explain(system, history, "anne")
     with pytest.raises(NotFoundError, match=r"no match 44 among the 5 of the history"):
         explain(system, history, "ann", 44)
-    with pytest.raises(NotFoundError, match="dan did not take part in match 1; took part in 2,"):
+    with pytest.raises(NotFoundError, match="dan did not take part in match 1, but in 2 others,"):
         explain(system, history, "dan", 1)
     with pytest.raises(InvalidDataError, match="match 2 changed no rating: all 3 tied"):
         explain(system, history, "ann", 2)

@@ -166,8 +166,8 @@ def test_an_order_is_marked_in_the_file_and_only_an_order(tmp_path: Path) -> Non
     [
         ([1, 2], "shape"),
         ([2, 1, 3], "must not decrease"),
-        ([-1, 1, 2], "must lie from 0 to 9999"),
-        ([1, 2, 10_000], "must lie from 0 to 9999"),
+        ([-1, 1, 2], "must be from 0 to 9999"),
+        ([1, 2, 10_000], "must be from 0 to 9999"),
     ],
 )
 def test_an_order_is_checked(order: list[int], rule: str) -> None:
@@ -175,5 +175,5 @@ def test_an_order_is_checked(order: list[int], rule: str) -> None:
     history = read_history({"match": [1, 2, 3], "player": [1, 1, 1], "rank": [0, 0, 0]})
     with pytest.raises(InvalidDataError, match=rule):
         replace(history, order=np.array(order))
-    with pytest.raises(InvalidDataError, match="must be absent where there are times"):
+    with pytest.raises(InvalidDataError, match="must be absent if there are times"):
         replace(history, order=np.array([1, 2, 3]), time=np.array([1, 2, 3]))

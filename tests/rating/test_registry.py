@@ -34,7 +34,7 @@ def test_text_is_read_as_the_type_of_the_parameter() -> None:
         ({"split_ties": "perhaps"}, r"split_ties must be true or false; got 'perhaps'"),
         ({"opponents": "2.5"}, r"opponents must be a whole number; got '2.5'"),
         ({"opponents": "0"}, r"opponents must be at least 1; got 0"),
-        ({"weight_limit": 0.2, "beta": 100}, "not some of both"),
+        ({"weight_limit": 0.2, "beta": 100}, "not a mixture"),
         ({"beta": 100}, "given together"),
         ({"sigma_limit": -3}, "sigma_limit must be positive; got -3"),
     ],

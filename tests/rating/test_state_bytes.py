@@ -110,9 +110,9 @@ def test_other_bytes_are_refused() -> None:
     other = pack_players(played(make_system("elo", {})))[0]
     layout = (2 << 48 | int.from_bytes(good[:6], "little")).to_bytes(8, "little") + good[8:]
     for bad in (other, layout, good[:-8], good[:-1], good + bytes(8), b"", b"{}", good[8:]):
-        with pytest.raises(InvalidDataError, match="must be the state of a player under elo-mmr"):
+        with pytest.raises(InvalidDataError, match="must be the state of a player in elo-mmr"):
             unpack_players(system, [good, bad, good])
-        with pytest.raises(InvalidDataError, match="must be the state of a player under elo-mmr"):
+        with pytest.raises(InvalidDataError, match="must be the state of a player in elo-mmr"):
             unpack_players(system, [bad])
 
 

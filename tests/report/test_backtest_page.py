@@ -35,7 +35,7 @@ def charts(page: str, section: str) -> list[str]:
 
 def test_one_that_leads_by_everything_is_named_in_a_sentence() -> None:
     assert lead(backtest_page(report())) == (
-        "one predicts best by all 5 metrics. The lead over every other system is beyond noise."
+        "one predicts best by all 5 metrics. The lead over every other system is significant."
     )
 
 
@@ -47,7 +47,7 @@ def test_whom_noise_may_have_put_behind_is_named() -> None:
     found = backtest_by_hand(values, apart=apart)
     assert lead(backtest_page(report(found=found))) == (
         "a predicts best by all 5 metrics. Noise may explain the lead over b by every metric, and "
-        "over c by some metrics; over the others it is beyond noise."
+        "over c by some metrics; over the others it is significant."
     )
 
 
@@ -62,7 +62,7 @@ def test_several_may_be_best_each_by_something() -> None:
     found = backtest_by_hand(values, apart=apart)
     assert lead(backtest_page(report(found=found))) == (
         "Best by rank deviation, NDCG and log loss: a and b, tied; by pair inversion: a; by Brier "
-        "score: b. The lead over all others is beyond noise by pair inversion and Brier score only."
+        "score: b. The lead over all others is significant only by pair inversion and Brier score."
     )
 
 
@@ -93,7 +93,7 @@ def test_a_single_system_is_held_against_the_baseline() -> None:
     page = backtest_page(report("alone"))
     assert words(part(page, "verdict")).endswith(
         "For players with 5 or more earlier matches, alone is better than the baseline, which has "
-        "no ratings, by every metric, beyond noise."
+        "no ratings, by every metric, and the difference is significant."
     )
     assert list(rows(page, "verdict-table"))[:2] == [
         ["metric", "alone", "baseline"],
@@ -111,7 +111,7 @@ def test_worse_than_no_ratings_is_said() -> None:
     assert (
         "For players with 5 or more earlier matches: a is ahead of the baseline by NDCG, which "
         "noise may explain; b is worse than the baseline by log loss; b is behind the baseline by "
-        "Brier score, which noise may explain; b is no different from the baseline by pair "
+        "Brier score, which noise may explain; b does not differ from the baseline by pair "
         "inversion in a way that matters."
     ) in words(tree(backtest_page(report(found=found))))
 
@@ -138,7 +138,8 @@ def test_it_is_said_of_which_other_players_a_system_is_worse_than_no_ratings() -
     said = words(part(backtest_page(report(found=replace(found, groups=groups))), "verdict"))
     assert said.endswith(
         "For players with 5 or more earlier matches, every system is better than the baseline, "
-        "which has no ratings, by every metric, beyond noise. For players without an earlier "
+        "which has no ratings, by every metric, and the difference is significant. For players "
+        "without an earlier "
         "match: b is worse than the baseline by pair inversion and rank deviation."
     )
 
@@ -253,7 +254,7 @@ def test_the_history_is_told_with_what_was_left_out() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"learned": 1}, "The first 1 match was used for learning only."),
+        ({"learned": 1}, "The first 1 match was used only for learning."),
         ({"min_history": 5}, "fewer than 5 earlier matches were not scored"),
         ({"undecided": 3}, "3 scored matches were left with one tie"),
         ({"ties_as_authors": True}, "as the authors of Elo-MMR count it"),

@@ -274,7 +274,8 @@ def test_without_a_rule_only_sizes_count() -> None:
 def test_a_result_beyond_the_reference_is_reported_and_not_refused() -> None:
     found = rebalance(request((2, 2, 1, 1), [], ["A70", "B500"]))
     assert (
-        "the distance of the teams in mmr is 430.00, more than the reference of 100" in found.notes
+        "the distance of the teams in mmr is 430.00, which is more than the reference of 100"
+        in found.notes
     )
     assert not rebalance(request((2, 2, 1, 1), [], ["A70", "B170"])).notes
 
@@ -290,7 +291,9 @@ def test_a_default_stands_for_a_missing_attribute_and_is_told() -> None:
     asked = RebalanceRequest(ruleset=rules, parties=parties, default_attributes={"mmr": 1500})
     found = rebalance(asked)
     assert found.distance == 500
-    assert "1 player without mmr: the default of 1500 from default_attributes counts" in found.notes
+    assert (
+        "1 player without mmr: the default of 1500 from default_attributes is used" in found.notes
+    )
 
 
 def test_sums_are_exact_so_equal_teams_are_equal() -> None:

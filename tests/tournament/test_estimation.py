@@ -143,7 +143,7 @@ def pairing(points: float, draws: float | None, weight: float = 4.0) -> Games:
     ("games", "rule"),
     [
         (pairing(2.0, None), "must be known for every game"),
-        (pairing(2.0, 4.0), "must leave some game decided"),
+        (pairing(2.0, 4.0), "must include a game that is not drawn"),
         (pairing(3.0, 2.0), "must leave draws a finite weight"),  # wins and draws, never a loss
     ],
 )
@@ -222,7 +222,7 @@ def test_parameters_outside_their_range_are_refused(options, rule):
 
 def test_colours_must_be_known_and_held_players_be_there():
     games = Games.from_arrays([1, 2], [2, 1], [1, 1])
-    with pytest.raises(InvalidParameterError, match="0 where colours are not known"):
+    with pytest.raises(InvalidParameterError, match="0 if colours are not known"):
         performance_equilibrium(games, colour_advantage=30.0)
     with pytest.raises(NotFoundError, match="player 7"):
         performance_equilibrium(games, anchors={7: 1500.0})

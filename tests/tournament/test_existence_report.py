@@ -119,7 +119,7 @@ def test_long_reports_are_cut_short() -> None:
     assert report[20:22] == ["p18 played one game and lost it.", "There are more such results."]
     assert report[22] == "p0 cannot be placed above or below p1."
     # 30 * 29/2 pairs of losers.
-    assert report[28:] == ["The same holds for 429 more pairs of players or groups."]
+    assert report[28:] == ["The same is true of 429 more pairs of players or groups."]
     chain = told(*((f"p{i}", f"p{i + 1}", 1.0) for i in range(7)))
     assert chain[-1] == (
         "From the top down: p0; then p1; then p2; then p3; then p4; then p5; then 2 more groups."

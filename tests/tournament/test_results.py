@@ -38,7 +38,7 @@ def test_without_ratings_nobody_has_results() -> None:
 @pytest.mark.parametrize(
     ("arguments", "rule"),
     [
-        (([[2000.0]], [1.0]), "opponents must be one rating a game"),
+        (([[2000.0]], [1.0]), "opponents must be one rating for each game"),
         (([2000.0], [1.0, 0.0]), "points must be of shape"),
         (([2000.0], [1.0], [1.0, 1.0]), "weights must be of shape"),
         (([2e6], [1.0]), "opponents must be within 1000000"),

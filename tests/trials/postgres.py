@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 #: What is said where the server cannot be started.
@@ -26,11 +27,24 @@ class Postgres:
         name = f"trial_{next(self._numbers)}"
         self._run(f"CREATE DATABASE {name}")
         try:
-            yield self._uri.replace("postgresql://", "postgresql+psycopg://", 1).replace(
-                "/postgres?", f"/{name}?", 1
-            )
+            yield self._address(name)
         finally:
             self._run(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def kept_database(self, name: str) -> str:
+        """Return the address of the database of this name, which is made if there is none."""
+        import psycopg
+
+        with psycopg.connect(self._uri, autocommit=True) as connection:
+            query = "SELECT 1 FROM pg_database WHERE datname = %s"
+            if connection.execute(query, (name,)).fetchone() is None:
+                self._run(f"CREATE DATABASE {name}")
+        return self._address(name)
+
+    def _address(self, name: str) -> str:
+        return self._uri.replace("postgresql://", "postgresql+psycopg://", 1).replace(
+            "/postgres?", f"/{name}?", 1
+        )
 
     def _run(self, command: str) -> None:
         import psycopg
@@ -56,14 +70,19 @@ def running_postgres() -> Iterator[Postgres]:
 
     Only a socket in that folder is listened on, so that no port can be taken.
     """
-    library = _server_library()
     # A short name: a socket's path may have no more than 107 characters.
-    with tempfile.TemporaryDirectory(prefix="eq-pg-") as folder:
-        server = library.get_server(folder, cleanup_mode="stop")
-        try:
-            yield Postgres(server.get_uri())
-        finally:
-            server.cleanup()
+    with tempfile.TemporaryDirectory(prefix="eq-pg-") as folder, kept_postgres(folder) as server:
+        yield server
+
+
+@contextmanager
+def kept_postgres(folder: Path | str) -> Iterator[Postgres]:
+    """Give a server with the data in a folder, which is made if it is new; it is stopped."""
+    server = _server_library().get_server(folder, cleanup_mode="stop")
+    try:
+        yield Postgres(server.get_uri())
+    finally:
+        server.cleanup()
 
 
 def _server_library() -> Any:

@@ -132,6 +132,13 @@ class Server:
         pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
+    def processor_time(self) -> float:
+        """Return the seconds of processor time that its first process has used."""
+        if self._process is None:
+            return 0.0
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 
 @contextmanager
 def running(

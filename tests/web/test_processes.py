@@ -145,6 +145,22 @@ def test_a_calculation_ends_with_its_caller(tmp_path: Path) -> None:
     run(tmp_path, trial, calculators=1, queued_calculations=1, request_seconds=_SOON)
 
 
+def test_processes_that_were_ended_leave_no_open_files(tmp_path: Path) -> None:
+    """Not after many callers who left."""
+
+    async def trial(processes: CalculationProcesses) -> None:
+        await processes.run(work(os.getpid))
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(5):
+            sleeping = asyncio.create_task(processes.run(work(time.sleep, 3600)))
+            await asyncio.sleep(0.05)
+            sleeping.cancel()
+            await processes.run(work(os.getpid))
+        await until(lambda: len(os.listdir("/proc/self/fd")) <= before + 1)
+
+    run(tmp_path, trial, calculators=1, request_seconds=_SOON)
+
+
 def test_a_process_that_dies_is_replaced(tmp_path: Path) -> None:
     """Idle: nobody notices. At work: as if it had needed too much memory, or with its status."""
 

@@ -1,4 +1,4 @@
-"""Clocks: the time of day, read at the border of the service, and the seconds that work takes."""
+"""Clocks: the time of day, and the seconds that work takes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def working_time() -> float:
     """Return the seconds of a clock that stops while kernels are compiled or loaded.
 
     Kernels are compiled once on a machine and loaded once in a process, so their time says nothing
-    about the speed of rating. Only differences of two readings have a meaning.
+    about the speed of rating. Only the difference of two values is meaningful.
     """
     _, compilation = _watch()
     return time.perf_counter() - compilation.seconds - compilation.loading

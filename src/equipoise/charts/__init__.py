@@ -1,1 +1,1 @@
-"""Values in, figures out: image files, text for a terminal, SVG for pages."""
+"""Charts as image files, as text for a terminal, and as SVG for pages."""

@@ -10,16 +10,16 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ids
 
-#: A value from outside, such as the baseline, may make a range so many times as wide.
+#: An outside value, such as the baseline, may widen a range at most by this factor.
 _STRETCH = 3.0
-#: Share of a range that is kept free at both ends.
+#: Share of a range that stays empty at both ends.
 _EDGE = 0.06
 
 _Unit: TypeAlias = Literal["Y", "M", "D", "h", "m", "s"]
 
 
 class _TimeStep(NamedTuple):
-    """Every so many years, months, ..., and the letters of such a moment."""
+    """A step of a number of years, months, ..., and the number of letters in a label."""
 
     unit: _Unit
     every: int
@@ -38,7 +38,7 @@ _TIME_STEPS = (
 
 
 class Scale(NamedTuple):
-    """A straight scale: `low` lies at `start`, `high` at `stop`."""
+    """A linear scale: `low` is at `start`, `high` at `stop`."""
 
     low: float
     high: float
@@ -46,21 +46,21 @@ class Scale(NamedTuple):
     stop: float
 
     def at(self, value: float) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         share = (value - self.low) / (self.high - self.low)
         return self.start + share * (self.stop - self.start)
 
     def holds(self, value: float) -> bool:
-        """Return whether a value lies within the scale."""
+        """Return whether the scale contains a value."""
         return self.low <= value <= self.high
 
     def ticks(self, most: int) -> list[tuple[float, str]]:
-        """Return round values within the scale, at most `most` if that is at least 2, as text too.
+        """Return at most `most` (but at least 2) round values within the scale, with labels.
 
         They are multiples of 1, 2 or 5 times a power of ten.
         """
         for step, exponent in _round_steps((self.high - self.low) / most):
-            # Numbers of steps are whole, so that 0.3 is not 0.30000000000000004.
+            # Multiplies whole numbers of steps, so that 0.3 does not become 0.30000000000000004.
             size = step * 10.0**exponent
             first, last = math.ceil(self.low / size - 1e-9), math.floor(self.high / size + 1e-9)
             if last - first + 1 <= most:
@@ -71,14 +71,14 @@ class Scale(NamedTuple):
 
 
 def around(values: Iterable[float], start: float, stop: float, outside: Iterable[float]) -> Scale:
-    """Return a scale that shows all values, and those `outside` where none of them is far off.
+    """Return a scale that shows all values, and those `outside` if none of them is far away.
 
-    values, outside : NaN is left out; without any values the scale runs from 0 to 1
+    values, outside : NaN is ignored; without values the scale runs from 0 to 1
     """
     seen = [value for value in values if math.isfinite(value)]
     low, high = (min(seen), max(seen)) if seen else (0.0, 1.0)
     if low == high:
-        # One value stands in the middle of a range of its own size.
+        # A single value is in the middle of a range as large as the value.
         half = 0.05 * abs(low) or 0.5
         low, high = low - half, high + half
     others = [value for value in outside if math.isfinite(value)]
@@ -101,7 +101,7 @@ def _round_steps(least: float) -> Iterator[tuple[int, int]]:
 
 
 def round_numbers(low: float, high: float, most: int) -> Floats:
-    """Return whole multiples of 1, 2 or 5 times a power of ten in [low, high], about `most`."""
+    """Return about `most` multiples of 1, 2 or 5 times a power of ten in [low, high]."""
     least = max((high - low) / max(most, 1), 1.0)
     step = next(size for one, power in _round_steps(least) if (size := one * 10.0**power) >= least)
     first, last = np.ceil(low / step), np.floor(high / step)
@@ -110,9 +110,9 @@ def round_numbers(low: float, high: float, most: int) -> Floats:
 
 
 def round_moments(low: int, high: int, columns: int) -> tuple[Ids, list[str]]:
-    """Return round moments in [low, high], microseconds since 1970, and their names.
+    """Return round times in [low, high], microseconds since 1970, and their labels.
 
-    columns : letters that the axis has; names are kept apart by at least three
+    columns : width of the axis in letters; labels are at least three letters apart
     """
     ends = np.array([low, high]).astype("datetime64[us]")
     for step in _TIME_STEPS:
@@ -125,14 +125,14 @@ def round_moments(low: int, high: int, columns: int) -> tuple[Ids, list[str]]:
         if within.sum() >= 2:
             found = moments[within]
             return found.astype("datetime64[us]").astype(np.int64), _names(found, step.unit)
-    # Nothing round twice: the ends to the minute, or the one minute there is.
+    # There are no two round times: use both ends to the minute, or the only minute.
     ends_by_name = {str(one)[:16].replace("T", " "): one for one in ends[::-1]}
     found = np.array(list(ends_by_name.values())[::-1])
     return found.astype(np.int64), list(ends_by_name)[::-1]
 
 
 def _names(moments: Ids, unit: str) -> list[str]:
-    """Return years, months or days, or times of the day, midnight named by its day."""
+    """Return labels: years, months or days, or times of day with midnight shown as the date."""
     seconds = np.datetime_as_string(moments.astype("datetime64[s]"))
     texts = [str(text) for text in seconds]
     if unit in "hms":
@@ -142,11 +142,12 @@ def _names(moments: Ids, unit: str) -> list[str]:
 
 
 def spread_out(wanted: Floats, gap: float, low: float, high: float) -> Floats:
-    """Return places at least `gap` apart within [low, high], the nearest to those wanted.
+    """Return positions in [low, high], at least `gap` apart, as near as possible to those wanted.
 
-    wanted : shape (n,), in any order, which the places keep (the first of equals is highest)
-    Nearest is by the sum of squares: subtracting the gaps makes it an isotonic regression, solved
-    by pooling neighbours that are out of order. Where there is too little room the gap shrinks.
+    wanted : shape (n,), in any order, which the result keeps (of equal ones the first is highest).
+      The result minimises the sum of squared moves. After subtracting the gaps this is an isotonic
+      regression, solved by pooling neighbours that are out of order. If there is too little room,
+      the gap shrinks.
     """
     count = len(wanted)
     if count == 0:
@@ -168,5 +169,5 @@ def spread_out(wanted: Floats, gap: float, low: float, high: float) -> Floats:
 
 
 def shortened(name: str, letters: int) -> str:
-    """Return a name in at most so many letters."""
+    """Return a name shortened to at most `letters` letters."""
     return name if len(name) <= letters else f"{name[: max(letters - 1, 1)]}\N{HORIZONTAL ELLIPSIS}"

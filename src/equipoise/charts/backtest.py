@@ -1,4 +1,4 @@
-"""The drawings of a backtest page: calibration, values with intervals, metrics by slice."""
+"""The SVG charts of the backtest page: calibration, values with intervals, metrics by slice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from equipoise.charts.markup import decimals, element
 from equipoise.data.backtest import Calibration
 from equipoise.wording import counted
 
-#: Pixels: the square, and the strip of bars below it.
+#: Pixels: size of the square, and height of the bars below it.
 _LEFT, _TOP, _SIDE, _BARS = 46.0, 8.0, 292.0, 36.0
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _PERCENT = "\N{NO-BREAK SPACE}%"
@@ -24,7 +24,7 @@ _PERCENT = "\N{NO-BREAK SPACE}%"
 def calibration_chart(
     name: str, found: Calibration, number: int, *, title: str, description: str
 ) -> Markup:
-    """Return the drawing of one system's calibration.
+    """Return the calibration chart of one system.
 
     name : unique on the page; number : of the system's colour
     """
@@ -60,7 +60,7 @@ def _grid(x: Scale, y: Scale, bottom: float) -> list[Markup]:
 
 
 def _bars(found: Calibration, x: Scale, bottom: float) -> list[Markup]:
-    """Return a bar a bin, as high as it holds many."""
+    """Return a bar for each bin, with a height proportional to its participations."""
     counts = found.participations.tolist()
     most, wide = max(counts), (x.stop - x.start) / len(counts)
     return [
@@ -71,7 +71,7 @@ def _bars(found: Calibration, x: Scale, bottom: float) -> list[Markup]:
 
 
 def _curve(found: Calibration, x: Scale, y: Scale) -> list[Markup]:
-    """Return a dot for every bin that holds any, and a line through them."""
+    """Return a dot for every bin with participations, and a line through the dots."""
     filled = found.participations > 0
     rows = list(
         zip(
@@ -83,23 +83,23 @@ def _curve(found: Calibration, x: Scale, y: Scale) -> list[Markup]:
     )
     points = [(x.at(expected), y.at(observed)) for expected, observed, _ in rows]
     dots = [
-        svg.told(svg.dot(*point, "dot", size=4.5), _told(*row))
+        svg.with_tooltip(svg.dot(*point, "dot", size=4.5), _tooltip(*row))
         for point, row in zip(points, rows, strict=True)
     ]
     return [svg.track(points, "curve"), *dots]
 
 
-def _told(expected: float, observed: float, count: float) -> str:
+def _tooltip(expected: float, observed: float, count: float) -> str:
     return (
         f"expected {decimals(100 * expected, 1)} %, observed {decimals(100 * observed, 1)} %, "
         f"{counted(round(count), 'participation')}"
     )
 
 
-#: Heights in pixels: of a row, of the words above all rows, of the axis below.
+#: Heights in pixels: of a row, of the text above all rows, of the axis below.
 _ROW, _HEAD, _AXIS = 38.0, 20.0, 26.0
-#: From the top of a row to the base line of its words, and to its whisker; lines across reach from
-#: it so far either way, and so leave the words alone.
+#: Pixels from the top of a row to the baseline of its text, and to its whisker; then half the
+#: height of the vertical lines, which do not touch the text.
 _WORDS, _WHISKER, _REACH = 13.0, 26.0, 8.0
 _MARGIN = 8.0
 _INTERVAL_TICKS = 5
@@ -108,14 +108,14 @@ _INTERVAL_TICKS = 5
 class Whisker(NamedTuple):
     """A value with its interval.
 
-    label, told : what stands above it, at the left and at the right
-    value, lower, upper : NaN where nothing is known
+    label, text : text above it, at the left and at the right
+    value, lower, upper : NaN if unknown
     number : of its colour
-    open : drawn as a ring instead of a dot
+    open : draw a ring instead of a dot
     """
 
     label: str
-    told: str
+    text: str
     value: float
     lower: float
     upper: float
@@ -124,7 +124,7 @@ class Whisker(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """A value that all others are compared with, and what it is."""
+    """A value with which all others are compared, and its name."""
 
     label: str
     value: float
@@ -138,10 +138,10 @@ def interval_chart(
     title: str,
     description: str,
 ) -> Markup:
-    """Return the drawing of values and intervals, one below the other.
+    """Return a chart of values and intervals, one below the other.
 
     name : unique on the page
-    reference : a dashed line; where it is far off, an arrow towards it
+    reference : shown as a dashed line, or as an arrow if it is far away
     """
     head = _HEAD if reference is not None else 4.0
     tops = [head + _ROW * number for number in range(len(rows))]
@@ -161,7 +161,7 @@ def interval_chart(
 
 
 def _across(x: float, tops: Sequence[float], class_: str) -> list[Markup]:
-    """Return a line at x across the whisker of every row."""
+    """Return a vertical line at x across the whisker of every row."""
     middles = [top + _WHISKER for top in tops]
     return [svg.line(x, middle - _REACH, x, middle + _REACH, class_) for middle in middles]
 
@@ -176,14 +176,14 @@ def _axis(scale: Scale, tops: Sequence[float], bottom: float) -> list[Markup]:
 
 
 def _anchor(scale: Scale, x: float, reach: float = 20.0) -> str:
-    """Return how text at x is aligned so that it stays within the drawing."""
+    """Return the alignment that keeps text at x within the chart."""
     if x - scale.start < reach:
         return "start"
     return "end" if scale.stop - x < reach else "middle"
 
 
 def _reference(scale: Scale, reference: Reference, tops: Sequence[float]) -> list[Markup]:
-    """Return the line at the value and its label, or only that, with an arrow towards it."""
+    """Return the line at the value with its label, or only the label with an arrow."""
     if not math.isfinite(reference.value):
         return []
     y, label = _HEAD - 8, reference.label
@@ -202,13 +202,13 @@ def _reference(scale: Scale, reference: Reference, tops: Sequence[float]) -> lis
 
 
 def _row(scale: Scale, row: Whisker, top: float) -> Markup:
-    """Return the words of a row, and under them its whisker and dot."""
-    free = svg.WIDTH - 2 * _MARGIN - svg.width_of(row.told) - svg.TEXT
+    """Return the text of a row, with its whisker and dot below."""
+    free = svg.WIDTH - 2 * _MARGIN - svg.width_of(row.text) - svg.TEXT
     label = svg.fitted(row.label, max(free, 8 * svg.TEXT), bold=True)
     y = top + _WORDS
     marks = [
         svg.words(scale.start, y, label, "over bold", whole=row.label),
-        svg.words(scale.stop, y, row.told, "over", "end"),
+        svg.words(scale.stop, y, row.text, "over", "end"),
     ]
     if math.isfinite(row.lower) and math.isfinite(row.upper):
         low, high = scale.at(row.lower), scale.at(row.upper)
@@ -227,8 +227,8 @@ _SLICES_TICKS = 6
 class Course(NamedTuple):
     """A system's values.
 
-    number : of its colour; None is what is reached without ratings, a dashed line
-    values : shape (parts,); NaN where nothing is scored
+    number : of its colour; None is the baseline, drawn as a dashed line
+    values : shape (parts,); NaN if nothing was scored
     """
 
     label: str
@@ -245,11 +245,11 @@ def slices_chart(
     title: str,
     description: str,
 ) -> Markup:
-    """Return the drawing of a metric along at least two parts.
+    """Return a chart of a metric along two or more parts.
 
     name : unique on the page
-    parts : their names, and what stands below them
-    digits : of values, where the pointer rests
+    parts : their names, and the text below these
+    digits : decimals of the values in tooltips
     """
     systems = [one for one in courses if one.number is not None]
     others = [one for one in courses if one.number is None]
@@ -269,7 +269,7 @@ def slices_chart(
 
 
 def legend_mark(number: int | None) -> Markup:
-    """Return the line and the dot of a system as they are drawn, for a list of names."""
+    """Return the line and dot of a system, for a legend."""
     if number is None:
         marks = [svg.line(0, 6, 28, 6, "reference dashed")]
     else:
@@ -280,7 +280,7 @@ def legend_mark(number: int | None) -> Markup:
 
 
 def _line(number: int) -> str:
-    """Return the class of a line; after the last colour they begin again, dashed."""
+    """Return the class of a line; after the last colour, the colours repeat with dashed lines."""
     return "curve" if number < len(theme.PALETTE) else "curve again"
 
 
@@ -298,7 +298,7 @@ def _axes(parts: Sequence[tuple[str, str]], across: Scale, y: Scale) -> list[Mar
 
 
 def _points(values: Floats, across: Scale, y: Scale) -> list[list[tuple[float, float]]]:
-    """Return the places of values, in runs between those that are not known."""
+    """Return the positions of the values, in runs without unknown values."""
     runs: list[list[tuple[float, float]]] = [[]]
     for number, value in enumerate(values.tolist()):
         if math.isnan(value):
@@ -309,11 +309,11 @@ def _points(values: Floats, across: Scale, y: Scale) -> list[list[tuple[float, f
 
 
 def _course(one: Course, number: int, across: Scale, y: Scale, digits: int) -> Markup:
-    """Return the line of a system, with a dot at each part."""
+    """Return the line of a system, with a dot for each part."""
     known = [value for value in one.values.tolist() if not math.isnan(value)]
     runs = _points(one.values, across, y)
     dots = [
-        svg.told(
+        svg.with_tooltip(
             svg.dot(*point, "dot", shape=svg.shape_of(number), size=4.5),
             f"{one.label}: {value:.{digits}f}",
         )
@@ -324,7 +324,7 @@ def _course(one: Course, number: int, across: Scale, y: Scale, digits: int) -> M
 
 
 def _slices_reference(one: Course, across: Scale, y: Scale) -> list[Markup]:
-    """Return the line of what all are compared with, or words at the edge towards it."""
+    """Return the line of the reference, or text at the nearer edge if it is outside."""
     known = [value for value in one.values.tolist() if not math.isnan(value)]
     if not known:
         return []

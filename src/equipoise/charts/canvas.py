@@ -1,4 +1,4 @@
-"""Charts of text for a terminal: lines in braille dots, areas, words, and axes around them."""
+"""Text charts for a terminal: lines of braille dots, areas, text and axes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from equipoise.arrays import Floats, Ints
 
 
 class Span(NamedTuple):
-    """Letters that stand together in one colour; a name of `COLOURS`, "dim", or ""."""
+    """Adjacent letters of one colour: a name of `COLOURS`, "dim", or ""."""
 
     text: str
     colour: str
@@ -19,14 +19,14 @@ class Span(NamedTuple):
 
 Row: TypeAlias = list[Span]
 
-#: In the terminal's own palette, which its owner can read on its own background.
+#: Colours of the terminal's palette, which are readable on its background.
 COLOURS = ("cyan", "yellow", "magenta", "green", "red", "blue")
 
 
 class Glyphs(NamedTuple):
-    """What a terminal can show.
+    """The characters that a terminal can show.
 
-    braille : whether lines can be drawn in dots finer than letters
+    braille : whether lines can be drawn with braille dots
     """
 
     braille: bool
@@ -57,7 +57,7 @@ ASCII = Glyphs(False, "o", ":", " #", "-", "+", "+", "^", "v")
 
 
 class Sheet(NamedTuple):
-    """What there is room for, and what its reader can see."""
+    """The size of a chart, and what the terminal can show."""
 
     columns: int
     rows: int
@@ -65,13 +65,13 @@ class Sheet(NamedTuple):
     glyphs: Glyphs
 
 
-#: Dots of a cell: two columns and four rows, bit of each as the Unicode block numbers them.
+#: Dots of a cell: two columns and four rows, with their bits in the Unicode block.
 _BITS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 _BRAILLE = 0x2800
 
 
 class Canvas:
-    """Cells that are painted one over the other; places run from 0 to 1, right and upwards."""
+    """Cells to draw on; positions run from 0 to 1, to the right and upwards."""
 
     def __init__(self, columns: int, rows: int) -> None:
         self.columns, self.rows = columns, rows
@@ -80,21 +80,21 @@ class Canvas:
         self._colours = np.full((rows, columns), "", dtype=object)
 
     def write(self, x: float, y: float, text: str, colour: str) -> None:
-        """Put letters from the cell at a place on to the right, as far as there are cells."""
+        """Write text to the right from the cell at a position, as far as there are cells."""
         row, column = self._row(y), self._column(x)
         for letter in text[: self.columns - column]:
             self._letters[row, column], self._colours[row, column] = letter, colour
             column += 1
 
     def fill(self, x: float, low: float, high: float, letter: str, colour: str) -> None:
-        """Fill the cells of one column whose middle lies between two heights."""
+        """Fill the cells of one column whose middle is between two heights."""
         middles = 1 - (np.arange(self.rows) + 0.5) / self.rows
         within = (middles >= low) & (middles <= high)
         self._letters[within, self._column(x)] = letter
         self._colours[within, self._column(x)] = colour
 
     def line(self, x: Floats, y: Floats, colour: str) -> None:
-        """Draw a line through points in braille, shape (n,) each."""
+        """Draw a line through points in braille; both arrays have shape (n,)."""
         across, up = x * (2 * self.columns - 1), y * (4 * self.rows - 1)
         for start in range(max(len(x) - 1, 1)):
             stop = min(start + 1, len(x) - 1)
@@ -107,7 +107,7 @@ class Canvas:
             )
 
     def letters(self, x: Floats, y: Floats, letter: str, colour: str) -> None:
-        """Draw a line through points in a letter, one a column; x rises."""
+        """Draw a line through points with one letter for each column; x rises."""
         middles = (np.arange(self.columns) + 0.5) / self.columns
         reach = 0.5 / self.columns
         within = middles[(middles >= x[0] - reach) & (middles <= x[-1] + reach)]
@@ -128,7 +128,7 @@ class Canvas:
         return self.rows - 1 - int(np.clip(y * self.rows, 0, self.rows - 1))
 
     def spans(self) -> list[Row]:
-        """Return the rows from the top, cells of one colour together."""
+        """Return the rows from the top, with cells of one colour joined."""
         letters = np.where(
             self._dots > 0, np.vectorize(chr, otypes=[object])(_BRAILLE + self._dots), self._letters
         )
@@ -139,7 +139,7 @@ class Canvas:
 
 
 def joined(spans: Iterable[Span]) -> Row:
-    """Return a row with neighbours of one colour in one span."""
+    """Return a row with adjacent spans of one colour joined."""
     row: Row = []
     for span in spans:
         if row and row[-1].colour == span.colour:
@@ -152,7 +152,7 @@ def joined(spans: Iterable[Span]) -> Row:
 def with_heights(
     rows: Sequence[Row], texts: Sequence[str], at: Floats, glyphs: Glyphs
 ) -> list[Row]:
-    """Put an axis to the left of rows: texts are written at `at`, from 0 to 1 upwards."""
+    """Add a vertical axis at the left of rows, with texts at the positions `at` (0 to 1)."""
     width = max(map(len, texts), default=0)
     count = len(rows)
     by_row = {
@@ -166,7 +166,7 @@ def with_heights(
 
 
 def ruler(columns: int, names: Sequence[str], at: Floats, glyphs: Glyphs, indent: int) -> list[Row]:
-    """Return the axis below a chart: a rule, and names centred at `at` where there is room."""
+    """Return the axis below a chart: a line, and labels centred at `at` if there is room."""
     letters = [" "] * columns
     end = -1
     order: Ints = np.argsort(at, kind="stable")

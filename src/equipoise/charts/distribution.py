@@ -1,6 +1,6 @@
 """The distribution of a pool's ratings, as a figure and as text for a terminal.
 
-Both show a histogram with mean, median and percentiles, and the places of selected players.
+Both show a histogram with mean, median and percentiles, and the ratings of selected players.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Percentiles that are marked, beside the median.
+#: Percentiles that are marked in addition to the median.
 PERCENTILES = (5, 25, 75, 95)
-#: Widths of a bar in rating points.
+#: Possible widths of a bar in rating points.
 _WIDTHS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000)
 _MOST_BARS = 80
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where one player stands in a pool.
+    """The place of one player in a pool.
 
     above : share of the players in the pool with a higher rating, from 0 to 1
     """
@@ -48,8 +48,8 @@ class Distribution:
 
     edges : shape (b + 1,), rising, at round numbers; counts : shape (b,), players in
         edges[i] <= rating < edges[i + 1]
-    percentiles : per cent -> the rating below which so many of the players are
-    places : of the players asked for
+    percentiles : percent -> the rating that this share of the players is below
+    places : of the requested players
     """
 
     players: int
@@ -64,24 +64,24 @@ class Distribution:
 def distribution(
     ratings: Ratings, *, min_matches: int = 1, rows: Sequence[int] = ()
 ) -> Distribution:
-    """Return how the ratings of players with at least `min_matches` rated matches are spread.
+    """Return the distribution of ratings of players with at least `min_matches` rated matches.
 
-    rows : of players whose places are wanted, whatever their number of matches
-    Raises : InvalidDataError   no player has so many matches
+    rows : of players whose places to include, whatever their number of matches
+    Raises : InvalidDataError   no player has this number of matches
     """
     rating = ratings.rating[ratings.matches >= min_matches]
     if not len(rating):
         most = int(ratings.matches.max(initial=0))
         raise InvalidDataError(
             [],
-            f"no player has {counted(min_matches, 'rated match', 'rated matches')}: the busiest "
-            f"has {most}",
+            f"no player has {counted(min_matches, 'rated match', 'rated matches')}; the most "
+            f"active has {most}",
         )
     edges = _round_edges(rating)
     return Distribution(
         players=len(rating),
         edges=edges,
-        # A rating that only rounding puts past an end belongs to the bar there.
+        # A rating that is beyond an end only by rounding belongs to the bar there.
         counts=np.histogram(np.clip(rating, edges[0], edges[-1]), edges)[0].astype(np.int64),
         mean=float(rating.mean()),
         median=float(np.median(rating)),
@@ -100,7 +100,7 @@ def distribution(
 def _round_edges(rating: Floats) -> Floats:
     """Return edges at multiples of a round width, by the rule of Freedman and Diaconis.
 
-    Their width is twice the middle half divided by the cube root of the number of players.
+    The width is twice the interquartile range divided by the cube root of the number of players.
     """
     low, high = float(rating.min()), float(rating.max())
     middle = float(np.subtract(*np.percentile(rating, [75, 25])))
@@ -113,21 +113,21 @@ def _round_edges(rating: Floats) -> Floats:
 
 
 def share_above(share: float) -> str:
-    """Return a share of players above as people say it: "top 3 %"."""
+    """Return a share of players above as text: "top 3 %"."""
     if share == 0:
         return "first"
     percent = 100 * share
-    # Rounded up, as nobody within the top 0.04 % is within the top 0.0 %.
+    # Rounded up: 0.04 % must not become 0.0 %, which no player can be in.
     digits = 0 if percent >= 10 else 1 if percent >= 0.1 else 3
     return f"top {np.ceil(percent * 10**digits) / 10**digits:.{digits}f} %"
 
 
-#: Each player who is marked has a line of words above the bars.
+#: Largest number of marked players; each has a line of text above the bars.
 MOST_MARKED = len(theme.PALETTE)
 _BARS = "#b9c9e2"
-#: Height of a line of words in points.
+#: Height of a line of text in points.
 _LINE = 1.45 * theme.SMALL
-#: Width of the words above a mark in points.
+#: Width of the text above a mark in points.
 _COLUMN = 4.5 * theme.SMALL
 _LETTERS = 24
 
@@ -150,7 +150,8 @@ def distribution_figure(
         lines = 3.2 + len(found.places)
         _make_room(axes, found, min(lines * _LINE / height, 0.6))
         _draw_marks(axes, found, width, _LINE / height)
-        # The player furthest from the middle gets the highest label, so no label crosses a line.
+        # The player furthest from the middle gets the highest label, so that no label crosses a
+        # line.
         middle = sum(axes.get_xlim()) / 2
         order = np.argsort([-abs(place.rating - middle) for place in found.places], kind="stable")
         for row, number in enumerate(order.tolist()):
@@ -175,7 +176,7 @@ def _draw_bars(axes: Axes, found: Distribution) -> None:
 
 
 def _make_room(axes: Axes, found: Distribution, share: float) -> None:
-    """Keep the upper `share` of the axes free of bars, and ticks of counts out of it."""
+    """Keep the upper `share` of the axes free of bars and of ticks."""
     from matplotlib.ticker import MaxNLocator
 
     most = float(found.counts.max())
@@ -185,7 +186,7 @@ def _make_room(axes: Axes, found: Distribution, share: float) -> None:
 
 
 class _Mark(NamedTuple):
-    """A number of the whole pool that is marked by a line."""
+    """A number of the complete pool that is marked with a line."""
 
     name: str
     rating: float
@@ -194,7 +195,7 @@ class _Mark(NamedTuple):
 
 
 def _marks(found: Distribution, width: float) -> list[_Mark]:
-    """Return what is marked, from left to right: as much as `width` points have room for."""
+    """Return the marks from left to right, at most as many as fit into `width` points."""
     marks = [_Mark(f"{percent} %", at, 0.9) for percent, at in found.percentiles.items()]
     if width < (len(marks) + 2) * _COLUMN:
         marks = marks[1:-1]
@@ -203,12 +204,12 @@ def _marks(found: Distribution, width: float) -> list[_Mark]:
 
 
 def _draw_marks(axes: Axes, found: Distribution, width: float, line: float) -> None:
-    """Draw a line at each mark, with its name and rating at the top, kept apart."""
+    """Draw a line at each mark, with its name and rating at the top; labels do not overlap."""
     marks = _marks(found, width)
     low, high = axes.get_xlim()
     shares = np.array([(mark.rating - low) / (high - low) for mark in marks])
     column = _COLUMN / width
-    # Of equal marks the first would be placed last; they are in order from left to right.
+    # Equal marks would be placed in reverse order otherwise.
     places = spread_out(shares[::-1], column, column / 2, 1 - column / 2)[::-1]
     words: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "top"}
     for mark, share, place in zip(marks, shares.tolist(), places.tolist(), strict=True):
@@ -228,7 +229,7 @@ def _draw_marks(axes: Axes, found: Distribution, width: float, line: float) -> N
 
 
 def _mark_place(axes: Axes, place: Place, number: int, height: float) -> None:
-    """Mark a player's rating and say how many are above, on the side with more room."""
+    """Mark a player's rating and the share of players above, on the side with more room."""
     low, high = axes.get_xlim()
     shown = min(max(place.rating, low), high)
     left = shown > (low + high) / 2
@@ -253,7 +254,7 @@ def _mark_place(axes: Axes, place: Place, number: int, height: float) -> None:
     )
 
 
-#: A patch of the page behind words, so that lines do not run through them.
+#: A background for text, so that lines do not run through it.
 _BEHIND = {"facecolor": theme.PAGE, "edgecolor": "none", "pad": 1.0, "alpha": 0.85}
 
 
@@ -264,9 +265,9 @@ _LEAST_COLUMNS, _LEAST_ROWS, _MOST_ROWS = 20, 5, 14
 def distribution_rows(
     found: Distribution, *, columns: int = 80, rows: int = 20, glyphs: Glyphs = UNICODE
 ) -> list[Row]:
-    """Return the lines of a histogram, and below it a table of what a figure marks.
+    """Return the lines of a histogram, and below it a table of the values that a figure marks.
 
-    columns, rows : of the chart, whose height is bounded; the table comes on top
+    columns, rows : of the chart, whose height is bounded; the rows of the table are extra
     """
     height = min(max(rows - 2, _LEAST_ROWS), _MOST_ROWS)
     most = int(found.counts.max())
@@ -288,7 +289,7 @@ def distribution_rows(
 
 
 def _paint_bars(canvas: Canvas, found: Distribution, glyphs: Glyphs) -> None:
-    """Fill each column up to the count of the bar that its middle lies in, in eighths of a cell."""
+    """Fill each column up to the count of the bar at its middle, in eighths of a cell."""
     middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
     bar = np.minimum((middles * len(found.counts)).astype(np.int64), len(found.counts) - 1)
     heights = found.counts[bar] / found.counts.max() * canvas.rows
@@ -296,14 +297,14 @@ def _paint_bars(canvas: Canvas, found: Distribution, glyphs: Glyphs) -> None:
     for middle, up in zip(middles.tolist(), heights.tolist(), strict=True):
         full = int(up)
         canvas.fill(middle, 0.0, full / canvas.rows, glyphs.bars[-1], COLOURS[0])
-        # One player among thousands is still to be seen.
+        # A single player among thousands stays visible.
         part = max(int((up - full) * parts), int(0 < up < 1))
         if part:
             canvas.write(middle, (full + 0.5) / canvas.rows, glyphs.bars[part], COLOURS[0])
 
 
 def _table(found: Distribution) -> list[Row]:
-    """Return lines that name mean, median and percentiles, then one a player."""
+    """Return a line for mean, median and percentiles, then one line for each player."""
     marks = {f"{percent} %": at for percent, at in {**found.percentiles, 50: found.median}.items()}
     marks["median"] = marks.pop("50 %")
     words = [f"{name} {at:.0f}" for name, at in sorted(marks.items(), key=lambda mark: mark[1])]

@@ -1,7 +1,7 @@
-"""Drift through a history, as a figure and as text for a terminal.
+"""Drift in a history, as a figure and as text for a terminal.
 
-Both show two panels: the mean rating of active players above, and the points that were added per
-player below.
+Both show two panels: the mean rating of active players above, and the points added per player
+below.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Rating points: within less, every trifle would look like a change.
+#: Smallest height of the axis, in rating points, so that tiny changes look tiny.
 _LEAST_RANGE = 20.0
 
 
 class Line(NamedTuple):
-    """A line of a panel.
+    """One line in a panel.
 
-    label, end : what stands beside its end, and its last value
+    label, end : the text beside its end, and its last value
     number : of its colour
-    place : shape (k,), datetime64[us] or numbers of matches; value : shape (k,), no NaN
-    spread : shape (k,), how far a band reaches either way, or shape (0,) for none
+    place : shape (k,), datetime64[us] or number of matches; value : shape (k,), without NaN
+    spread : shape (k,), half the height of the band, or shape (0,) for no band
     """
 
     label: str
@@ -51,13 +51,13 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Lines over one axis, and what they are; at least one line with at least one place."""
+    """Lines over one axis, with a heading; there is at least one line with one place."""
 
     heading: str
     lines: tuple[Line, ...]
 
     def visible(self) -> tuple[float, float]:
-        """Return the range of values that shows every line and band."""
+        """Return the range of values that contains every line and band."""
         low = min(float((line.value - _band(line)).min()) for line in self.lines)
         high = max(float((line.value + _band(line)).max()) for line in self.lines)
         edge = max(0.05 * (high - low), (_LEAST_RANGE - (high - low)) / 2)
@@ -65,11 +65,12 @@ class Panel(NamedTuple):
 
 
 def drift_panels(found: Mapping[str, Drift], *, band: bool) -> tuple[Panel, Panel]:
-    """Return what is shown of one system or several, by label.
+    """Return both panels, for one system or for several by label.
 
-    Above the mean ratings of active players, with a band of a standard deviation either way where
-    there is one system. Beneath the points added a player: by scaling by performance where it
-    belongs to what is compared, else by all changes, and both where there is one system.
+    The upper panel has the mean ratings of active players; a single system gets a band of one
+    standard deviation on either side. The lower panel has the points added per player. It shows the
+    part due to performance scaling if a system scales, else all changes; for a single system it
+    shows both.
     Raises : NotFoundError   a system rates no match
     """
     for label, one in found.items():
@@ -105,13 +106,13 @@ def _added(found: Mapping[str, Drift]) -> Panel:
 def _line(
     label: str, number: int, one: Drift, value: Floats, kind: str, spread: Floats | None = None
 ) -> Line:
-    """Return a line through the values there are.
+    """Return a line through the known values.
 
-    kind : how its last value is written
+    kind : format of its last value
     """
     seen = np.isfinite(value)
     shown = value[seen]
-    # What is 0 but for rounding must not become -0.0.
+    # A value that rounds to 0 must not become -0.0.
     end = format(round(float(shown[-1]), 1) + 0.0, kind)
     return Line(
         label=label,
@@ -127,14 +128,14 @@ def _band(line: Line) -> Floats:
     return line.spread if len(line.spread) else np.zeros(len(line.value))
 
 
-#: More lines than this in one chart can no longer be told apart.
+#: With more lines than this, the lines of a chart cannot be distinguished.
 MOST_SYSTEMS = len(theme.PALETTE)
-#: Share of the height that the upper panel gets, and points between the two.
+#: The upper panel's share of the height, and the points between the panels.
 _UPPER, _BETWEEN = 0.58, 34.0
 #: Points from the edge of the axes to the labels.
 _LEAD = 10.0
 _LETTERS = 20
-#: As on the axis.
+#: The same minus sign as on the axis.
 _MINUS = "\N{MINUS SIGN}"
 
 SIZE = theme.Size(7.5, 5.6)
@@ -150,8 +151,9 @@ def drift_figure(
 ) -> Figure:
     """Return the figure of one system's drift, or of several by label.
 
-    band : a standard deviation of the active players' ratings either way, where there is one system
-    Raises : InvalidParameterError   more systems than can be told apart
+    band : show one standard deviation of the active players' ratings on either side, for a single
+      system
+    Raises : InvalidParameterError   more systems than can be distinguished
     """
     require(1 <= len(found) <= MOST_SYSTEMS, "systems", f"1 to {MOST_SYSTEMS}", len(found))
     panels = drift_panels(found, band=band)
@@ -183,7 +185,7 @@ def _draw(axes: Axes, line: Line) -> None:
 
 
 def _stack(figure: Figure, upper: Axes, lower: Axes, right: float) -> None:
-    """Give both axes the width that the wider ticks leave, and share the height out."""
+    """Give both axes the width that the wider tick labels leave, and divide the height."""
     boxes = []
     for axes in (upper, lower):
         theme.fit_axes(figure, axes, right=right)
@@ -191,7 +193,7 @@ def _stack(figure: Figure, upper: Axes, lower: Axes, right: float) -> None:
     left, low, top = max(box.x0 for box in boxes), boxes[1].y0, boxes[0].y1
     width = min(box.x1 for box in boxes) - left
     height = 72 * figure.get_size_inches()[1]
-    # A line above each panel says what it shows.
+    # Each panel has a heading above it.
     heading, between = 1.4 * theme.SMALL / height, _BETWEEN / height
     free = top - heading - low - between
     lower.set_position((left, low, width, free * (1 - _UPPER)))
@@ -202,7 +204,7 @@ def _stack(figure: Figure, upper: Axes, lower: Axes, right: float) -> None:
 
 
 def _labels(axes: Axes, panel: Panel) -> list[Any]:
-    """Write the heading of a panel, and the labels of its lines somewhere at the right."""
+    """Write the heading of a panel, and the labels of its lines, which are placed later."""
     axes.annotate(
         panel.heading,
         (0.0, 1.0),
@@ -227,7 +229,7 @@ def _labels(axes: Axes, panel: Panel) -> list[Any]:
 
 
 def _place_labels(axes: Axes, panel: Panel, texts: list[Any], size: theme.Size) -> None:
-    """Put each label beside the end of its line, apart from the others."""
+    """Put each label beside the end of its line, without overlap."""
     box, (low, high) = axes.get_position(), axes.get_ylim()
     line = 1.35 * theme.TEXT * (high - low) / (box.height * size.height * 72)
     ends = np.array([float(one.value[-1]) for one in panel.lines])
@@ -238,12 +240,12 @@ def _place_labels(axes: Axes, panel: Panel, texts: list[Any], size: theme.Size) 
 
 
 _LEAST_COLUMNS, _LEAST_ROWS = 20, 3
-#: Rows of headings and of the axis.
+#: Number of rows for headings and the axis.
 _OVERHEAD = 4
 
 
 class _Frame(NamedTuple):
-    """Where both panels begin and end: places, columns to the left, columns of the canvas."""
+    """The range of both panels: places, columns at the left, and columns of the canvas."""
 
     first: float
     last: float
@@ -265,9 +267,9 @@ def drift_rows(
 ) -> list[Row]:
     """Return the lines of a chart of one system's drift, or of several by label.
 
-    Letters are too coarse for a band, which would flatten the line that matters.
+    There is no band, because it would flatten the lines.
     columns, rows : of the whole chart
-    coloured : whether colours will be seen; where not, several lines are drawn in capital letters
+    coloured : whether colours are shown; without them, several lines are drawn with capital letters
     """
     panels = drift_panels(found, band=False)
     upper = max(round(0.58 * (rows - _OVERHEAD)), _LEAST_ROWS)
@@ -281,7 +283,7 @@ def drift_rows(
 
 
 def _ticks(panel: Panel, height: int) -> tuple[Floats, list[str]]:
-    # A tick at -0.0 would be written as -0.
+    # Avoids a tick label "-0".
     ticks = round_numbers(*panel.visible(), max(height // 3, 2)) + 0.0
     return ticks, [f"{tick:.0f}" for tick in ticks]
 
@@ -296,7 +298,7 @@ def _frame(panels: tuple[Panel, Panel], heights: tuple[int, int], columns: int) 
 
 
 def _text_labels(panel: Panel) -> list[str]:
-    """Return what stands beside each line: its letter if there are several, and its label."""
+    """Return the text beside each line: its letter if there are several lines, and its label."""
     several = len(panel.lines) > 1
     names = [shortened(printable(line.label), _LETTERS) for line in panel.lines]
     return [
@@ -334,7 +336,7 @@ def _panel_rows(
 
 
 def _with_labels(rows: list[Row], panel: Panel, ends: Floats) -> list[Row]:
-    """Write each label in a row of its own, near the end of its line, as long as there are rows."""
+    """Write each label in a separate row near the end of its line, as long as there are rows."""
     count = len(rows)
     places = count - 1 - spread_out(ends, 1.0, 0.5, count - 0.5).clip(0, count - 1)
     labels, free = _text_labels(panel), dict.fromkeys(range(count))

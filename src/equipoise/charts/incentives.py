@@ -1,6 +1,6 @@
-"""A player's ratings as played and by a plan of thrown matches, as a figure and as text.
+"""A player's ratings as played and with thrown matches, as a figure and as text.
 
-The figure compares several systems side by side; the text shows one.
+The figure can compare several systems side by side; the text shows one.
 """
 
 from __future__ import annotations
@@ -24,23 +24,24 @@ if TYPE_CHECKING:
 
 #: More systems than this leave no room for lines.
 MOST_SYSTEMS = 6
-#: Panels in a row; inches of width in all, of height above the panels and of a row of them.
+#: Panels in a row; in inches, the total width, the height above the panels, and the height of a
+#: row.
 _IN_A_ROW, _WIDTH, _TITLE, _ROW = 2, 7.5, 1.0, 2.9
-#: Points: of the words above a panel, between rows, between panels of a row.
+#: Points: height of the text above a panel, and distances between rows and between panels.
 _HEADING, _BETWEEN, _BESIDE = 42.0, 20.0, 24.0
 _LETTERS = 24
-#: Thrown matches that can be marked on the line.
+#: Largest number of thrown matches that are marked on the line.
 _MARKED = 25
 _MINUS = "\N{MINUS SIGN}"
-#: Rating points: within less, every trifle would look like a change.
+#: Smallest height of the axis, in rating points, so that tiny changes look tiny.
 _LEAST_RANGE = 50.0
 
 
 def incentives_figure(found: Mapping[str, Incentive], *, title: str, subtitle: str) -> Figure:
-    """Return the figure of one player under one system, or under several by label.
+    """Return the figure of one player in one system, or in several by label.
 
-    All panels are equally high in rating points, so that gains can be compared.
-    Raises : InvalidParameterError   more systems than there is room for
+    All panels have the same range of rating points, so that gains can be compared.
+    Raises : InvalidParameterError   more systems than fit
     """
     require(1 <= len(found) <= MOST_SYSTEMS, "systems", f"1 to {MOST_SYSTEMS}", len(found))
     in_a_row = min(len(found), _IN_A_ROW)
@@ -65,7 +66,7 @@ def _values(one: Incentive) -> Floats:
 
 
 def _draw(axes: Axes, one: Incentive, span: float, inches: float) -> None:
-    """Draw both lines, and mark the matches that are thrown."""
+    """Draw both lines, and mark the thrown matches."""
     values = _values(one)
     middle = (values.min() + values.max()) / 2
     axes.set_ylim(middle - span / 2, middle + span / 2)
@@ -79,7 +80,7 @@ def _draw(axes: Axes, one: Incentive, span: float, inches: float) -> None:
 
 
 def _mark(axes: Axes, one: Incentive) -> None:
-    """Mark the matches that are thrown: on the line, or where they are many at the bottom."""
+    """Mark the thrown matches on the line, or at the bottom if there are many."""
     thrown, colour = np.flatnonzero(one.thrown), theme.PALETTE[1]
     if len(thrown) > _MARKED:
         bottom = axes.get_xaxis_transform()
@@ -90,7 +91,7 @@ def _mark(axes: Axes, one: Incentive) -> None:
 
 
 def _say(axes: Axes, label: str, one: Incentive) -> None:
-    """Write above a panel what it shows: the system, and both ends."""
+    """Write the heading of a panel: the system, and the last rating of both lines."""
     words = (
         (shortened(label, _LETTERS), theme.INK, "bold", 24.0, 0.0, "left"),
         (f"as it was {points(one.honest[-1])}", theme.WORDS[0], "bold", 6.0, 0.0, "left"),
@@ -122,14 +123,14 @@ def _gain(one: Incentive) -> str:
 
 
 def points(value: float, *, sign: bool = False) -> str:
-    """Return rating points as they are written in charts; a rating may have run away."""
+    """Return rating points as text for charts; very large ones are written with a power of ten."""
     kind = "+" if sign else ""
     text = format(value, f"{kind},.0f" if abs(value) < 1e6 else f"{kind}.1e")
     return text.replace("-", _MINUS)
 
 
 def _arrange(figure: Figure, panels: list[Axes], in_a_row: int, top: float) -> None:
-    """Lay panels out in rows, of equal size, below the titles and their own headings."""
+    """Arrange panels of equal size in rows, below the titles and their own headings."""
     width, height = (72 * inches for inches in figure.get_size_inches())
     figure.draw_without_rendering()
     renderer_boxes = [(axes, axes.get_tightbbox(), axes.get_window_extent()) for axes in panels]
@@ -148,11 +149,11 @@ def _arrange(figure: Figure, panels: list[Axes], in_a_row: int, top: float) -> N
 
 
 _LEAST_COLUMNS, _LEAST_ROWS = 20, 3
-#: Rows of the key and of the axis.
+#: Number of rows for the legend and the axis.
 _OVERHEAD = 3
-#: Rating points: within less, every trifle would look like a change.
+#: Smallest height of the axis, in rating points, so that tiny changes look tiny.
 _LEAST_TEXT_RANGE = 20.0
-#: Ratings from here on are written with a power of ten.
+#: Ratings of at least this size are written with a power of ten.
 _LARGE = 1e6
 
 
@@ -164,10 +165,10 @@ def incentive_rows(
     coloured: bool = True,
     glyphs: Glyphs = UNICODE,
 ) -> list[Row]:
-    """Return the lines of a chart of one player under one system.
+    """Return the lines of a chart of one player in one system.
 
     columns, rows : of the whole chart
-    coloured : whether colours will be seen; where not, lines are drawn in capital letters
+    coloured : whether colours are shown; without them, lines are drawn with capital letters
     """
     lines = np.array([[one.before, *one.honest], [one.before, *one.planned]])
     edge = max(0.05 * np.ptp(lines), (_LEAST_TEXT_RANGE - np.ptp(lines)) / 2)
@@ -199,7 +200,7 @@ def incentive_rows(
 
 
 def _key(one: Incentive, coloured: bool) -> Row:
-    """Return what the lines are, and where they end."""
+    """Return the legend, with the last rating of each line."""
     letters = ("", "") if coloured else ("A ", "B ")
     return [
         Span(f"{letters[0]}as it was {_points(one.honest[-1])}", COLOURS[0]),
@@ -209,5 +210,5 @@ def _key(one: Incentive, coloured: bool) -> Row:
 
 
 def _points(value: float) -> str:
-    """Return rating points; a rating may have run away."""
+    """Return rating points as text; very large ones are written with a power of ten."""
     return f"{value:.0f}" if abs(value) < _LARGE else f"{value:.2e}"

@@ -1,7 +1,7 @@
-"""HTML and SVG as text: elements that escape whatever is put into them.
+"""HTML and SVG as text: elements that escape their content.
 
-`Markup` is text that is markup already, for these elements as for the templates of pages. What is
-written is well formed as XML too, so that any parser can check it.
+`Markup` is text that is already markup, for these elements and for the templates of pages. The
+output is also well-formed XML, so that any parser can check it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 from markupsafe import Markup
 
-#: Elements that have no content, of HTML and of SVG; all others get an end tag.
+#: Elements without content, of HTML and SVG; all others get an end tag.
 _EMPTY = frozenset({"br", "circle", "hr", "line", "meta", "path", "polyline", "rect"})
-#: Characters that neither HTML nor XML can hold, and halves of pairs, which UTF-8 cannot.
+#: Characters that HTML and XML do not allow, and lone surrogates, which UTF-8 cannot encode.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
@@ -27,8 +27,8 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> Ma
     """Return an element; text in it is escaped, `Markup` is not.
 
     content : text, markup, several of them, or None for nothing
-    attributes : underscores stand for hyphens, one at the end is dropped (`class_`); numbers have
-        two decimals at most; None leaves the attribute out
+    attributes : underscores in names become hyphens, and one at the end is dropped (`class_`);
+      numbers have at most two decimals; None omits the attribute
     """
     given = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{escaped(_value(value))}"'
@@ -41,35 +41,35 @@ def element(tag: str, *content: Content, **attributes: str | float | None) -> Ma
 
 
 def joined(*content: Content, by: str = "") -> Markup:
-    """Return all content as one piece of markup."""
+    """Return all content joined as markup."""
     parts: list[str] = []
     for one in content:
         if one is None:
             continue
         parts += [one] if isinstance(one, str) else one
-    # Markup.join would escape each part once more, which changes nothing and takes its time.
+    # Markup.join would escape each part again, which changes nothing and takes time.
     return _marked(str.join(escaped(by), map(escaped, parts)))
 
 
 def lines(*content: Content) -> Markup:
-    """Return all content as markup, each on a line of its own."""
+    """Return all content as markup, each on a separate line."""
     return joined(*content, by="\n")
 
 
 def escaped(text: str) -> Markup:
-    """Return text as markup; what is markup already stays as it is."""
+    """Return text as markup; text that is already markup stays unchanged."""
     if isinstance(text, Markup):
         return text
     return _marked(html.escape(_FORBIDDEN.sub(_REPLACEMENT, text)))
 
 
 def _marked(text: str) -> Markup:
-    """Return text as `Markup` does, which first looks whether it has markup of its own."""
+    """Return text as `Markup`, without the check for `__html__` that `Markup(...)` makes."""
     return str.__new__(Markup, text)
 
 
 def decimals(value: float, most: int = 2) -> str:
-    """Return a number with at most so many decimals, without zeros at its end and never -0."""
+    """Return a number with at most `most` decimals, without trailing zeros and never as -0."""
     text = f"{value:.{most}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text == "-0" else text

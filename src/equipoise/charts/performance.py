@@ -1,4 +1,4 @@
-"""Tournament performances as a figure: a row a player, with PPR, interval, TPR and rating."""
+"""Tournament performances as a figure: a row for each player, with PPR, error bar, TPR, rating."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-#: More rows than this are no list any more: then only the first ones are shown.
+#: Largest number of rows; for more players, only the first ones are shown.
 MOST_ROWS = 100
 SHOWN_ROWS = 50
-#: Intervals widen the range that the ratings themselves take by at most this share on each side,
-#: a range of fewer points counting as so many.
+#: Intervals widen the range of the ratings by at most this share on each side; the second number is
+#: the least range, in rating points, that the share is taken of.
 _WIDEN, _USUAL_RANGE = 0.75, 400.0
-#: Rating points: within less, every trifle would look like a difference.
+#: Smallest width of the axis, in rating points, so that tiny differences look tiny.
 _LEAST_RANGE = 100.0
 
 
 def listed(series: PerformanceSeries, most: int = MOST_ROWS, shown: int = SHOWN_ROWS) -> Ints:
-    """Return the rows of the players in the order of the list: all of up to `most`, else `shown`.
+    """Return the rows of the players in order: all if there are at most `most`, else `shown`.
 
-    By PPR; who has none stands at the bound, or the middle of the bounds, and last without any.
-    Where a PPR is one among the class only, the classes come one after the other.
+    They are ordered by PPR. A player without one is ordered by the bound or the middle of the
+    bounds, and comes last without bounds. If PPRs are only comparable within a class, the classes
+    follow one another.
     """
     place = _place(series)
     unknown = np.isnan(place)
     group = np.zeros(series.players, np.int64)
     if series.within_group and series.group is not None:
         group = series.group
-    # The last key counts most; equal ones keep the order of the series.
+    # The last key counts most; equal players keep the order of the series.
     order = np.lexsort((-np.nan_to_num(series.tpr), -np.nan_to_num(place), unknown, group))
     return np.asarray(order if len(order) <= most else order[:shown], dtype=np.int64)
 
@@ -52,9 +53,9 @@ def _place(series: PerformanceSeries) -> Floats:
 
 
 def new_groups(series: PerformanceSeries, rows: Ints) -> Flags:
-    """Return which rows of a list begin another class than the row above, shape of `rows`.
+    """Return which rows of a list begin a new class, in the shape of `rows`.
 
-    None if classes are not kept apart, or are hardly more than single players.
+    None if classes are not separated, or mostly have a single player.
     """
     group = series.group
     if group is None or not series.within_group:
@@ -64,9 +65,9 @@ def new_groups(series: PerformanceSeries, rows: Ints) -> Flags:
 
 
 def rating_range(series: PerformanceSeries, rows: Ints) -> tuple[float, float]:
-    """Return the range that shows all ratings and bounds, and of intervals what there is room for.
+    """Return a range that shows all ratings and bounds, and as much of the intervals as fits.
 
-    Few games mean intervals of a thousand points, which would push everything else together.
+    With few games, intervals of a thousand points would compress everything else.
     """
     columns = (series.ppr, series.tpr, series.rating, series.lower, series.upper)
     marks = np.concatenate([column[rows] for column in columns])
@@ -84,12 +85,12 @@ def rating_range(series: PerformanceSeries, rows: Ints) -> tuple[float, float]:
 
 
 def score_text(points: float, games: float) -> str:
-    """Return a score as chess players write it: "5.5/9"."""
+    """Return a score in the notation of chess players: "5.5/9"."""
     return f"{points:g}/{games:g}"
 
 
 def rating_text(series: PerformanceSeries, row: int) -> str:
-    """Return what is known of a player in numbers: "2857 \N{PLUS-MINUS SIGN} 120", or bounds."""
+    """Return a player's rating as text: "2857 \N{PLUS-MINUS SIGN} 120", or bounds."""
     if np.isfinite(series.ppr[row]):
         error = series.error[row]
         width = f" \N{PLUS-MINUS SIGN} {error:.0f}" if np.isfinite(error) else ""
@@ -102,14 +103,14 @@ def rating_text(series: PerformanceSeries, row: int) -> str:
     return f"at most {upper:.0f}" if np.isfinite(upper) else ""
 
 
-#: Points from one row to the next, and inches that titles, legend and axis take.
+#: Points from one row to the next, and inches for titles, legend and axis.
 _PITCH, _FRAME = 19.0, 1.75
-#: Letters of a name per inch of width.
+#: Letters of a name, per inch of width.
 _LETTERS_PER_INCH = 3.0
-#: Points between the columns of words.
+#: Points between the columns of text.
 _GAP = 9.0
 _PPR, _TPR = theme.PALETTE[0], theme.PALETTE[1]
-#: Marks of the three ratings; each reads without colours too.
+#: Marks of the three ratings, which can be distinguished without colours.
 _DOT: dict[str, Any] = {"marker": "o", "ms": 7.0, "color": _PPR, "mec": theme.PAGE, "mew": 1.0}
 _DIAMOND: dict[str, Any] = {"marker": "D", "ms": 5.0, "mfc": "none", "mec": _TPR, "mew": 1.5}
 _TICK: dict[str, Any] = {"marker": "|", "ms": 10.0, "mec": "#8a919e", "mew": 2.0}
@@ -123,12 +124,13 @@ def performance_figure(
     interval: str = "95 %",
     width: float = theme.WIDE.width,
 ) -> Figure:
-    """Return the figure of the players of a tournament, the best performance on top.
+    """Return the figure of the players of a tournament, with the best performance at the top.
 
-    Up to a hundred players have a row each, of more only the first fifty; the figure says so.
-    Bounds on one side are bars with an arrow, intervals that reach beyond the figure end in one.
+    Up to a hundred players have one row each. Of more players, only the first fifty are shown, and
+    the figure says so. One-sided bounds are bars with an arrow. Intervals that continue beyond the
+    figure end in an arrow.
 
-    interval : what the error bars are, as the legend says it
+    interval : the meaning of the error bars, for the legend
     width : in inches; the height follows from the number of rows
     """
     rows = listed(series)
@@ -150,7 +152,7 @@ def performance_figure(
 
 
 def _draw_rows(axes: Axes, series: PerformanceSeries, rows: Ints) -> None:
-    """Lead the eye along every row, and keep classes apart."""
+    """Draw a thin line along every row, and separate classes."""
     axes.grid(True, axis="x")
     axes.grid(False, axis="y")
     places = np.arange(len(rows))
@@ -219,7 +221,7 @@ def _set_axis(axes: Axes, series: PerformanceSeries, shown: int, width: float) -
 
 
 def _write_numbers(figure: Figure, axes: Axes, series: PerformanceSeries, rows: Ints) -> None:
-    """Write score and rating at the right of every row, in two columns, and make room for them."""
+    """Write score and rating at the right of every row, in two columns."""
     columns: list[tuple[list[Text], float]] = []
     for texts, colour in (
         ([score_text(series.points[row], series.games[row]) for row in rows], theme.MUTED),
@@ -251,7 +253,7 @@ def _leave_room_for_legend(figure: Figure, axes: Axes) -> None:
 def _write_legend(
     figure: Figure, axes: Axes, series: PerformanceSeries, rows: Ints, interval: str
 ) -> None:
-    """Explain the marks that occur, in one line between titles and rows."""
+    """Write the legend of the marks used, in one line between titles and rows."""
     from matplotlib.lines import Line2D
 
     entries: list[tuple[str, dict[str, Any], Floats]] = [

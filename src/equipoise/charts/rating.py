@@ -1,6 +1,6 @@
 """Ratings over time, as a figure and as text for a terminal.
 
-`rating_series` is what both show of one player: a line, the band of the deviation, and the
+`rating_series` has what both show for one player: a line, the band of the deviation, and the
 performances as dots.
 """
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: What runs along the horizontal axis: the time of a match, its number in the history, or how many
-#: rated matches the player has had.
+#: Unit of the horizontal axis: the time of a match, its number in the history, or the number of the
+#: player's rated matches.
 Along: TypeAlias = Literal["time", "match", "played"]
 
-#: A band reaches this many deviations either way: about 95 % if the belief is normal.
+#: A band extends this many deviations on either side: about 95 % of a normal distribution.
 BAND = 2.0
-#: A pause is longer than so many usual gaps between a player's matches ...
+#: A pause is longer than this many typical gaps between a player's matches ...
 _PAUSE_GAPS = 8.0
 #: ... and than this share of the player's time.
 _PAUSE_SHARE = 0.05
-#: Rating points: within less, every trifle would look like a change.
+#: Smallest height of the axis, in rating points, so that tiny changes look tiny.
 _LEAST_RANGE = 100.0
-#: Performances this close to ratings and bands are always in sight, as a share of their range.
+#: Performances this close to ratings and bands are always visible; a share of their range.
 _NEAR = 0.15
-#: Of those further away, up to this percentage may be out of sight at either end ...
+#: Of those further away, up to this percentage may be hidden at either end ...
 _UNUSUAL = 2.0
-#: ... and the rest widens the range by at most this share.
+#: ... and the others widen the range by at most this share.
 _WIDEN = 0.5
 
 
@@ -50,8 +50,8 @@ class RatingSeries:
     """One player's rated matches in order.
 
     matches : ids, shape (k,); times : shape (k,), as the history writes them, None without times
-    place : shape (k,), datetime64[us] by time, else int64: where each stands on the axis
-    rating, deviation, performance : shape (k,), after the match; NaN where a system has none
+    place : shape (k,), position on the axis: datetime64[us] by time, else int64
+    rating, deviation, performance : shape (k,), after the match; NaN if a system has none
     """
 
     player: int | str
@@ -64,12 +64,12 @@ class RatingSeries:
 
     @property
     def has_band(self) -> bool:
-        """Whether there is any deviation to show."""
+        """Whether there is a deviation to show."""
         return bool(np.isfinite(self.deviation).any())
 
     @property
     def has_performances(self) -> bool:
-        """Whether there is any performance to show."""
+        """Whether there is a performance to show."""
         return bool(np.isfinite(self.performance).any())
 
     def positions(self) -> Floats:
@@ -118,11 +118,11 @@ def positions(places: Ids) -> Floats:
 
 
 def line_of(series: RatingSeries, along: Along) -> tuple[Ids, Floats, Floats]:
-    """Return places, ratings and deviations of the points that a line runs through.
+    """Return places, ratings and deviations of the points of a line.
 
-    A rating stands until the next match. Over short gaps a straight line is easier to read than
-    stairs and says nearly the same; over a pause it would tell of a steady change that nobody
-    saw, so there the line goes on level, and jumps at the match that ends the pause.
+    A rating holds until the next match. Over short gaps a straight line is easier to read than
+    steps, and nearly the same. Over a pause it would suggest a steady change that did not happen.
+    So the line stays level there, and jumps at the match that ends the pause.
     """
     if along != "time" or len(series.rating) < 3:
         return series.place, series.rating, series.deviation
@@ -139,10 +139,10 @@ def line_of(series: RatingSeries, along: Along) -> tuple[Ids, Floats, Floats]:
 def visible_range(
     series: Sequence[RatingSeries], *, band: bool, performances: bool
 ) -> tuple[float, float]:
-    """Return the vertical range that shows every rating and band, and the usual performances.
+    """Return a vertical range that contains every rating and band, and the usual performances.
 
-    A first place in a field of thousands can mean a performance thousands of points above
-    everything else; few such points would squeeze the rest into a strip.
+    A first place among thousands can mean a performance thousands of points above all ratings. A
+    few such points would compress everything else.
     """
     reach = BAND if band else 0.0
     spread = [reach * np.nan_to_num(one.deviation) for one in series]
@@ -161,7 +161,7 @@ def visible_range(
 
 
 def _usual(performances: Floats, low: float, high: float) -> tuple[float, float]:
-    """Return the ends of the performances, or of the usual ones where an end is beyond a bound."""
+    """Return the range of the performances; an end beyond a bound is that of the usual ones."""
     ends = float(performances.min()), float(performances.max())
     usual = (
         float(np.percentile(performances, _UNUSUAL, method="lower")),
@@ -174,17 +174,17 @@ def _usual(performances: Floats, low: float, high: float) -> tuple[float, float]
 
 
 def outside(values: Floats, low: float, high: float) -> tuple[Flags, Flags]:
-    """Return which values lie below and which above a range."""
+    """Return which values are below a range, and which are above it."""
     return values < low, values > high
 
 
-#: More lines than this in one chart can no longer be told apart.
+#: With more lines than this, the lines of a chart cannot be distinguished.
 MOST_PLAYERS = 2 * len(theme.PALETTE)
-#: Up to so many matches each one is marked on the line.
+#: Up to this number of matches, each is marked on the line.
 _MARKED = 25
 #: Points from the edge of the axes to the labels.
 _LEAD = 22.0
-#: What the numbers on the horizontal axis count; none where there are moments.
+#: The unit of the numbers on the horizontal axis; times have none.
 _COUNTED: dict[Along, str | None] = {"time": None, "match": "match", "played": "matches played"}
 #: Letters of a name beside its line, per inch of width.
 _LETTERS_PER_INCH = 3.2
@@ -202,9 +202,9 @@ def rating_figure(
 ) -> Figure:
     """Return the figure of some players' ratings, each with at least one match.
 
-    band : two deviations either way, where there are deviations
-    performances : dots, where there are performances; those beyond the range are carets at its edge
-    Raises : InvalidParameterError   more players than can be told apart
+    band : show two deviations on either side, if there are deviations
+    performances : show performances as dots, and those beyond the range as carets at its edge
+    Raises : InvalidParameterError   more players than can be distinguished
     """
     require(len(series) >= 1, "players", "at least one", len(series))
     require(len(series) <= MOST_PLAYERS, "players", f"at most {MOST_PLAYERS}", len(series))
@@ -228,9 +228,9 @@ def rating_figure(
 
 
 class _Weight(NamedTuple):
-    """How heavily things are drawn: lighter the more there are.
+    """Line widths, sizes and opacities, which are lighter for more matches.
 
-    line, dot : points; band, dots : opacity; mark : whether each match is marked on the line
+    line, dot : in points; band, dots : opacity; mark : whether each match is marked on the line
     """
 
     line: float
@@ -253,7 +253,7 @@ class _Weight(NamedTuple):
 
 
 def _look(number: int) -> dict[str, Any]:
-    """Return colour and dashes of a line; after the last colour they begin again, dashed."""
+    """Return colour and dashes of a line; after the last colour, colours repeat with dashes."""
     colours = len(theme.PALETTE)
     dashes = "solid" if number < colours else (0, (4, 1.6))
     return {"color": theme.PALETTE[number % colours], "linestyle": dashes}
@@ -261,7 +261,7 @@ def _look(number: int) -> dict[str, Any]:
 
 def _draw_band(axes: Axes, one: RatingSeries, colour: str, weight: _Weight, along: Along) -> None:
     if len(one.rating) == 1:
-        # An area over a single place has no width.
+        # An area at a single place has no width.
         low, high = one.rating - BAND * one.deviation, one.rating + BAND * one.deviation
         axes.vlines(one.place, low, high, colour, lw=8, alpha=2 * weight.band)
         return
@@ -305,7 +305,7 @@ def _draw_line(
 def _label_ends(
     figure: Figure, axes: Axes, series: Sequence[RatingSeries], size: theme.Size
 ) -> None:
-    """Write each player's name and last rating at the right, apart, and lead the eye to it."""
+    """Write each player's name and last rating at the right, connected to the line."""
     letters = max(int(_LETTERS_PER_INCH * size.width), 10)
     texts = [
         axes.text(
@@ -332,7 +332,7 @@ def _label_ends(
 
 
 def _lead_to(axes: Axes, one: RatingSeries, label: tuple[float, float], colour: str) -> None:
-    """Draw a thin line from the end of a rating to the edge of the axes, and on to its label."""
+    """Draw a thin line from the end of a rating to the edge of the axes, then to its label."""
     left, right = axes.get_xlim()
     last = float(cast(Any, axes).convert_xunits(one.place[-1]))
     edge, end = 1.0 + 0.2 * (label[0] - 1.0), float(one.rating[-1])
@@ -354,7 +354,7 @@ _LEAST_COLUMNS, _LEAST_ROWS = 20, 5
 
 
 class _Scale(NamedTuple):
-    """From places and ratings to the canvas, 0 to 1 both ways."""
+    """Maps places and ratings to the canvas, each to a range from 0 to 1."""
 
     first: float
     last: float
@@ -382,9 +382,9 @@ def rating_rows(
 ) -> list[Row]:
     """Return the lines of a chart of some players' ratings.
 
-    band, performances : for one player; letters are too coarse for several, which are just lines
+    band, performances : shown for one player; several players are only lines, as letters are coarse
     columns, rows : of the whole chart
-    coloured : whether colours will be seen; where not, several lines are drawn in capital letters
+    coloured : whether colours are shown; without them, several lines are drawn with capital letters
     """
     alone = len(series) == 1
     low, high = visible_range(series, band=band and alone, performances=performances and alone)
@@ -410,7 +410,7 @@ def rating_rows(
 
 
 def _labels(series: Sequence[RatingSeries]) -> list[str]:
-    """Return what stands beside each line: its letter if there are several, name and rating."""
+    """Return the text beside each line: its letter if there are several lines, name and rating."""
     return [
         f" {_letter(number) + ' ' if len(series) > 1 else ''}"
         f"{shortened(printable(str(one.player)), _LETTERS)} {one.rating[-1]:.0f}"
@@ -434,7 +434,7 @@ def _paint_band(
         return
     x = scale.x(positions(place))
     middles = (np.arange(canvas.columns) + 0.5) / canvas.columns
-    # A column shows the mean of what passes through it.
+    # A column shows the mean of the line within it.
     fine = (np.arange(8 * canvas.columns) + 0.5) / (8 * canvas.columns)
     low, high = (
         np.interp(fine, x, scale.y(edge)).reshape(-1, 8).mean(axis=1)
@@ -461,7 +461,7 @@ def _paint_performances(canvas: Canvas, one: RatingSeries, scale: _Scale, glyphs
 def _paint_line(
     canvas: Canvas, one: RatingSeries, number: int, along: Along, scale: _Scale, fine: bool
 ) -> None:
-    """Draw a line, fine in braille, else in the player's letter, one a column."""
+    """Draw a line in braille, or with the player's letter in every column."""
     place, rating, _ = line_of(one, along)
     x, y = scale.x(positions(place)), scale.y(rating)
     if fine:
@@ -473,11 +473,11 @@ def _paint_line(
 def _with_labels(
     rows: list[Row], series: Sequence[RatingSeries], labels: Sequence[str], scale: _Scale
 ) -> list[Row]:
-    """Write each label in a row of its own, near the end of its line."""
+    """Write each label in a separate row, near the end of its line."""
     count = len(rows)
     ends = scale.y(np.array([one.rating[-1] for one in series])) * count
     places = spread_out(ends, 1.0, 0.5, count - 0.5)
-    # More labels than rows: those that share a row go into the next free one, or are left out.
+    # With more labels than rows, those that share a row go into the next free one, or are left out.
     free = dict.fromkeys(range(count))
     for number in np.argsort(-places, kind="stable").tolist():
         wanted = count - 1 - int(np.clip(places[number], 0, count - 1))

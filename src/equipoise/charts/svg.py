@@ -1,8 +1,8 @@
-"""SVG drawings for a page: their elements, and the style sheet that colours them.
+"""SVG charts for a page: their elements, and the style sheet that colours them.
 
-A drawing stands in HTML, has its text as text, and takes its colours by class from the style sheet
-of the page, so it follows the page into dark mode and onto paper. Drawings refer to nothing else:
-without clip paths, markers and gradients, drawings on one page cannot affect each other.
+A chart is inline SVG in HTML. Its text stays text, and its classes take colours from the style
+sheet of the page, so it follows the page in dark mode and in print. Charts use no clip paths,
+markers or gradients, so that charts on one page cannot affect each other.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from equipoise.charts import theme
 from equipoise.charts.axes import shortened
 from equipoise.charts.markup import Content, decimals, element, joined
 
-#: Pixels: the width of a drawing, the size of its text, the distance of two lines of text.
+#: Pixels: the width of a chart, the size of its text, and the height of a line of text.
 WIDTH = 360.0
 TEXT = 12.0
 LINE = 16.0
-#: Widths of letters in sizes of text: small ones, capitals and digits, those of East Asia; and how
-#: much wider bold ones are. Fonts differ: this is one of the wider ones.
+#: Widths of letters relative to the text size: small letters, capitals and digits, East Asian
+#: letters; and how much wider bold ones are. Fonts differ; these are values of a wide font.
 _SMALL, _CAPITAL, _WIDE = 0.6, 0.7, 1.05
 _BOLD = 1.12
 _SHAPES = 6
@@ -31,7 +31,7 @@ _SHAPES = 6
 def drawing(
     name: str, size: tuple[float, float], title: str, description: str, *marks: Content
 ) -> Markup:
-    """Return a drawing that tells its title and description to who cannot see it.
+    """Return a chart with a title and a description for screen readers.
 
     name : unique on its page; size : width and height
     """
@@ -51,15 +51,15 @@ def drawing(
 def words(
     x: float, y: float, text: str, class_: str = "", anchor: str = "start", whole: str = ""
 ) -> Markup:
-    """Return text whose base line starts, has its middle or ends at (x, y).
+    """Return text that starts, is centred or ends at (x, y).
 
-    whole : what the text is short for, shown where the pointer rests
+    whole : the complete text, shown as a tooltip
     """
-    told = element("title", whole) if whole and whole != text else None
+    title = element("title", whole) if whole and whole != text else None
     return element(
         "text",
         text,
-        told,
+        title,
         x=x,
         y=y,
         class_=class_ or None,
@@ -79,7 +79,7 @@ def track(points: Sequence[tuple[float, float]], class_: str) -> Markup:
 
 
 def dot(x: float, y: float, class_: str, *, shape: int = 0, size: float = 4.0) -> Markup:
-    """Return a dot: a disc, square, diamond, triangle up or down, or cross, after `shape`."""
+    """Return a dot of a shape: disc, square, diamond, triangle up or down, or cross."""
     if shape % _SHAPES == 0:
         return element("circle", cx=x, cy=y, r=size, class_=class_)
     d = "".join(
@@ -89,7 +89,7 @@ def dot(x: float, y: float, class_: str, *, shape: int = 0, size: float = 4.0) -
     return element("path", d=f"{d}Z", class_=class_)
 
 
-#: Corners of the shapes of dots around their middle, of about the same area.
+#: Corners of the shapes of dots relative to their middle, with about the same area.
 _CORNERS: tuple[tuple[tuple[float, float], ...], ...] = (
     (),
     ((-0.9, -0.9), (0.9, -0.9), (0.9, 0.9), (-0.9, 0.9)),
@@ -104,17 +104,17 @@ _CORNERS: tuple[tuple[tuple[float, float], ...], ...] = (
 
 
 def look(number: int) -> str:
-    """Return the class that colours what belongs to the system of this number."""
+    """Return the class with the colour of the system of this number."""
     return f"s{number % len(theme.PALETTE)}"
 
 
 def shape_of(number: int) -> int:
-    """Return the shape of a system's dots; after the last colour, shapes are paired anew."""
+    """Return the shape of a system's dots; after the last colour, shapes get other colours."""
     return (number + number // len(theme.PALETTE)) % _SHAPES
 
 
-def told(mark: Markup, words_: str) -> Markup:
-    """Return a mark that shows words where the pointer rests on it."""
+def with_tooltip(mark: Markup, words_: str) -> Markup:
+    """Return a mark with a tooltip."""
     return element("g", element("title", words_), mark)
 
 
@@ -124,12 +124,12 @@ def coloured(number: int, marks: Iterable[Markup]) -> Markup:
 
 
 def bar(x: float, bottom: float, width: float, height: float) -> Markup:
-    """Return a bar that stands on `bottom`."""
+    """Return a bar that starts at `bottom`."""
     return element("rect", x=x, y=bottom - height, width=width, height=height, class_="bar")
 
 
 def fitted(text: str, width: float, bold: bool = False) -> str:
-    """Return text shortened to about so many pixels."""
+    """Return text shortened to about this width in pixels."""
     if width_of(text, bold) <= width:
         return text
     letters = len(text)
@@ -139,7 +139,7 @@ def fitted(text: str, width: float, bold: bool = False) -> str:
 
 
 def width_of(text: str, bold: bool = False) -> float:
-    """Return about how wide text is in pixels, rather too much than too little."""
+    """Return an estimate of the width of text in pixels, too large rather than too small."""
     return TEXT * (_BOLD if bold else 1.0) * math.fsum(map(_letter, text))
 
 
@@ -151,8 +151,8 @@ def _letter(letter: str) -> float:
     return _CAPITAL if letter.isupper() or letter.isdigit() else _SMALL
 
 
-#: Where readers prefer the dark: ink, muted, grid, page, and a colour for every one of the palette.
-#: They differ as those of `theme` do, and stand out from the page as much; a test computes it.
+#: Colours for dark mode: ink, muted, grid, page, and one for each colour of the palette. A test
+#: computes that they differ as much as those of `theme`, and have the same contrast to the page.
 DARK_INK, DARK_MUTED, DARK_GRID, DARK_PAGE = "#e8eaf0", "#a4acb8", "#2f3540", "#14171d"
 DARK_PALETTE = ("#4f95ff", "#e0622f", "#3ecf94", "#d66ab5", "#f2d36b", "#ffffff")
 
@@ -177,13 +177,13 @@ svg .ring { fill: var(--page); stroke: var(--look); stroke-width: 2.2; }
 
 
 def style_sheet() -> str:
-    """Return the colours as variables of the page, and the classes of drawings."""
+    """Return the colours as variables of the page, and the classes of charts."""
     light = _colours(theme.INK, theme.MUTED, theme.GRID, theme.PAGE, theme.PALETTE)
     dark = _colours(DARK_INK, DARK_MUTED, DARK_GRID, DARK_PAGE, DARK_PALETTE)
     looks = "\n".join(
         f".s{number} {{ --look: var(--s{number}); }}" for number in range(len(theme.PALETTE))
     )
-    # Paper is white, whatever the reader's screen is.
+    # Paper is white, also for readers with a dark screen.
     return (
         f":root {{ {light} }}\n"
         f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"

@@ -1,11 +1,11 @@
-"""Who swept whom, as a figure: classes of players in boxes, arrows from winners to losers.
+"""Sweeps as a figure: classes of players in boxes, with arrows from winners to losers.
 
-The graph is drawn in layers, winners above, components side by side.
+The graph has layers, with winners above losers and components side by side.
 
 Source: the method of Sugiyama, Tagawa and Toda (1981): layers by longest path, a free place in
-every layer that an arrow passes, and layers sorted by the mean place of neighbours.
-Departures: arrows of one class that pass a row share one place, so that they branch like a tree;
-layers of many classes take several rows.
+every layer that an arrow crosses, and layers sorted by the mean place of neighbours. Departures:
+arrows of one class that cross a row share one place, so that they branch like a tree; a layer of
+many classes takes several rows.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: Boxes that stand in one row at most; a level of more goes on in a row beneath.
+#: Largest number of boxes in a row; a level with more continues in the next row.
 MOST_ABREAST = 5
 _PASSES = 8
 
 
 class Slot(NamedTuple):
-    """A place in a row: of a class, or free for the arrows of a class above to pass.
+    """A place in a row: of a class, or free for the arrows of a class above.
 
-    owner : row of the class in the graph; passes : number of the row that is passed, -1 for a box
+    owner : row of the class in the graph; passes : number of the row that is crossed, -1 for a box
     """
 
     owner: int
@@ -48,11 +48,11 @@ Link: TypeAlias = tuple[Slot, Slot]
 
 
 class Rows(NamedTuple):
-    """The drawing of a component.
+    """The places of a component.
 
     rows : slots from left to right, row by row from the top; begins : whether a row begins a level
-    links : all lines between slots of neighbouring rows, each once, with the arc that ends there
-        or -1 where it goes on
+    links : all lines between slots of neighbouring rows, each once, with the arc that ends there,
+      or -1 if it continues
     """
 
     rows: list[list[Slot]]
@@ -61,14 +61,14 @@ class Rows(NamedTuple):
 
 
 def components(graph: ClassGraph) -> list[Ints]:
-    """Return the rows of the classes of each component, the component with most of them first."""
+    """Return the rows of the classes of each component, largest component first."""
     number = connected(graph.above, graph.below, len(graph.classes), plain=True)
     groups = [np.flatnonzero(number == one) for one in range(number.max() + 1)]
     return sorted(groups, key=lambda rows: -len(rows))
 
 
 def arranged(graph: ClassGraph, component: Ints) -> Rows:
-    """Return the rows of a component, with few crossings of lines."""
+    """Return the rows of a component, arranged so that few lines cross."""
     boxes, begins = _box_rows(graph, component)
     number = {owner: at for at, row in enumerate(boxes) for owner in row}
     rows = [[Slot(owner, -1) for owner in row] for row in boxes]
@@ -89,13 +89,13 @@ def arranged(graph: ClassGraph, component: Ints) -> Rows:
 
 
 def _box_rows(graph: ClassGraph, component: Ints) -> tuple[list[list[int]], list[bool]]:
-    """Return classes row by row, levels of many in several, and which rows begin a level."""
+    """Return classes row by row (large levels in several), and which rows begin a level."""
     level = graph.levels()
     rows: list[list[int]] = []
     begins: list[bool] = []
     for depth in range(int(level[component].max()) + 1):
         rank = component[level[component] == depth].tolist()
-        # Who swept somebody else stands lowest, so that those arrows have no row to pass.
+        # Classes with arrows come last, so that their arrows cross no other row of the level.
         rank.sort(key=lambda owner: bool((graph.above == owner).any()))
         parts = -(-len(rank) // MOST_ABREAST)
         ends = np.linspace(0, len(rank), parts + 1).round().astype(int).tolist()
@@ -105,7 +105,7 @@ def _box_rows(graph: ClassGraph, component: Ints) -> tuple[list[list[int]], list
 
 
 def _sort(rows: list[list[Slot]], links: dict[Link, int]) -> None:
-    """Sort every row by the mean place of its neighbours above, then below, a few times over."""
+    """Sort every row by the mean place of its neighbours above, then below, several times."""
     upper: defaultdict[Slot, list[Slot]] = defaultdict(list)
     lower: defaultdict[Slot, list[Slot]] = defaultdict(list)
     for above, below in links:
@@ -132,15 +132,15 @@ def _mean(place: dict[Slot, float], slots: list[Slot], default: float) -> float:
     return sum(place[slot] for slot in slots) / len(slots) if slots else default
 
 
-#: Letters of a line in a box, and lines of names in the box of a large class.
+#: Letters in a line of a box, and lines of names in the box of a large class.
 LETTERS, _NAME_LINES = 18, 3
-#: A class of up to so many members is listed, one a line.
+#: A class of up to this number of members is listed with one member on each line.
 _LISTED = 3
-#: In points: a box, a line of words, the room around them, and a place for arrows to pass.
+#: In points: width of a box, height of a line of text, padding, and width of a place for arrows.
 BOX_WIDTH, LINE, PADDING, _LANE = 144.0, 16.0, 6.0, 8.0
-#: In points: between places of a row, rows of a level, levels, and components.
+#: Distances in points: between places of a row, rows of a level, levels, and components.
 _ACROSS, _WITHIN, _DOWN, _BETWEEN = 16.0, 38.0, 48.0, 30.0
-#: Share of the width of a box over which lines begin and end.
+#: Share of the width of a box over which the ends of lines are spread.
 _PORTS = 0.7
 
 Point: TypeAlias = tuple[float, float]
@@ -149,8 +149,8 @@ Point: TypeAlias = tuple[float, float]
 class Box(NamedTuple):
     """A class on the page. In points, y downwards.
 
-    heading : set apart above the names, "" for a class of few; lines : names
-    x, y : of the middle of its upper edge; height : of the whole box
+    heading : text above the names, "" for a small class; lines : names
+    x, y : of the middle of its upper edge; height : of the box
     """
 
     heading: str
@@ -163,7 +163,7 @@ class Box(NamedTuple):
 class Line(NamedTuple):
     """A line on the page, from a box or another line downwards.
 
-    arc : of the graph that ends at the last point, -1 where only the line ends
+    arc : of the graph that ends at the last point, -1 if only the line ends
     """
 
     points: tuple[Point, ...]
@@ -171,7 +171,7 @@ class Line(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Boxes in the order of the classes, lines, and the page they take, in points."""
+    """Boxes in the order of the classes, lines, and the size of the page, in points."""
 
     boxes: tuple[Box, ...]
     lines: tuple[Line, ...]
@@ -180,10 +180,10 @@ class Layout(NamedTuple):
 
 
 def class_layout(graph: ClassGraph, most_wide: float, noun: str) -> Layout:
-    """Return a place for every class.
+    """Return the layout of all classes.
 
-    most_wide : points; components that do not fit side by side begin a new row of components
-    noun : what members are called, in the plural
+    most_wide : in points; components that do not fit side by side begin a new row of components
+    noun : the word for members, in the plural
     """
     words = [box_words(members, noun) for members in graph.classes]
     boxes: dict[int, Box] = {}
@@ -201,7 +201,7 @@ def class_layout(graph: ClassGraph, most_wide: float, noun: str) -> Layout:
 
 
 def box_words(members: tuple[str, ...], noun: str) -> tuple[str, tuple[str, ...]]:
-    """Return heading and lines of the box of a class: all names, or their number and the first."""
+    """Return heading and lines of the box of a class: all names, or a count and the first."""
     if len(members) <= _LISTED:
         return "", tuple(shortened(name, LETTERS) for name in members)
     names = ", ".join(shortened(name, LETTERS - 1) for name in members)
@@ -213,7 +213,7 @@ def box_words(members: tuple[str, ...], noun: str) -> tuple[str, tuple[str, ...]
 
 
 class _Page:
-    """A component with places in points, its upper left corner at (0, 0)."""
+    """A component with positions in points; its upper left corner is (0, 0)."""
 
     def __init__(self, rows: Rows, words: list[tuple[str, tuple[str, ...]]]) -> None:
         self._rows, self._words = rows, words
@@ -228,7 +228,7 @@ class _Page:
             self._place(row)
 
     def _place(self, row: list[Slot]) -> None:
-        """Give places to a row beneath those above, in the middle of the page."""
+        """Place a row below the earlier ones, in the middle of the page."""
         x = (self.width - self._wide(row)) / 2
         high = max(self._high(slot) for slot in row)
         for slot in row:
@@ -248,7 +248,7 @@ class _Page:
         return 2 * PADDING + LINE * (len(lines) + bool(heading))
 
     def boxes(self, left: float, top: float) -> dict[int, Box]:
-        """Return the boxes by the number of their class, moved by (left, top)."""
+        """Return the boxes by number of the class, moved by (left, top)."""
         return {
             slot.owner: Box(
                 *self._words[slot.owner], left + x, top + self._top[slot], self._high(slot)
@@ -260,7 +260,7 @@ class _Page:
     def lines(self, left: float, top: float) -> list[Line]:
         """Return the lines, moved by (left, top).
 
-        They slant only between rows, where no box can be in their way.
+        They slant only between rows, if there are no boxes.
         """
         leaves, reaches = self._ports(0), self._ports(1)
         found = []
@@ -277,7 +277,7 @@ class _Page:
         return found
 
     def _ports(self, end: int) -> dict[tuple[Slot, Slot], float]:
-        """Return x of one end of every line: spread over the edge of its box in their own order."""
+        """Return x of one end of every line, spread over the edge of its box in order."""
         by_slot: dict[Slot, list[tuple[Slot, Slot]]] = {}
         for link in self._rows.links:
             by_slot.setdefault(link[end], []).append(link)
@@ -294,24 +294,24 @@ def _width(slot: Slot) -> float:
     return BOX_WIDTH if slot.passes < 0 else _LANE
 
 
-#: More classes than this are no picture any more: then only the first ones are drawn.
+#: Largest number of classes; of more, only the first ones are drawn.
 MOST_CLASSES = 60
-#: With more arrows only those of several games are numbered.
+#: With more arrows than this, only those of several games are numbered.
 _NUMBERED = 40
-#: Points: around the graph, and for the note at the foot.
+#: Points: margin around the graph, and height of the note at the foot.
 _SIDE, _FOOT = theme.MARGIN, 26.0
-#: The figure grows with the graph, from and up to so many inches.
+#: Smallest and largest size of the figure in inches; it grows with the graph.
 _LEAST_WIDTH, _MOST_WIDTH = 5.0, 12.0
 _FILL, _EDGE, _ARROW = "#eef3fb", "#9db6dd", "#6b7482"
 
 
 def sweeps_figure(graph: ClassGraph, *, title: str, subtitle: str, noun: str = "players") -> Figure:
-    """Return the figure of classes between which there is no equilibrium.
+    """Return the figure of the classes of a tournament without an equilibrium.
 
-    A class stands beneath all that swept it; an arrow carries the number of games of its sweep.
-    Of more than sixty classes only the first are drawn, and the figure says so.
+    A class is below all classes that swept it. An arrow has the number of games of its sweep. Of
+    more than sixty classes, only the first are drawn, and the figure says so.
 
-    noun : what members of classes are called, in the plural
+    noun : the word for members of classes, in the plural
     """
     shown = _first(graph, MOST_CLASSES)
     layout = class_layout(shown, 72 * _MOST_WIDTH - 2 * _SIDE, noun)
@@ -339,7 +339,7 @@ def sweeps_figure(graph: ClassGraph, *, title: str, subtitle: str, noun: str = "
 
 
 def _heading_height(title: str, subtitle: str, width: float) -> float:
-    """Return what titles take of a figure of some width, and the room beneath them, in points."""
+    """Return the height of the titles at this width of a figure, and the space below, in points."""
     tall = 300.0
     _, axes = theme.new_figure(title, subtitle, theme.Size(width / 72, tall / 72))
     return float(tall * (1.0 - axes.get_position().y1) + _SIDE)
@@ -357,7 +357,7 @@ def _first(graph: ClassGraph, most: int) -> ClassGraph:
 
 
 def _notes(graph: ClassGraph, shown: ClassGraph) -> Iterable[str]:
-    """Yield what the foot of the figure has to say."""
+    """Yield the notes at the foot of the figure."""
     if len(shown.games) > _NUMBERED and (shown.games == 1).any():
         yield "arrows without a number: one game"
     left_out = len(graph.classes) - len(shown.classes)
@@ -397,7 +397,7 @@ def _draw_box(axes: Axes, box: Box) -> None:
 
 
 def _draw_lines(axes: Axes, graph: ClassGraph, layout: Layout) -> None:
-    """Draw the lines; where one ends at a box it has a head, and the number of games."""
+    """Draw the lines; one that ends at a box has an arrow head and the number of games."""
     few = len(graph.games) <= _NUMBERED
     for line in layout.lines:
         x, y = zip(*line.points, strict=True)
@@ -420,7 +420,7 @@ def _draw_lines(axes: Axes, graph: ClassGraph, layout: Layout) -> None:
 
 
 def _number(axes: Axes, start: Point, end: Point, games: float) -> None:
-    """Write the number of games on an arrow, nearer to the losers, where arrows are apart."""
+    """Write the number of games on an arrow, near the losers, where arrows are separate."""
     axes.text(
         start[0] + 0.58 * (end[0] - start[0]),
         start[1] + 0.58 * (end[1] - start[1]),

@@ -24,19 +24,20 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.text import Text
 
-#: Lines of different things. Any two differ by at least 20 in CIE L*a*b*, for full colour vision
-#: and for the three kinds of colour blindness, and by at least 3 : 1 from the page; a test computes
-#: both.
+#: Colours of lines. Any two differ by at least 20 in CIE L*a*b*, for full colour vision and for the
+#: three kinds of colour blindness, and each has a contrast of at least 3 : 1 to the page. A test
+#: computes both.
 PALETTE = ("#1464c8", "#a3300a", "#17a369", "#a83a86", "#b58d00", "#1b1f2a")
-#: The same for words, at least 4.5 : 1 from the page.
+#: The same for text, with a contrast of at least 4.5 : 1 to the page.
 WORDS = ("#1464c8", "#a3300a", "#0d7a4d", "#a83a86", "#856700", "#1b1f2a")
 INK, MUTED, GRID, PAGE = "#1b1f2a", "#5b6270", "#e3e6eb", "#ffffff"
 
-#: Points. A chart 7.5 inches wide on a telephone of 390 pixels shows 9 pixels of the smallest.
+#: Text sizes in points. The smallest is 9 pixels high if a telephone shows a chart of 7.5 inches in
+#: 390 pixels.
 TITLE, TEXT, SMALL = 15.0, 12.0, 12.0
 MARGIN = 12.0
 
-#: Suffixes of the files a figure can become.
+#: Suffixes of the files to which a figure can be written.
 FILE_KINDS = ("svg", "png", "pdf")
 _DOTS_PER_INCH = 200
 
@@ -53,7 +54,7 @@ _STYLE: dict[str, Any] = {
     "axes.grid.axis": "y",
     "grid.color": GRID,
     "grid.linewidth": 0.8,
-    # The one font that comes with matplotlib, so a chart is the same on every machine.
+    # This font comes with matplotlib, so a chart is the same on every machine.
     "font.family": ["DejaVu Sans"],
     "font.size": TEXT,
     "axes.labelsize": SMALL,
@@ -68,7 +69,7 @@ _STYLE: dict[str, Any] = {
     "date.converter": "concise",
     "lines.solid_capstyle": "round",
     "lines.solid_joinstyle": "round",
-    # The identifiers inside an SVG would differ from run to run otherwise.
+    # Without this, identifiers in an SVG differ from run to run.
     "svg.hashsalt": "equipoise",
     "svg.fonttype": "path",
     # Names of players may hold dollar signs.
@@ -88,7 +89,7 @@ WIDE = Size(7.5, 4.8)
 
 
 def check_available() -> None:
-    """Refuse to draw files where matplotlib is absent. Raises : EquipoiseError."""
+    """Refuse to draw files without matplotlib. Raises : EquipoiseError."""
     if not _installed("matplotlib"):
         raise EquipoiseError(
             "charts in files need matplotlib, which is not installed: "
@@ -104,7 +105,10 @@ def _installed(module: str) -> bool:
 
 
 def file_kind(path: str) -> str:
-    """Return which kind of file a path names: svg, png or pdf. Raises : InvalidParameterError."""
+    """Return the kind of file that a path names: svg, png or pdf.
+
+    Raises : InvalidParameterError.
+    """
     kind = Path(path).suffix.lower().removeprefix(".")
     endings = ", ".join(f".{one}" for one in FILE_KINDS)
     require(kind in FILE_KINDS, "the name of a chart", f"a file that ends in {endings}", path)
@@ -112,9 +116,9 @@ def file_kind(path: str) -> str:
 
 
 def check_file(path: str) -> None:
-    """Refuse a path to which no chart can be written.
+    """Refuse a path to which a chart cannot be written.
 
-    Raises : InvalidParameterError; EquipoiseError where matplotlib is absent
+    Raises : InvalidParameterError; EquipoiseError without matplotlib
     """
     file_kind(path)
     check_place(path)
@@ -123,7 +127,7 @@ def check_file(path: str) -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Make figures in the style of all charts; nothing of it outlives the block."""
+    """Apply the style of all charts to figures within the block."""
     import matplotlib as mpl
 
     with mpl.rc_context(cast(Any, _STYLE)):
@@ -131,7 +135,7 @@ def style() -> Iterator[None]:
 
 
 def new_figure(title: str, subtitle: str, size: Size = WIDE) -> tuple[Figure, Axes]:
-    """Return a figure with its titles at the top left and axes below; call inside `style`."""
+    """Return a figure with its titles at the top left and axes below; call it within `style`."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=size)
@@ -141,9 +145,9 @@ def new_figure(title: str, subtitle: str, size: Size = WIDE) -> tuple[Figure, Ax
 
 
 def fit_axes(figure: Figure, axes: Axes | Sequence[Axes], right: float = 0.0) -> None:
-    """Widen axes that stand side by side to what ticks and labels leave of the figure.
+    """Widen axes that are side by side to the space that ticks and labels leave in the figure.
 
-    right : points to keep free at the right, for labels that stand outside
+    right : points to keep free at the right, for labels outside the axes
     """
     row = [axes] if not isinstance(axes, Sequence) else list(axes)
     width, height = (72 * inches for inches in figure.get_size_inches())
@@ -167,13 +171,13 @@ def save(figure: Figure, file: IO[bytes], kind: str) -> None:
         "pdf": {"CreationDate": None, "Creator": "Equipoise", "Producer": None},
     }
     with style(), warnings.catch_warnings():
-        # Letters that no installed font has are drawn as boxes, which is no programming error.
+        # Letters that are in no installed font are drawn as boxes, which is no programming error.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(file, format=kind, dpi=_DOTS_PER_INCH, metadata=nothing[kind])
 
 
 def write(figure: Figure, path: str) -> None:
-    """Write a figure to a file, whole or not at all, as the name of the file says."""
+    """Write a figure to a file, completely or not at all, in the format of its suffix."""
     with whole_file(path) as file:
         save(figure, file, file_kind(path))
 
@@ -186,7 +190,7 @@ def text_width(text: Text) -> float:
 
 
 def _heading(figure: Figure, title: str, subtitle: str) -> float:
-    """Write title and subtitle, wrapped to the figure; return where they end, from 0 to 1."""
+    """Write title and subtitle, wrapped to the figure; return their lower end, from 0 to 1."""
     width, height = (72 * inches for inches in figure.get_size_inches())
     y = height - MARGIN
     for words, points, weight, colour, lines in (
@@ -212,20 +216,20 @@ def _heading(figure: Figure, title: str, subtitle: str) -> float:
 def _wrapped(
     figure: Figure, words: str, points: float, weight: str, width: float, lines: int
 ) -> str:
-    """Return words wrapped to `width` points, in at most so many lines."""
+    """Return text wrapped to `width` points, in at most `most` lines."""
     probe = figure.text(0, 0, words, fontsize=points, fontweight=weight)
     letters = int(len(words) * width / max(text_width(probe), 1.0))
     probe.remove()
     if letters >= len(words):
         return words
-    # The mean letter decides; a twentieth is kept back for lines of wide ones.
+    # Computed from the mean width of a letter; a twentieth is reserved for lines of wide letters.
     most = max(int(letters * 0.95), 8)
     end = " \N{HORIZONTAL ELLIPSIS}"
     return textwrap.fill(words, most, max_lines=lines, placeholder=end)
 
 
 def _outside(axes: Axes, side: str) -> float:
-    """Return how far ticks and labels reach out of axes at one side, in points."""
+    """Return how far ticks and labels extend beyond the axes at one side, in points."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     axis = axes.yaxis if side == "left" else axes.xaxis
@@ -239,22 +243,22 @@ def _outside(axes: Axes, side: str) -> float:
 
 
 def set_horizontal_axis(axes: Axes, places: Ids, counted: str | None, inches: float) -> None:
-    """Set limits a little beyond the places, whole numbers for counts, and say what they count.
+    """Set limits a little beyond the places, with whole numbers and a label for counts.
 
     places : shape (n,), datetime64[us] or int64
-    counted : what the numbers count; None for moments
-    inches : width of the figure, which tells how many ticks there is room for
+    counted : what the numbers count; None for times
+    inches : width of the figure, which limits the number of ticks
     """
     import matplotlib.dates
     from matplotlib.ticker import MaxNLocator
 
-    # Its module of dates has no types.
+    # matplotlib.dates has no types.
     dates: Any = matplotlib.dates
 
     first, last = places.min(), places.max()
     most = max(int(inches), 3)
     if counted is None:
-        # A single moment is shown between the days around it.
+        # A single time is shown between the days before and after it.
         edge = np.timedelta64(2, "D") if first == last else (last - first) * 0.015
         axes.set_xlim(first - edge, last + edge)
         locator = dates.AutoDateLocator(minticks=2, maxticks=most)

@@ -1,6 +1,6 @@
-"""A parameter search as a figure: a line, a map, or a panel for each parameter.
+"""A parameter search as a figure: a line, a map, or one panel for each parameter.
 
-`Surface` is what the figure shows: where the trials lie, their metric, and the best one.
+`Surface` has the data of the figure: the positions of the trials, their metric, and the best one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 #: Values of a grid that span at least this factor are shown on a logarithmic axis.
 _LOG_FROM = 8.0
-#: Values worse than the best by more than so many times the median are all shown as equally bad.
+#: Values that are worse than the best by more than this many times the median distance are all
+#: shown as equally bad.
 _SPREAD = 3.0
 
 
@@ -31,8 +32,8 @@ _SPREAD = 3.0
 class Axis:
     """One parameter along an axis.
 
-    values : shape (k,), what was tried of a grid in ascending order; empty for a range
-    named : whether values stand side by side instead of to scale: some are no finite numbers
+    values : shape (k,), the values tried of a grid, in ascending order; empty for a range
+    named : whether values are side by side instead of to scale, because some are no finite numbers
     log : whether the scale is logarithmic
     low, high : ends of the scale
     """
@@ -61,7 +62,7 @@ class Axis:
         return cls(name=name, values=values, named=False, log=log, low=low, high=high)
 
     def place(self, value: Value) -> float:
-        """Return where a value stands on the scale; NaN where it has no place."""
+        """Return the position of a value on the scale; NaN if it has none."""
         if self.named:
             return float(self.values.index(value)) if value in self.values else math.nan
         if not _is_number(value) or (self.log and value <= 0):
@@ -69,7 +70,7 @@ class Axis:
         return float(value)
 
     def share(self, value: Value) -> float:
-        """Return where a value stands, 0 at the low and 1 at the high end of the scale."""
+        """Return the position of a value: 0 at the low end and 1 at the high end of the scale."""
         place, ends = self.place(value), (self.low, self.high)
         if self.log:
             place, ends = math.log(place), (math.log(self.low), math.log(self.high))
@@ -78,10 +79,10 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Surface:
-    """Trials that are done, along one axis for each parameter.
+    """Finished trials, along one axis for each parameter.
 
     done : in the order of their numbers; value : shape (n,), their metric
-    best : which of them is the best
+    best : number of the best one
     worst, ideal : the values between which colours and heights differ
     """
 
@@ -94,7 +95,7 @@ class Surface:
 
     @classmethod
     def of(cls, found: Tuning) -> Surface:
-        """Return what there is to show of a search."""
+        """Return the surface of a search."""
         done = tuple(trial for trial in found.trials if trial.status == "done")
         value = np.array([trial.value(found.metric) for trial in done])
         best = next(at for at, trial in enumerate(done) if trial is found.best)
@@ -112,15 +113,15 @@ class Surface:
         )
 
     def places(self, axis: Axis) -> Floats:
-        """Return where the trials stand along an axis, shape (n,)."""
+        """Return the positions of the trials along an axis, shape (n,)."""
         return np.array([axis.place(trial.parameters[axis.name]) for trial in self.done])
 
     def shares(self, axis: Axis) -> Floats:
-        """Return the same from 0 to 1."""
+        """Return these positions scaled to a range from 0 to 1."""
         return np.array([axis.share(trial.parameters[axis.name]) for trial in self.done])
 
     def envelope(self, axis: Axis) -> tuple[Floats, Floats]:
-        """Return (places, best values there): what a parameter can reach, whatever the others."""
+        """Return (places, best values there): the best metric for each value of a parameter."""
         places = self.places(axis)
         order = np.unique(places)
         pick = max if self.ideal >= self.worst else min
@@ -128,9 +129,9 @@ class Surface:
         return order, np.array(best)
 
     def cells(self) -> tuple[Floats, Ints]:
-        """Return (metric of a grid of two, its best cell), rows along the second axis.
+        """Return (metric of a grid of two parameters, its best cell), rows along the second axis.
 
-        NaN where a trial was refused or failed.
+        NaN if a trial was refused or failed.
         """
         across, up = self.axes
         table = np.full((len(up.values), len(across.values)), np.nan)
@@ -155,15 +156,15 @@ def _order(value: Value) -> tuple[bool, float]:
     return (True, 0.0) if value is None else (False, float(value))
 
 
-#: More parameters than this are left out of the chart.
+#: Largest number of parameters in the chart.
 MOST_PANELS = 9
 #: Panels side by side, and the height of a row of them in inches.
 _COLUMNS, _ROW = 3, 2.9
-#: Cells of a map up to which their values are written into them.
+#: Largest number of cells of a map for which values are written into the cells.
 _WRITTEN = (10, 10)
-#: Values of a grid up to which each has a tick on an axis to scale.
+#: Largest number of grid values for which each has a tick on an axis to scale.
 _TICKS = 5
-#: Points for the scale of colours at the right, and its width.
+#: Points for the colour bar at the right, and its width.
 _SCALE, _SCALE_WIDTH = 96.0, 12.0
 #: From the worst to the best.
 _COLOURS = ("#f3f5f9", "#a9c4ea", "#1464c8", "#0a2c5c")
@@ -172,10 +173,10 @@ _MARK = theme.PALETTE[1]
 
 
 def tuning_figure(found: Tuning, *, title: str) -> Figure:
-    """Return the figure of a search: its trials, the best outlined, those given crossed.
+    """Return the figure of a search: its trials, the best outlined, and a cross for those given.
 
-    One parameter is a line, two are a map, more are a panel each, whose line is the best that was
-    reached with each value, whatever the other parameters were.
+    One parameter is shown as a line, two as a map, more as one panel each. The line of a panel is
+    the best metric reached with each value, over all values of the other parameters.
     """
     surface = Surface.of(found)
     many = len(surface.axes) > 2
@@ -212,7 +213,7 @@ def _subtitle(found: Tuning, surface: Surface) -> str:
 
 
 def _shows_given(found: Tuning, surface: Surface) -> bool:
-    """Return whether the parameters as given have a place on the chart."""
+    """Return whether the given parameters have a position on the chart."""
     seen = [_has_place(axis, found.given.parameters[axis.name]) for axis in surface.axes]
     if len(seen) != 2:
         return any(seen)
@@ -275,7 +276,7 @@ def _draw_panels(figure: Figure, first: Axes, surface: Surface, found: Tuning) -
 
 
 def _draw_map(figure: Figure, axes: Axes, surface: Surface, found: Tuning) -> None:
-    """Draw two parameters as a map: cells of a grid, or contours between samples."""
+    """Draw two parameters as a map: the cells of a grid, or contours between samples."""
     from matplotlib.colors import LinearSegmentedColormap, Normalize
 
     across, up = surface.axes
@@ -298,7 +299,7 @@ def _draw_map(figure: Figure, axes: Axes, surface: Surface, found: Tuning) -> No
 
 
 def _draw_cells(axes: Axes, surface: Surface, found: Tuning, paint: dict[str, Any]) -> Any:
-    """Draw a grid, its values side by side."""
+    """Draw a grid with its values side by side."""
     from matplotlib.patches import Rectangle
 
     across, up = surface.axes
@@ -308,7 +309,7 @@ def _draw_cells(axes: Axes, surface: Surface, found: Tuning, paint: dict[str, An
         axes.text(column + 0.5, row + 0.5, "\N{MULTIPLICATION SIGN}", ha="center", va="center")
     if table.shape[0] <= _WRITTEN[0] and table.shape[1] <= _WRITTEN[1]:
         _write_cells(axes, table, surface)
-    # White beneath red is seen on light cells and on dark ones.
+    # Red with a white border is visible on light cells and on dark ones.
     for colour, width in ((theme.PAGE, 5.0), (_MARK, 2.4)):
         corner = (float(best[0]), float(best[1]))
         frame = Rectangle(corner, 1, 1, fill=False, ec=colour, lw=width, zorder=4, clip_on=False)
@@ -336,7 +337,7 @@ def _draw_cells(axes: Axes, surface: Surface, found: Tuning, paint: dict[str, An
 
 
 def _write_cells(axes: Axes, table: Floats, surface: Surface) -> None:
-    """Write the values into the cells, in as many digits as tell the shown ones apart."""
+    """Write the values into the cells, with enough digits to distinguish them."""
     span = abs(surface.ideal - surface.worst)
     digits = min(max(2 - math.floor(math.log10(span)), 0), 6) if span > 0 else 3
     small = 7.5 if table.shape[1] > 6 else 9.0
@@ -351,13 +352,13 @@ def _write_cells(axes: Axes, table: Floats, surface: Surface) -> None:
             ha="center",
             va="center",
             fontsize=small,
-            # The colours are dark from the middle on.
+            # Colours above the middle are dark.
             color=theme.PAGE if share > 0.55 else theme.INK,
         )
 
 
 def _draw_contours(axes: Axes, surface: Surface, found: Tuning, paint: dict[str, Any]) -> Any:
-    """Draw samples as dots on the map between them."""
+    """Draw samples as dots, with contours between them."""
     from matplotlib.tri import Triangulation
 
     across, up = surface.axes
@@ -392,19 +393,19 @@ def _draw_contours(axes: Axes, surface: Surface, found: Tuning, paint: dict[str,
 
 
 def _triangles(x: Floats, y: Floats) -> Any:
-    """Return triangles between points, or None where all lie on a line."""
+    """Return triangles between points, or None if all points are on a line."""
     from matplotlib.tri import Triangulation
 
     if len(np.unique(np.column_stack([x, y]), axis=0)) < 3:
         return None
     try:
         return Triangulation(x, y).triangles
-    except RuntimeError:  # how it says that no triangle has an area
+    except RuntimeError:  # raised if no triangle has an area
         return None
 
 
 def _set_scale(axes: Axes, axis: Axis, side: str) -> None:
-    """Set the scale of one axis, a little beyond what was tried, and name it."""
+    """Set the scale of one axis, a little beyond the values tried, and its label."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     at = axes.xaxis if side == "x" else axes.yaxis
@@ -419,7 +420,8 @@ def _set_scale(axes: Axes, axis: Axis, side: str) -> None:
         (axes.set_xscale if side == "x" else axes.set_yscale)("log")
         edge = (axis.high / axis.low) ** 0.03
         limits(axis.low / edge, axis.high * edge)
-        # A factor of a hundred has room for 1, 2, 5; beyond it for powers of ten.
+        # Up to a factor of a hundred there is room for ticks at 1, 2, 5; beyond it, at powers of
+        # ten.
         steps = (1.0, 2.0, 5.0) if axis.high / axis.low <= 100 else (1.0,)
         at.set_major_locator(LogLocator(subs=steps))
     else:
@@ -433,7 +435,7 @@ def _set_scale(axes: Axes, axis: Axis, side: str) -> None:
 
 
 def _text(value: Value) -> str:
-    """Return a value in few letters."""
+    """Return a value as a short text."""
     if value is None or isinstance(value, bool):
         return str(value).lower()
     return f"{value:.4g}"

@@ -57,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
         sys.stderr.close()
         return 0
     except OSError as error:
-        # For instance a full disk: not an error of the package, so no traceback.
+        # For instance a full disk. This is no error in the package, so there is no traceback.
         report_system_error(error, as_json)
         return 1
     return status if isinstance(status, int) else 0
@@ -86,5 +86,5 @@ def _print_approximations() -> Iterator[None]:
 
 
 def _with_default_values(arguments: Sequence[str]) -> list[str]:
-    """Add the value to `--skip-bad` without one: the parser would take the next word as value."""
+    """Give `--skip-bad` a value if it has none; the parser would take the next word for it."""
     return ["--skip-bad=matches" if word == "--skip-bad" else word for word in arguments]

@@ -1,4 +1,4 @@
-"""How commands declare their arguments and options, and how a command is written out again.
+"""How commands declare their arguments and options, and how to write out a command line.
 
 A command is a function with keyword-only parameters. A parameter is an argument, an option, or a
 dataclass whose fields are options: a group that several commands share.
@@ -24,11 +24,11 @@ def option(
 ) -> Any:
     """Return the declaration of an option.
 
-    default : `...` for a required option; the help shows any other but None and False
+    default : `...` for a required option; the help shows all other defaults but None and False
     help_text : may end in a "[default: ...]" of its own, in words
     metavar : the placeholder of the value in the help; by default that of a Literal is its choices
     name : of the option; by default it is made of the parameter's name
-    more : further arguments of `typer.Option`
+    more : more arguments of `typer.Option`
     """
     if default is not ... and default is not None and default is not False:
         help_text += f" [default: {default}]"

@@ -28,8 +28,8 @@ def demo(
 ) -> None:
     """Show what Equipoise does, on the sample season.
 
-    Each step shows a command, runs it and prints its output. The tour takes some seconds. The first
-    run on a machine also compiles the kernels, which takes up to a minute.
+    Each step shows a command, runs it and prints its output. The tour takes a few seconds. The
+    first run on a machine also compiles the kernels, which takes up to a minute.
     """
     from equipoise.analysis.files.demo import STEPS, tour
 

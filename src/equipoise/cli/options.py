@@ -32,7 +32,9 @@ Restart: TypeAlias = Annotated[
 Threads: TypeAlias = Annotated[
     int | None,
     option(
-        None, "Threads for large matches. Results do not depend on it. [default: all cores]", min=1
+        None,
+        "Number of threads for large matches. It does not change results. [default: all cores]",
+        min=1,
     ),
 ]
 Title: TypeAlias = Annotated[str | None, option(None, "Chart title.", "TEXT")]
@@ -72,9 +74,7 @@ TimeFormat: TypeAlias = Annotated[
 ]
 Synonyms: TypeAlias = Annotated[
     str | None,
-    option(
-        None, "Table of names that mean the same player, with columns name and same_as.", "FILE"
-    ),
+    option(None, "Table of names of the same player, with columns name and same_as.", "FILE"),
 ]
 TiesAsAuthors: TypeAlias = Annotated[
     bool,
@@ -100,7 +100,7 @@ TeamsTable: TypeAlias = Annotated[
 ]
 _OPPONENTS = (
     "Set the parameter `opponents` of elo-mmr and elo-mmx only to reproduce published figures: "
-    "it can give a worse place a higher rating."
+    "with it, a worse place can lead to a higher rating."
 )
 _Parameters: TypeAlias = Annotated[
     str | None,
@@ -144,7 +144,7 @@ class Systems:
 
     system: list[str] | None = option(
         None,
-        "A rating system, optionally with a label of its own. Repeatable. [default: elo-mmr]",
+        "A rating system, optionally with a label. Repeatable. [default: elo-mmr]",
         "[LABEL=]NAME",
     )
     set_: list[str] | None = option(
@@ -174,7 +174,7 @@ def _settings(path: str | None) -> Settings:
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """How to read a history, and which of its matches."""
+    """How to read a history, and which matches to select."""
 
     column: Column
     stat: list[str] | None = option(
@@ -186,7 +186,9 @@ class Reading:
         "Skip matches with problems; =rows skips only the bad rows. The problems are listed.",
         "[=rows]",
     )
-    since: str | None = option(None, "Use only matches from this time on.", "TIME", name="--from")
+    since: str | None = option(
+        None, "Use only matches at or after this time.", "TIME", name="--from"
+    )
     until: str | None = option(None, "Use only matches before this time.", "TIME")
     time_format: TimeFormat
     where: list[str] | None = option(
@@ -195,7 +197,9 @@ class Reading:
     synonyms: Synonyms
     format_: str | None = option(None, "Format of the history, if the file name does not show it.")
     strict: bool = option(
-        False, "Refuse columns and options that the system does not use, instead of noting them."
+        False,
+        "Reject columns and options that the system does not use, instead of listing them "
+        "in a note.",
     )
 
     def request(self, source: str, settings: Settings) -> HistoryRequest:

@@ -139,8 +139,8 @@ def reading_lines(history: HistoryMessage | RateSummary) -> list[str]:
         (len(history.dropped_matches), "bad match was dropped", "bad matches were dropped"),
         (
             history.dropped_rows,
-            "bad row was dropped from a match that stayed",
-            "bad rows were dropped from matches that stayed",
+            "bad row was dropped, and its match was kept",
+            "bad rows were dropped, and their matches were kept",
         ),
     )
     lines = [counted(count, *what) for count, *what in left_out if count]

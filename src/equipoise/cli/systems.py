@@ -15,7 +15,7 @@ Example:
 
 def systems(
     *,
-    name: str | None = argument("A system whose parameters are shown.", "NAME", default=None),
+    name: str | None = argument("The system whose parameters to show.", "NAME", default=None),
     as_json: options.Json,
 ) -> None:
     """List the rating systems, or the parameters of one."""
@@ -26,7 +26,7 @@ def systems(
         found = [system for system in found if system.name == name]
         if not found:
             names = ", ".join(system.name for system in list_systems())
-            raise NotFoundError(f"no system {name!r}: there are {names}")
+            raise NotFoundError(f"no system {name!r}; the systems are {names}")
     if as_json:
         print_json(found)
     elif name is None:

@@ -68,5 +68,5 @@ def minutes(time: int | date | datetime | None) -> str | None:
 
 
 def cut(text: str, letters: int) -> str:
-    """Return text, shortened to at most so many characters."""
+    """Return text, shortened to at most `letters` characters."""
     return text if len(text) <= letters else f"{text[: letters - 3]}..."

@@ -44,10 +44,10 @@ class Drift:
     players, rating_all : number of players so far, and their mean rating
     rated : number of rated matches so far
     created, created_by_performance : sum of all changes of rating so far, in points, and the part
-        of it due to scaling by performance; NaN where the system does not scale
+        of it due to scaling by performance; NaN if the system does not scale
     by_matches, by_entering, by_leaving : change of `rating` since the previous point due to
-        matches, to players who became active (for the first time or again), and to players who
-        ceased to be active
+      matches, to players who became active (for the first time or again), and to players who became
+      inactive
     by_performance : part of `by_matches` due to scaling by performance; NaN as above
     """
 
@@ -105,7 +105,7 @@ class Drift:
         return self.times.astype("datetime64[us]")
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row per point; NaN is null."""
+        """Return a table with one row for each point; NaN is null."""
         import polars as pl
 
         columns: dict[str, object] = {"matches": self.matches}
@@ -138,17 +138,17 @@ DRIFT_COLUMNS = (
 
 
 def _quotient(sums: Floats, counts: Ints) -> Floats:
-    """Return sums over counts, NaN where a count is 0."""
+    """Return sums over counts, NaN if a count is 0."""
     quotient = np.full(len(sums), np.nan)
     np.divide(sums, counts, out=quotient, where=counts > 0)
     return quotient
 
 
-#: How other players respond: they keep the ratings they had before each match, or everything is
+#: The ratings of the other players: those that they had before each match, or everything is
 #: replayed.
 Others: TypeAlias = Literal["frozen", "replayed"]
 
-#: Least gain in rating points that rounding over thousands of steps cannot explain.
+#: Smallest gain, in rating points, that rounding over thousands of steps cannot explain.
 LEAST_GAIN = 1e-6
 
 
@@ -195,7 +195,7 @@ class Incentive:
 
     @property
     def gain(self) -> float:
-        """Last rating by the plan minus the honest one; 0 where no plan gains."""
+        """Last rating by the plan minus the honest one; 0 if no plan gains."""
         return float(self.planned[-1] - self.honest[-1])
 
     @property
@@ -205,7 +205,7 @@ class Incentive:
         return worse
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row per match."""
+        """Return a table with one row for each match."""
         import polars as pl
 
         columns: dict[str, object] = {"match": self.match_ids}

@@ -16,7 +16,8 @@ from equipoise.errors import NotFoundError
 if TYPE_CHECKING:
     import polars as pl
 
-#: Every metric, by name. Orders: the first four in percent [EM]_ sec. 6.2, the last from 0 to 1.
+#: Every metric, by name. Metrics of order: the first four are in percent [EM]_ sec. 6.2, the last
+#: is from 0 to 1.
 ORDER_METRICS = (
     "pair_inversion",
     "rank_deviation",
@@ -24,7 +25,7 @@ ORDER_METRICS = (
     "rank_deviation_top100",
     "ndcg",
 )
-#: Expected scores: losses, lower is better.
+#: Metrics of expected scores: losses, for which lower is better.
 SCORE_METRICS = ("log_loss", "brier")
 METRICS = (*ORDER_METRICS, *SCORE_METRICS)
 
@@ -70,9 +71,9 @@ class Slice:
     """Metrics of a part of the scored participations.
 
     by : earlier matches of the player, or size (players or teams) of the match
-    first, last : of the range, both included; last is None where it is open
+    first, last : of the range, both included; last is None if it is open
     participations : number of those scored
-    metrics : those of `METRICS` without top 100 and gain; NaN where nothing is scored
+    metrics : those of `METRICS` without top 100 and gain; NaN if nothing is scored
     """
 
     by: Literal["earlier", "size"]
@@ -92,7 +93,7 @@ class SystemScores:
 
     label : unique within the backtest
     system, parameters : name in the registry, or "constant-rate" for the baseline
-    metrics : of `METRICS`; NaN where nothing is scored
+    metrics : of `METRICS`; NaN if nothing is scored
     intervals : metric -> bounds; empty without resampling
     """
 
@@ -129,13 +130,13 @@ class GroupScores:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Metrics by how many earlier matches players had.
+    """Metrics of players with a range of earlier matches.
 
     A pair belongs to the group of its less experienced player, a distance between places to the
     group of the player. Places are counted among all participants of the match; only in the group
     from 5 on they are counted among its members (READINGS B9).
 
-    first, last : earlier matches, both included; last is None where the range is open
+    first, last : earlier matches, both included; last is None if the range is open
     participations : of players of the group in the scored matches
     systems : as in the backtest, with `GROUP_METRICS`
     differences : of all pairs of systems, without the baseline
@@ -168,7 +169,7 @@ Judgement: TypeAlias = Literal[
 def judge(change: float, bounds: Interval, least: float) -> Judgement:
     """Return how certain a difference of a metric is.
 
-    change : of either sign; bounds : its interval, NaN where nothing was resampled
+    change : of either sign; bounds : its interval, NaN without resamples
     least : a smaller change does not matter, whatever its interval
     """
     if change == 0:
@@ -196,16 +197,17 @@ def players_with(first: int, last: int | None) -> str:
 class Backtest:
     """Result of a backtest.
 
-    systems : in the order in which they were named, the baseline last
+    systems : in the order in which they were named, with the baseline last
     differences : of all pairs of systems, without the baseline
     over_baseline : differences of every system from the baseline
-    matches, participations : number of those scored, the same for all systems
-    undecided : matches among them that count for expected scores only, as all who are scored tied
+    matches, participations : numbers of those that are scored, the same for all systems
+    undecided : number of scored matches that count only for expected scores, because all scored
+      participants tied
     learned : number of matches before the first that could be scored
     groups : metrics by how many earlier matches players had: none, 1 to 4, 5 or more, and all;
         a group of which nothing can be scored is left out
-    min_history, ties_as_authors : how it was scored; min_total : fewest matches of a player in
-        all, None where earlier ones were counted
+    min_history, ties_as_authors : rules of scoring; min_total : fewest total matches of a scored
+      player, None if earlier matches were counted
     confidence, resamples : of the intervals
     least_differences : metric -> smallest difference that matters
     """
@@ -231,7 +233,7 @@ class Backtest:
 
     @property
     def for_whom(self) -> str:
-        """The players that the metrics and differences are about, in words."""
+        """The players to whom metrics and differences apply, as a phrase."""
         if self.min_total is None:
             return players_with(self.min_history, None)
         return f"players with {self.min_total} or more matches in all"
@@ -244,7 +246,7 @@ class Backtest:
         raise NotFoundError(f"the backtest has no scores for {players_with(first, last)}")
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row per system: metrics, their bounds and the calibration error."""
+        """Return a table with one row for each system: metrics, bounds and calibration error."""
         import polars as pl
 
         rows = []
@@ -267,4 +269,4 @@ def _labelled(systems: Sequence[_Labelled], label: str) -> _Labelled:
         if scores.label == label:
             return scores
     known = ", ".join(scores.label for scores in systems)
-    raise NotFoundError(f"no system labelled {label!r} in this backtest: there are {known}")
+    raise NotFoundError(f"no system labelled {label!r} in this backtest; the labels are {known}")

@@ -21,7 +21,7 @@ class Contribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantity:
-    """One number on the way from the result to the change.
+    """One intermediate number of the computation of the change.
 
     name : as in the documentation: "performance", "diffused deviation"
     value : in `unit`
@@ -44,8 +44,8 @@ class Opponent:
     rating, deviation : before the match
     score : 1 beaten, 1/2 tied, 0 lost to
     expected : the score that was expected
-    effect : rating points that this result moved the performance by, or the rating in systems
-        without performances; to first order where opponents act together
+    effect : change of the performance by this result in rating points, or of the rating in systems
+      without performances; to first order if the effects of opponents are not additive
     """
 
     player: object
@@ -62,7 +62,7 @@ class Remembered:
     """The part of one remembered performance in the new rating.
 
     match : id, None for the prior and the performances merged into it
-    time : days since 1970, NaN where unknown
+    time : days since 1970, NaN if unknown
     performance : rating points
     weight : fraction of the new rating, which is the mean of performances with these weights
     change : weight x (performance - rating before): its part of the change
@@ -85,13 +85,13 @@ class Explanation:
     rank, tied, teams : place from 1, others in the same place, number of teams
     weight : of the match
     rating_before, deviation_before, rating, deviation : rating points; NaN for no deviation
-    expected, score : share of the opponents expected to be beaten, and beaten, ties one half
+    expected, score : expected and actual share of opponents beaten; a tie counts one half
     contributions : parts of the change; they sum to rating - rating_before to 1e-9
-    quantities : the way from the result to the change, in order
+    quantities : the intermediate numbers from the result to the change, in order
     opponents : those with the largest effect, in that order
     remembered : newest first; empty for systems that remember nothing
-    least_change, largest_change : bounds of the change over all possible results; NaN where the
-        system has no bound
+    least_change, largest_change : bounds of the change over all possible results; NaN if the system
+      has no bound
     """
 
     system: str

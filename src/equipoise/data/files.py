@@ -22,7 +22,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
         return  # a pipe or a device is written to directly
     probe = place.with_name(f".{place.name}.{secrets.token_hex(4)}.probe")
     try:
-        # Only an attempt shows permissions, quotas and special folders.
+        # Permissions, quotas and special folders show only in an attempt.
         probe.touch(exist_ok=False)
         probe.unlink()
     except OSError as error:

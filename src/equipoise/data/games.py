@@ -1,4 +1,4 @@
-"""Games: head-to-head results of one tournament, as columns."""
+"""Results of games between two players in one tournament, as columns."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.wording import counted
 
-#: Largest absolute rating: for larger ones a billionth of a point means nothing.
+#: Largest absolute rating; larger ones do not have digits for a billionth of a point.
 LARGEST = 1e6
 
-OTHER = "must be another player than the first"
+OTHER = "must be a different player from the first"
 POINTS = "must be from 0 to the number of games"
 WEIGHT = "must be a number above 0"
 ROW = "must be the row of a player"
@@ -30,13 +30,14 @@ class Games:
     """G results between N players; a result is a game, or all games of a pairing at once.
 
     player_ids : shape (N,), int64 or object (str), distinct, in the order they first appeared
-    white, black : shape (G,), rows of the two players; which of them is white matters only
-        where `coloured`
+    white, black : shape (G,), rows of the two players; which of them is white matters only if
+      `coloured`
     points : shape (G,), points of white, from 0 to weight; black has weight - points
-    weight : shape (G,), number of games (or their weight), above 0; None: 1 each
-    rating : shape (N,), rating before the tournament, NaN where unrated; None: nobody has one
-    white_rating, black_rating : shape (G,), ratings as each game gives them; None: as `rating`
-    draws : shape (G,), number of drawn games; None: not known
+    weight : shape (G,), number of games (or their weight), above 0; None means 1 each
+    rating : shape (N,), rating before the tournament, NaN if unrated; None if no player has one
+    white_rating, black_rating : shape (G,), ratings given with each game; None means those of
+      `rating`
+    draws : shape (G,), number of drawn games; None if unknown
     coloured : whether white had the white pieces (or played at home)
     Raises : InvalidDataError   lists the rules that are broken; lines are rows from 1
     """
@@ -53,7 +54,7 @@ class Games:
     coloured: bool = False
 
     def __post_init__(self) -> None:
-        """Convert columns to contiguous read-only arrays, and check every rule."""
+        """Convert columns to contiguous read-only arrays, and check all rules."""
         check_fields(self, "coloured")
         check_values({"player_ids": Collection[Any]}, {"player_ids": self.player_ids})
         for field in fields(self):
@@ -127,7 +128,7 @@ class Games:
 
     @property
     def initial(self) -> Floats:
-        """Rating before the tournament, shape (N,), NaN where unrated."""
+        """Rating before the tournament, shape (N,), NaN if unrated."""
         return np.full(self.players, np.nan) if self.rating is None else self.rating
 
     def played(self) -> Floats:

@@ -55,7 +55,7 @@ AT_HOME = frozenset({"true", "1", "1.0", "yes"})
 NOT_AT_HOME = frozenset({"false", "0", "0.0", "no"})
 TRUTH = "must be true or false"
 SIDES = ("home", "away", "neutral")
-SIDE = "must be home, away, neutral or empty where home_advantage counts; else give at_home"
+SIDE = "must be home, away, neutral or empty if home_advantage is set; otherwise give at_home"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -69,18 +69,18 @@ class History:
     team : shape (N,), numbered within the match from 0 in order of first appearance
     rank : shape (N,), place of the player's team, dense from 0 within the match, lower is
         better, equal is a tie
-    time : shape (M,), microseconds since 1970-01-01 UTC, never decreasing; None where the
-        history has no dates
-    time_kind : how the input wrote times
+    time : shape (M,), microseconds since 1970-01-01 UTC, never decreasing; None if the history has
+      no dates
+    time_kind : format of the times in the input
     order : shape (M,), numbers from 0 to 9999, never decreasing: the order of matches without
-        dates, as of rounds; None with dates, and where file order is the order
+      dates, such as rounds; None with dates, and if the order is that of the file
     weight : shape (M,), positive; None is 1 for all
-    performance_ceiling : shape (M,), NaN where a match has none; None where no match has one
-    performance : shape (N,), NaN where absent; None where no player has one
-    share : shape (N,), in [0, 1]: scales that player's change; None is 1 for all
-    statistics : name -> shape (N,) float64, NaN where absent
+    performance_ceiling : shape (M,), NaN if a match has none; None if no match has one
+    performance : shape (N,), NaN if absent; None if no player has one
+    share : shape (N,), in [0, 1], multiplies the player's change; None is 1 for all
+    statistics : name -> shape (N,) float64, NaN if absent
     attributes : name -> shape (N,), any kept column (role, side, at_home, tournament)
-    team_labels : shape (N,), names of the teams in the input; None where each player was alone
+    team_labels : shape (N,), names of the teams in the input; None if each player was alone
     """
 
     match_ids: Ids
@@ -101,7 +101,7 @@ class History:
     team_labels: Ids | None = None
 
     def __post_init__(self) -> None:
-        """Freeze the arrays and check what every system relies upon, in linear time."""
+        """Freeze the arrays and check the rules that every system relies on, in linear time."""
         for name, array in self._arrays():
             if not isinstance(array, np.ndarray):
                 got = type(array).__name__
@@ -133,7 +133,7 @@ class History:
         return self.time[start:stop] / MICROSECONDS_PER_DAY
 
     def weights(self, start: int = 0, stop: int | None = None) -> Floats:
-        """Return a copy of the weights of matches start:stop; 1 where there are none."""
+        """Return a copy of the weights of matches start:stop; 1 without weights."""
         if self.weight is None:
             return np.ones(len(self.match_ids[start:stop]))
         return self.weight[start:stop].copy()
@@ -155,25 +155,24 @@ class History:
         return self._match_maximum(self.rank) + 1
 
     def times(self) -> Ids | None:
-        """Return the time of every match as it was written, shape (M,).
+        """Return the time of every match in the format of the input, shape (M,).
 
-        int64 seconds, datetime64[us] or datetime64[D] after `time_kind`; the numbers of `order`
-        where there are no dates; None without either.
+        int64 seconds, datetime64[us] or datetime64[D] according to `time_kind`; without dates the
+        numbers of `order`; None without either.
         """
         return self.order if self.time is None else as_written(self.time, self.time_kind)
 
     def table_times(self) -> Ids | None:
-        """Return the time of every match as a table has it, so that it is read back, shape (M,).
+        """Return the time of every match for a table that can be read again, shape (M,).
 
-        As `times`, but where a reader would refuse the seconds or take them for something else
-        they are datetime64[us].
+        These are `times`, or datetime64[us] if a reader would refuse or misread seconds.
         """
         return self.order if self.time is None else table_times(self.time, self.time_kind)
 
     def at_home(self, low: int = 0, high: int | None = None) -> Flags | None:
-        """Return whether participations low:high play at home; None where no column says it.
+        """Return whether participations low:high play at home; None without such a column.
 
-        They do where `at_home` is true, or without such a column where `side` is "home".
+        They play at home if `at_home` is true or, without that column, if `side` is "home".
         """
         if "at_home" in self.attributes:
             values = self.attributes["at_home"][low:high]
@@ -186,9 +185,9 @@ class History:
         return None
 
     def unknown_home(self, low: int = 0, high: int | None = None) -> tuple[int, str] | None:
-        """Return the first of participations low:high of which `at_home` cannot tell, and why.
+        """Return the first participation of low:high with an unknown word for `at_home`.
 
-        Returns : row and the column's name; None where every value is a known word or absent
+        Returns : row and the column's name; None if every value is a known word or absent
         """
         name = "at_home" if "at_home" in self.attributes else "side"
         values = self.attributes.get(name)
@@ -255,10 +254,10 @@ class History:
         )
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the history as a long table, a row a participation, in the canonical columns.
+        """Return the history as a long table with one row for each participation.
 
         Ranks are dense from 0 within the match. Reading the table again gives the same history;
-        times in seconds that a reader would not take for such are written as date-times.
+        seconds that a reader would not recognise are written as date-times.
         """
         import polars as pl
 
@@ -322,7 +321,7 @@ class History:
         yield from self.attributes.items()
 
     def _broken_rule(self) -> tuple[str, str, str] | None:
-        """Return (field, rule, what came) of the first rule the arrays break, or None."""
+        """Return (field, rule, value found) of the first rule the arrays break, or None."""
         matches, participations = self.matches, self.participations
         lengths: tuple[tuple[str, Ids | None, int], ...] = (
             ("offsets", self.offsets, matches + 1),
@@ -346,7 +345,7 @@ class History:
         if np.any(np.diff(self.offsets) < 1):
             return "offsets", "must give every match at least one player", "an empty match"
         if participations and not 0 <= self.player.min() <= self.player.max() < self.players:
-            return "player", f"must lie from 0 to {self.players - 1}", "a row outside"
+            return "player", f"must be from 0 to {self.players - 1}", "a row outside"
         if self.time is not None and np.any(np.diff(self.time) < 0):
             return "time", "must not decrease", "a match before its predecessor"
         broken = self._broken_order()
@@ -359,16 +358,16 @@ class History:
         return None
 
     def _broken_order(self) -> tuple[str, str, str] | None:
-        """Return (field, rule, what came) of the first rule that the order breaks, or None."""
+        """Return (field, rule, value found) of the first rule that the order breaks, or None."""
         if self.order is None or not self.matches:
             return None
         if self.time is not None:
-            return "order", "must be absent where there are times", "both"
+            return "order", "must be absent if there are times", "both"
         if np.any(np.diff(self.order) < 0):
             return "order", "must not decrease", "a match before its predecessor"
         low, high = int(self.order[0]), int(self.order[-1])
         if not 0 <= low <= high <= LAST_ORDER:
-            return "order", f"must lie from 0 to {LAST_ORDER}", f"{low} to {high}"
+            return "order", f"must be from 0 to {LAST_ORDER}", f"{low} to {high}"
         return None
 
 
@@ -385,5 +384,5 @@ def _series(values: Ids) -> pl.Series:
 
 
 def _words(values: Ids) -> Ids:
-    """Return values as text in small letters, without white space around it."""
+    """Return values as text in small letters, without surrounding white space."""
     return np.char.lower(np.char.strip(values.astype(str)))

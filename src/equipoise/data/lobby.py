@@ -32,8 +32,9 @@ ConstraintKind: TypeAlias = Literal["top-two", "uneven", "party", "lock", "avoid
 class Split:
     """One way to make teams of a lobby.
 
-    teams : ids; the team with the top player comes first, and so on; within a team the best first
-    objective : what is minimised, rating points: rating_difference + weight x deviation_difference
+    teams : ids; teams are in the order of their best players, and players of a team the best first
+    objective : the minimised number, in rating points: rating_difference + weight x
+      deviation_difference
     rating_difference : of the mean effective ratings of the two teams that differ most
     deviation_difference : of the uncertainties of the same two teams
     """
@@ -52,8 +53,8 @@ class Constraint:
     players : ids of the players it concerns, best first: the top players, the top player, the
         members of the party, the locked player, or the two who avoid each other
     label : the name of the party, or of the team that the player is locked to; None otherwise
-    status : "waived" where parties, locks and avoid pairs leave no way to keep it
-    objective_without : the least objective without this one constraint; None: not searched for
+    status : "waived" if parties, locks and avoid pairs make it impossible to keep
+    objective_without : the least objective without this constraint; None if not searched
     """
 
     kind: ConstraintKind
@@ -104,7 +105,7 @@ class Balance:
     alternatives : the next best splits, best first
     bound : no split has an objective below this one
     gap : objective - bound, in rating points; 0: proved to be the fairest
-    compared : number of splits compared; None where the teams come from a search
+    compared : number of splits compared; None if the teams are from a search
     stopped : the time limit ended the search
     notes : further information for users, as sentences
     """
@@ -125,7 +126,7 @@ class Balance:
 
     @property
     def objective(self) -> float:
-        """What was minimised, in rating points."""
+        """The minimised number, in rating points."""
         return self.best.objective
 
     @property
@@ -139,7 +140,7 @@ class Balance:
         return self.best.deviation_difference
 
 
-#: Largest rating and deviation: for larger ones a billionth of a point means nothing.
+#: Largest rating and deviation; larger ones do not have digits for a billionth of a point.
 LARGEST = 1e6
 
 ONCE = "must be named once"
@@ -175,14 +176,14 @@ class Lobby:
 
     player_ids : shape (N,), int64 or object (str), distinct
     rating : shape (N,), long-term rating, from -1e6 to 1e6
-    deviation : shape (N,), from 0 to 1e6, rating points; without it, it is 0 for all, and teams
-        are balanced by rating alone
-    effective_rating : shape (N,), what teams are balanced by; None takes the rating
-    party : shape (N,), label of the party, None for a player alone; None where there is none
-    team : shape (N,), label of the team a player is locked to, None where free; players with the
-        same label play together, with different labels against each other
+    deviation : shape (N,), from 0 to 1e6, rating points; by default 0 for all, and teams are
+      balanced by rating alone
+    effective_rating : shape (N,), the rating by which teams are balanced; None takes the rating
+    party : shape (N,), label of the party, None for a player alone; None without parties
+    team : shape (N,), label of the team that a player is locked to, None for a free player; players
+      with the same label play together, players with different labels against each other
     avoid : pairs of ids who must not be in one team
-    newcomers : ids of unknown players, who get the rating that newcomers begin with
+    newcomers : ids of unknown players, who get the initial rating
     Raises : InvalidDataError   lists every rule that is broken; lines are rows from 1
     """
 
@@ -230,8 +231,8 @@ class Lobby:
     def from_ratings(cls, ratings: Ratings, players: Sequence[object]) -> Lobby:
         """Return the lobby of some players of a rating table.
 
-        The effective rating is that of the system where it has one, else the rating. In a system
-        without deviations all have deviation 0. Numeric ids may be given as text.
+        The effective rating is that of the system if it has one, else the rating. In a system
+        without deviations, all players have deviation 0. Numeric ids may be given as text.
 
         Raises : NotFoundError      players have no rating; the message names all of them
         Raises : InvalidDataError   a player is named twice, or fewer than two are named
@@ -261,7 +262,7 @@ class Lobby:
 
     @property
     def strength(self) -> Floats:
-        """What teams are balanced by: the effective rating, shape (N,)."""
+        """The effective rating, by which teams are balanced, shape (N,)."""
         return self.rating if self.effective_rating is None else self.effective_rating
 
     def order(self) -> Ints:
@@ -308,7 +309,7 @@ def lobby_faults(lobby: Lobby) -> Iterator[LobbyFault]:
         values = getattr(lobby, name)
         bad = ~((values >= low) & (values <= LARGEST))
         if name == "effective_rating":
-            # Without a column of its own it is the rating, whose problem is already reported.
+            # Without this column it is the rating, whose problem is already reported.
             bad &= ~reported
         reported |= bad
         for row in np.flatnonzero(bad).tolist():
@@ -349,7 +350,7 @@ def _avoid_faults(lobby: Lobby, ids: Sequence[str]) -> Iterator[LobbyFault]:
 
 
 def _label_array(labels: Iterable[Any]) -> Ids:
-    """Return labels as text, None where there is none."""
+    """Return labels as text, None if there is none."""
     found = [None if _absent(one) else str(one) for one in labels]
     array: Ids = np.full(len(found), None, dtype=object)
     array[:] = found
@@ -357,5 +358,5 @@ def _label_array(labels: Iterable[Any]) -> Ids:
 
 
 def _absent(label: Any) -> bool:
-    # Not-a-number is the only value that differs from itself.
+    # Only not-a-number differs from itself.
     return label is None or label == "" or bool(label != label)

@@ -1,7 +1,7 @@
-"""Predictions: the expected scores and win probabilities of a match that has not been played.
+"""Predictions: expected scores and win probabilities of a match that has not been played.
 
-`Outlook` says how the performances of players or teams vary around what is expected. From it
-follow the expected scores of a `Prediction`.
+`Outlook` describes how the performances of players or teams vary around their expected values. The
+expected scores of a `Prediction` follow from it.
 
 `win_probability` and `team_mean_prediction` need no system: they compare the mean long-term ratings
 of teams. Source: [TG2]_ (11)-(13) for the strength of a team; READINGS A15 for the probability. It
@@ -34,8 +34,8 @@ class Outlook:
     centre, scale : shape (n,), rating points; one entry per player or team
     curve : the function F
     team : whether a team performs at the mean or the sum of its members
-    shared : part of every squared scale that a team has once, whatever the number of its members;
-        the rest belongs to each member
+    shared : part of every squared scale that counts once for a team, whatever the number of its
+      members; the rest counts for each member
     """
 
     centre: Floats
@@ -89,7 +89,7 @@ def chance(z: Floats, curve: Curve) -> Floats:
 #: `Prediction.by` without a system: the mean ratings of the teams are compared.
 TEAM_MEAN = "team mean"
 
-#: `Prediction.draw_by` where draws are estimated from how often two teams drew before.
+#: `Prediction.draw_by` if draws are estimated from earlier draws of two teams.
 ESTIMATE = "estimate"
 
 
@@ -100,9 +100,9 @@ class Prediction:
     expected : shape (teams,); a team's mean score against the other teams, a win 1, a tie 1/2
     outlook : of the teams: the win probability of every pair, without draws
     by : name of the system that predicts, or "team mean" (READINGS A15)
-    win, draw : of two teams, shape (2,) and a number: win + draw/2 = expected; None for more teams,
-        and where the draw probability is not known
-    draw_by : name of the system where it models draws, or "estimate"; None without win and draw
+    win, draw : for two teams, shape (2,) and a number, with win + draw/2 = expected; None for more
+      teams, and if the draw probability is unknown
+    draw_by : name of the system if it models draws, or "estimate"; None without win and draw
     newcomers : ids of unknown players, who count as newcomers
     """
 
@@ -142,7 +142,7 @@ def win_probability(
 def _check(rating: Floats, deviation: Floats, teams: Sequence[Sequence[int]]) -> None:
     """Refuse teams that are not rows of the ratings. Raises : InvalidParameterError."""
     shape = rating.shape
-    require(rating.ndim == 1, "rating", "one number a player", shape)
+    require(rating.ndim == 1, "rating", "one number for each player", shape)
     require(deviation.shape == shape, "deviation", f"of shape {shape}", deviation.shape)
     for name, values, fits, rule in (
         ("rating", rating, np.isfinite(rating), "finite numbers"),
@@ -177,7 +177,7 @@ def team_mean_prediction(
 def team_mean_outlook(rating: Floats, deviation: Floats) -> Outlook:
     """Return the outlook of logistic(g(sqrt(phi_A^2 + phi_B^2)) (mu_A - mu_B)) (READINGS A15).
 
-    1/g^2 = 1 + 3 (phi_A^2 + phi_B^2)/pi^2: half of the 1 is each side's, once.
+    1/g^2 = 1 + 3 (phi_A^2 + phi_B^2)/pi^2; each side has half of the 1, once.
 
     rating, deviation : shape (n,), rating points
     """

@@ -29,12 +29,12 @@ class Ratings:
     """The players' ratings at one time.
 
     player_ids : shape (P,)
-    rating, deviation : shape (P,), rating points; NaN where a system has no deviation
+    rating, deviation : shape (P,), rating points; NaN if a system has no deviation
     matches : shape (P,), rated matches of each player
-    last_time : shape (P,), days since 1970 of the last rated match; NaN where unknown
+    last_time : shape (P,), days since 1970 of the last rated match; NaN if unknown
     extra : columns of the system (volatility, form, ...), each of shape (P,)
-    last_order : shape (P,), number of the last rated match where times are an order without dates,
-        -1 where there is none; None without an order
+    last_order : shape (P,), number of the last rated match if times are an order without dates, -1
+      without a match; None without an order
     """
 
     player_ids: Ids
@@ -91,7 +91,7 @@ class Ratings:
 
 
 def _times(days: Floats, kind: TimeKind) -> pl.Series:
-    """Return days since 1970 as tables write them, null where unknown."""
+    """Return days since 1970 in the format of tables, null if unknown."""
     import polars as pl
 
     known = ~np.isnan(days)
@@ -107,7 +107,7 @@ def _times(days: Floats, kind: TimeKind) -> pl.Series:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trace:
-    """What every match did to every player in it: columns of shape (N,), NaN where unrated.
+    """The changes of every match for every player in it: columns of shape (N,), NaN if unrated.
 
     `expected`, `rating_before`, `deviation_before`, `rating`, `deviation` and the columns of
     the system, in the row order of `history`.
@@ -117,7 +117,7 @@ class Trace:
     columns: Mapping[str, Floats]
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the trace as a table, a row per participation; unrated ones are null."""
+        """Return the trace as a table, one row for each participation; unrated ones are null."""
         import polars as pl
 
         table = self.history.to_polars()
@@ -153,12 +153,12 @@ class EffectiveRating:
             require(math.isfinite(value), field.name, "a finite number", value)
 
     def weight(self, deviation: Floats) -> Floats:
-        """Return how much recent form counts, w of (39)-(40)."""
+        """Return the weight of recent form, w of (39)-(40)."""
         squared = deviation * deviation
         return self.blend * squared / (squared + self.deviation_scale**2)
 
     def boost(self, deviation: Floats, form: Floats) -> Floats:
-        """Return what form adds to the recent rating, rating points (37)-(38)."""
+        """Return the rating points that form adds, (37)-(38)."""
         most = np.minimum(self.form_cap_deviations * deviation, self.form_cap)
         return np.clip(self.form_points * form, -most, most)
 

@@ -21,9 +21,9 @@ from equipoise.wording import counted
 #: Limits of a request, above any real match, so that every result fits into memory.
 MOST_PLAYERS, MOST_TEAMS, MOST_RULES = 10_000, 1_000, 100
 MOST_MEGABYTES = 32
-#: Problems that are listed; further ones are left out.
+#: Largest number of problems that are listed; more are left out.
 MOST_PROBLEMS = 1_000
-#: Largest attribute: a mean of larger ones has fewer than seven digits after the point.
+#: Largest attribute; the mean of larger ones has fewer than seven digits after the decimal point.
 LARGEST = 1e9
 
 ATTRIBUTE = "must be a number from -1000000000 to 1000000000"
@@ -42,9 +42,9 @@ HAS_ATTRIBUTE = "must be given for every player, or in default_attributes"
 FITS = "must fit into a team: at most player_max_number players"
 TEAM_FITS = "must have at most player_max_number players"
 SESSION_TEAMS = "must have at most max_number teams"
-ALL_FIT = "must have at most max_number x player_max_number players, with those of the session"
+ALL_FIT = "must have at most max_number x player_max_number players, including the session"
 ENOUGH = "must have at least min_number x player_min_number players"
-BACKFILL = "must be true where a session is to be filled"
+BACKFILL = "must be true if a session is to be filled"
 AT_MOST = "must be at most 10000 players in all"
 RULES = "must be at most 100 rules"
 ARRANGED = "must be parties that can be arranged into the teams of the ruleset"
@@ -131,7 +131,7 @@ def attribute_faults(
 
 
 def shown(value: object) -> str:
-    """Return a value as text for a problem, at most 60 characters."""
+    """Return a value as text of at most 60 characters, for a problem."""
     if isinstance(value, list | tuple):
         return "a list"
     if isinstance(value, Mapping):
@@ -178,7 +178,7 @@ class Rule:
     attribute : its name
     criteria : "distance", the only one
     reference : the matchmaker's tolerance; a larger distance is reported, not refused
-    max : divisor of the values where there are several attributes; None is 1
+    max : divisor of the values if there are several attributes; None is 1
     Raises : InvalidDataError
     """
 
@@ -279,7 +279,7 @@ class MatchedPlayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedParty:
-    """Players who stay together; `party` is the name of the party, None where it has none."""
+    """Players who stay together; `party` is the name of the party, None if it has none."""
 
     players: tuple[MatchedPlayer, ...]
     party: Id | None = None
@@ -357,7 +357,7 @@ class RebalanceRequest:
         yield from self._size_faults()
 
     def _size_faults(self) -> Iterator[Fault]:
-        """Yield what fits into no teams of the ruleset."""
+        """Yield the faults of sizes that fit into no teams of the ruleset."""
         rules = self.ruleset
         most = rules.player_max_number
         for path, party in self.everyone():
@@ -386,7 +386,7 @@ class RebalanceRequest:
 PartyIds: TypeAlias = tuple[Id, ...]
 #: The parties of every team.
 PartyTeams: TypeAlias = tuple[tuple[PartyIds, ...], ...]
-#: How parties are arranged; "vertical" is the order of arrival, where rebalancing is off.
+#: How parties are arranged; "vertical" is the order of arrival, if rebalancing is off.
 Method: TypeAlias = Literal["permutation", "combination", "greedy", "optimal", "vertical"]
 
 
@@ -446,7 +446,7 @@ class Rebalance:
     best : the arrangement chosen
     sequences : number of sequences it was chosen from, including equal ones that were merged
     truncated : not all sequences were compared, or not all candidates are listed
-    optimum : the optimum; None where it was not searched for
+    optimum : the optimum; None if it was not searched
     steps : steps of the greedy method
     notes : further information for users, as sentences
     candidates : every sequence in the document's order, if requested

@@ -1,8 +1,8 @@
-"""Times as whole numbers: which ones are unambiguous, and how tables write them.
+"""Times as whole numbers: which numbers are unambiguous, and how tables write times.
 
 A whole number can be seconds since 1970, a date such as 20240131, a spreadsheet's count of days, or
-the number of a round. Readers and writers share the limits below, so that every table that we
-write is read back with the same times.
+the number of a round. Readers and writers share the limits below, so that reading a written table
+gives the same times.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from equipoise.arrays import Flags, Ids, Ints
 
-#: How the input wrote times, so that the output can write them in the same way.
+#: Format of the times in the input, which the output uses too.
 TimeKind: TypeAlias = Literal["seconds", "datetime", "date"]
 
 MICROSECONDS = 1_000_000
@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1)
 LAST_ORDER = 9_999
 #: 1973-01-01. Every date YYYYMMDD and every serial number of a spreadsheet is a smaller number.
 SECONDS_FROM = 94_694_400
-#: More seconds than this (the year 5138) can only be milliseconds.
+#: Larger numbers (after the year 5138) can only be milliseconds.
 SECONDS_LIMIT = 100_000_000_000
 #: Seconds from 1970 back to the year 1: no earlier time can be written as a date.
 YEAR_ONE = -62_135_596_800
@@ -37,7 +37,7 @@ COMPACT_HOURS = (1970_01_01_00, 2099_12_31_23)
 
 
 def compact_days(numbers: Ints) -> tuple[Ints, Flags]:
-    """Return days since 1970 of whole numbers YYYYMMDD, and which of them are such dates.
+    """Return days since 1970 of whole numbers YYYYMMDD, and which of them are dates.
 
     The days of numbers that are not a date of the years 1800 to 2200 are 0.
     """
@@ -49,7 +49,7 @@ def compact_days(numbers: Ints) -> tuple[Ints, Flags]:
 
 
 def calendar_days(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
-    """Return days since 1970 (0 where there is no such day), and which days there are."""
+    """Return days since 1970 (0 if there is no such day), and which days exist."""
     found: Flags = (year >= 1) & (year <= 9_999) & (month >= 1) & (month <= 12) & (day >= 1)
     months = np.where(found, (year - 1970) * 12 + month - 1, 0)
     first = months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
@@ -59,7 +59,7 @@ def calendar_days(year: Ints, month: Ints, day: Ints) -> tuple[Ints, Flags]:
 
 
 def are_compact_hours(numbers: Ints) -> bool:
-    """Return whether all numbers are a date and an hour, YYYYMMDDHH, beside seconds since 1970."""
+    """Return whether all numbers could also be a date and an hour, YYYYMMDDHH."""
     low, high = COMPACT_HOURS
     if not len(numbers) or numbers.min() < low or numbers.max() > high:
         return False
@@ -76,7 +76,7 @@ def read_as_seconds(low: int, high: int) -> bool:
 
 
 def as_written(time: Ints, kind: TimeKind) -> Ids:
-    """Return times in microseconds since 1970 as a history of this kind has them."""
+    """Return times in microseconds since 1970 in the format of this kind."""
     if kind == "seconds":
         return time // MICROSECONDS
     stamps: Ids = time.astype("datetime64[us]")
@@ -99,9 +99,9 @@ def to_the_minute(time: object) -> str:
 
 
 def table_kind(time: Ints, kind: TimeKind) -> TimeKind:
-    """Return how a table should write times in microseconds, so that a reader gets them back.
+    """Return the kind in which a table should write times, so that reading gives the same times.
 
-    Seconds that a reader would refuse or misread are written as in ISO 8601.
+    Seconds that a reader would refuse or misread are written in ISO 8601.
     """
     if kind == "datetime" or not len(time):
         return kind
@@ -113,5 +113,5 @@ def table_kind(time: Ints, kind: TimeKind) -> TimeKind:
 
 
 def table_times(time: Ints, kind: TimeKind) -> Ids:
-    """Return times in microseconds since 1970 as a table has them; see `table_kind`."""
+    """Return times in microseconds since 1970 in the format of a table; see `table_kind`."""
     return as_written(time, table_kind(time, kind))

@@ -1,7 +1,7 @@
 """A tournament's result: performance ratings of all players, and why some may be missing.
 
-`TournamentPerformance` is the table. `PerformanceSeries` and `ClassGraph` are the same numbers as
-charts need them.
+`TournamentPerformance` is the table. `PerformanceSeries` and `ClassGraph` have the same numbers for
+charts.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 #: "ok": has a PPR. Without a PPR: "all-won" took every point, "none-won" took no point, "swept" is
-#: neither, but part of a component with a sweep. "no-games" has no games.
+#: any other player of a component with a sweep. "no-games" has no games.
 Status: TypeAlias = Literal["ok", "all-won", "none-won", "swept", "no-games"]
 STATUSES: tuple[Status, ...] = ("ok", "all-won", "none-won", "swept", "no-games")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Standing:
-    """The numbers of the table, in columns of N players; NaN where there is none.
+    """The numbers of the table, in columns for N players; NaN if there is none.
 
     Players are in the order of the tournament; `order` of the table sorts them.
 
@@ -76,18 +76,18 @@ class TournamentPerformance:
     """The performance ratings of a tournament, and why some may be missing.
 
     player_ids : shape (N,); standing : the columns of the table
-    exists : every component has finite ratings that predict all scores
+    exists : whether every component has finite ratings that predict all scores
     components : number of components: sets of players connected by games
-    sweeps : who swept whom, and the difference that this proves
+    sweeps : the sweeps, and the difference that each implies
     reasons : the same as sentences
-    relative : no rating before the tournament and no anchor is known, so the mean is 0
+    relative : whether the mean is 0, because no rating before the tournament and no anchor is known
     confidence : of error, lower, upper and the differences of sweeps
-    colour_advantage : rating points that white was given, 0 for none
-    draw_parameter : nu of the Davidson model, NaN where draws are not modelled
+    colour_advantage : rating points added to white, 0 for none
+    draw_parameter : nu of the Davidson model, NaN if draws are not modelled
     prior : number of drawn games against an average player given to everyone; above 0 the ratings
         are closer together and predict no score exactly
     held : ids of held players; with two or more, their scores are not predicted
-    extra : further columns requested, by name, shape (N,) each
+    extra : requested additional columns by name, each of shape (N,)
     superiority : None unless requested
     """
 
@@ -115,7 +115,7 @@ class TournamentPerformance:
     def order(self) -> Ints:
         """Rows in the order of the table: PPR, then class and the PPR in it, points, id.
 
-        Where there is no PPR the classes are in their order, winners before those they swept.
+        Without a PPR, classes are in their order, winners before those they swept.
         """
         one = self.standing
         by_id = np.argsort(self.player_ids, kind="stable")
@@ -130,7 +130,7 @@ class TournamentPerformance:
 
     @property
     def table(self) -> pl.DataFrame:
-        """The table as a Polars data frame, a row per player, the best first."""
+        """The table as a Polars data frame with one row for each player, best first."""
         import polars as pl
 
         rows, one = self.order, self.standing
@@ -157,7 +157,7 @@ def _alike(ratings: Floats) -> Floats:
 
 
 def _lowest(values: Floats) -> Floats:
-    """Return values with the least possible one for NaN."""
+    """Return values with NaN replaced by the smallest number."""
     return np.where(np.isnan(values), -np.inf, values)
 
 
@@ -171,7 +171,7 @@ class PerformanceSeries:
     points, games : points taken and games played
     lower, upper : one-sided bounds of the performance, for players of a sweep
     group : number of the player's class from 0, the upper class first; None: all in one class
-    within_group : whether `ppr` is among the class only and cannot be compared across classes
+    within_group : whether `ppr` holds only within a class and cannot be compared across classes
     Raises : InvalidParameterError   no players, or columns of different lengths
     """
 
@@ -204,7 +204,7 @@ class PerformanceSeries:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClassGraph:
-    """Who swept whom: C classes of players, and A arcs from classes to those they swept.
+    """Sweeps as a graph: C classes of players, and A arcs from classes to those they swept.
 
     A class is a largest set of players who all took points off one another, directly or through
     others. So arcs never form a cycle.

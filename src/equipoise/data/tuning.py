@@ -14,7 +14,7 @@ from equipoise.errors import require
 if TYPE_CHECKING:
     import polars as pl
 
-#: Value of a parameter; None where the system accepts it.
+#: Value of a parameter; None if the system accepts it.
 Value: TypeAlias = bool | int | float | str | None
 
 #: A value within this fraction of a range from one end is at its edge.
@@ -51,7 +51,7 @@ class Range:
         return ((math.log(value) if self.log else value) - low) / (high - low)
 
 
-#: What to try for a parameter: every one of some values, or samples of a range.
+#: What to try for a parameter: a list of values, or samples of a range.
 Choice: TypeAlias = tuple[Value, ...] | Range
 
 
@@ -59,9 +59,9 @@ Choice: TypeAlias = tuple[Value, ...] | Range
 class Trial:
     """One set of parameters, and how well it predicted.
 
-    number : from 0, in the order of proposal; -1 for the parameters as given
+    number : from 0, in the order of proposal; -1 for the given parameters
     parameters : the parameters searched
-    status : done, refused by the system, or failed while rating; `reason` says why
+    status : done, refused by the system, or failed while rating; `reason` explains it
     metrics : of `METRICS`; empty unless it is done
     """
 
@@ -81,10 +81,10 @@ class Tuning:
     """Result of a search for parameters.
 
     system : its name; metric : the metric to optimise
-    choices : what was tried, by parameter
+    choices : the values or ranges tried, by parameter
     given : the parameters that the search started from, as a trial of their own
     trials : in the order of their numbers, at least one of them done
-    matches, participations : number of those scored in each trial
+    matches, participations : numbers of scored ones in each trial
     """
 
     system: str
@@ -102,14 +102,14 @@ class Tuning:
 
     @property
     def chosen(self) -> Trial:
-        """The best trial where it is better than the parameters as given; else these."""
+        """The best trial if it is better than the given parameters; else these."""
         best, given = self.best.value(self.metric), self.given.value(self.metric)
         better = best > given if self.higher_is_better else best < given
         return self.best if better else self.given
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether more of the metric is better."""
+        """Whether a higher metric is better."""
         return self.metric in HIGHER_IS_BETTER
 
     def ranked(self) -> list[Trial]:
@@ -119,9 +119,9 @@ class Tuning:
         return sorted(done, key=lambda trial: (sign * trial.value(self.metric), trial.number))
 
     def at_edges(self) -> dict[str, Value]:
-        """Return the best values that lie at an end of what was tried, by parameter.
+        """Return the best values that are at an end of the values tried, by parameter.
 
-        Better values may lie beyond. Zero, infinity, and ends of fewer than three values do not
+        Better values may exist beyond. Zero, infinity, and ends of fewer than three values do not
         count.
         """
         return {
@@ -131,7 +131,7 @@ class Tuning:
         }
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row per trial: parameters, status, metrics."""
+        """Return a table with one row for each trial: parameters, status, metrics."""
         import polars as pl
 
         frame = pl.DataFrame(

@@ -1,1 +1,1 @@
-"""How well systems predict, and simulated histories to test them on."""
+"""Quality of predictions, audits, and simulated histories."""

@@ -159,7 +159,7 @@ def backtest(
 ) -> Backtest:
     """Return how well systems, and a baseline, predict the matches of a history.
 
-    systems : by a label of the caller's choice
+    systems : by label, which the caller chooses
     rng : draws the resamples; the resamples of groups by experience are drawn from copies of it
     min_history : participations of players with fewer earlier matches are not scored; `groups` of
         the result includes them
@@ -175,9 +175,9 @@ def backtest(
     all_pairs : log loss, Brier score and calibration use every pair in matches of up to this many
         teams, and eight opponents of every team in larger matches
     threads : to use; never changes a number
-    progress : called with (participations done, participations in all), all systems together
+    progress : called with (participations done, total), all systems together
     finished : called with the label of each system that is done
-    Raises : InvalidParameterError, InvalidDataError where a system cannot rate this history or
+    Raises : InvalidParameterError, InvalidDataError if a system cannot rate this history or
         nothing is left to score, ConvergenceError
     """
     _check(systems, resamples, confidence, all_pairs)

@@ -82,7 +82,7 @@ class Played(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Ratings of a piece of matches, shape (n,) each; NaN where a participation is not rated."""
+    """Ratings of a piece of matches, shape (n,) each; NaN if a participation is not rated."""
 
     before: Floats
     after: Floats
@@ -100,7 +100,7 @@ def _settle(pool: Pool, part: int) -> None:
 
 @inner_kernel
 def _retire(pool: Pool, played: Played, first: int, now: int) -> int:
-    """Deactivate the players whose last match is too long ago at place `now`.
+    """Deactivate the players whose last match is too long ago at the position `now`.
 
     first : first match that may have such players; returns the next such match
     """
@@ -113,7 +113,7 @@ def _retire(pool: Pool, played: Played, first: int, now: int) -> int:
                 pool.sums[TOTAL] -= pool.rating[p]
         first += 1
     if pool.sums[ACTIVE] == 0.0:
-        # No player is left, so no rounding error should be left either.
+        # No player is left, so the rounding error is removed too.
         pool.sums[TOTAL] = 0.0
     _settle(pool, BY_LEAVING)
     return first
@@ -189,9 +189,9 @@ def empty_pool(players: int) -> Pool:
     )
 
 
-#: Length of the window in days, where a history has times.
+#: Length of the window in days, if a history has times.
 ACTIVE_DAYS = 90.0
-#: Length of the window as a fraction of the matches, where a history has no times.
+#: Length of the window as a fraction of the matches, if a history has no times.
 ACTIVE_SHARE = 0.1
 #: Default number of points.
 POINTS = 25
@@ -221,8 +221,8 @@ def drift(
     points : number of points, evenly spread from the first match to the last: in time where the
         window is in days, else over the matches. Equal points count once
     threads : to use for large matches; never changes a number
-    progress : called with (participations done, participations in all)
-    Raises : InvalidParameterError, InvalidDataError where the system cannot rate this history or
+    progress : called with (participations done, total)
+    Raises : InvalidParameterError, InvalidDataError if the system cannot rate this history or
         there is no match, ConvergenceError
     """
     return measure_drift(system, history, window, points, threads, progress)
@@ -258,7 +258,7 @@ def measure_drift(
 
 
 def default_window(history: History) -> ActivityWindow:
-    """Return 90 days, or where there are no times a tenth of the matches."""
+    """Return 90 days, or if there are no times a tenth of the matches."""
     if history.time is not None:
         return ActivityWindow("days", ACTIVE_DAYS)
     return ActivityWindow("matches", max(round(ACTIVE_SHARE * history.matches), 1))

@@ -143,9 +143,9 @@ def _performances(outlook: Outlook, samples: int, rng: np.random.Generator) -> F
 def _logistic_root() -> tuple[Floats, Floats]:
     """Return (distribution function, at these points) of the root of the logistic, scaled.
 
-    Two of them differ by a logistic variable of scale sqrt(2), as in an outlook of scales 1 and 1.
-    F(x) = 1/2 + (1/pi) times the integral of phi(t) sin(t x)/t over t > 0, by the trapezoidal
-    rule: with this step and end it is exact to 1e-15.
+    The difference of two of them is a logistic variable of scale sqrt(2), as in an outlook of
+    scales 1 and 1. F(x) = 1/2 + (1/pi) times the integral of phi(t) sin(t x)/t over t > 0, by the
+    trapezoidal rule: with this step and end it is exact to 1e-15.
     """
     step = math.pi / (2 * _RANGE)
     t = step * np.arange(1, math.ceil(24 / step))

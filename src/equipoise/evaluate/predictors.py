@@ -1,11 +1,11 @@
-"""What predicts the matches of a backtest, piece by piece: a rating system, or a baseline.
+"""Predictors of the matches of a backtest, piece by piece: a rating system, or a baseline.
 
 `SystemPredictor` replays a history with a system. `ConstantRate` predicts without ratings, from a
 constant rate that is learned as the history goes on. No player is stronger than another, so every
 pair is even and every order is one tie. Only where two teams meet and one of them plays at home
 (`at_home` is true or `side` is "home", as `elo` reads them) is the expected score of that team the
 mean score of teams at home so far: (1 + their points)/(2 + their matches), which starts at one
-half. The order in which a match lists its teams plays no part, since many files list the winner
+half. The order in which a match lists its teams has no effect, because many files list the winner
 first.
 """
 

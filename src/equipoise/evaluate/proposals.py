@@ -2,15 +2,15 @@
 
 `Grid` proposes every combination of values, `Sampler` draws from ranges where earlier trials did
 well. Both depend only on their arguments and the trials before, so a search that was stopped
-continues as if it had not been. Trials of such an earlier run are `recorded`.
+continues as if it had not been stopped. Trials of an earlier run are `recorded`.
 
 `SPACES` has the default ranges. Source: [EM]_ section 6.3 says only that a grid was searched. The
 grids of `codeforces`, `trueskill-spb`, `elo-mmr` and `elo-mmx` are those of the authors' published
 search program (multi-skill 0.1, hparam_search), which spaces every parameter by equal factors and
-rounds. Departures: for `elo-mmr` and `elo-mmx` it also tries every `rho` of 0, 0.04, 0.2, 1, 5 and
-infinity, and `split_ties`; here these stay as given unless they are named. For `topcoder` it scales
-both weights together; here they are two parameters. The spaces of the other systems are ours: what
-their sources recommend, and a factor of about four in both directions.
+rounds. Departures: for `elo-mmr` and `elo-mmx` that program also tries every `rho` of 0, 0.04, 0.2,
+1, 5 and infinity, and `split_ties`; here these keep their given values unless they are named. For
+`topcoder` it scales both weights together; here they are two parameters. The spaces of the other
+systems are ours: what their sources recommend, and a factor of about four in both directions.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Proposals(Protocol):
     ahead: int
 
     def propose(self, number: int) -> Proposal:
-        """Return what to try as the trial of this number; called in the order of numbers."""
+        """Return the parameters of the trial with this number; called in the order of numbers."""
         ...
 
     def settle(self, trial: Trial) -> None:
-        """Learn of a result; called in the order of numbers."""
+        """Record a result; called in the order of numbers."""
         ...
 
 
@@ -145,7 +145,7 @@ class Sampler:
 
 
 def load_optuna() -> Any:
-    """Return Optuna, with its log turned down. Raises : EquipoiseError without Optuna."""
+    """Return Optuna, with less logging. Raises : EquipoiseError without Optuna."""
     try:
         import optuna
     except ImportError as error:
@@ -246,7 +246,7 @@ SPACES: dict[str, dict[str, Span]] = {
 
 
 def starting_values(system: RatingSystem, names: Iterable[str]) -> dict[str, Value]:
-    """Return the present values; limits are computed where other parameters define them."""
+    """Return the present values; limits are computed if other parameters define them."""
     values = parameters_of(system)
     if isinstance(system, EloMMRParameters):
         values["weight_limit"], values["sigma_limit"] = system.limits()
@@ -256,7 +256,7 @@ def starting_values(system: RatingSystem, names: Iterable[str]) -> dict[str, Val
 def default_grid(system: RatingSystem) -> dict[str, tuple[Value, ...]]:
     """Return the values to try for a system.
 
-    Raises : InvalidParameterError where none are known
+    Raises : InvalidParameterError if none are known
     """
     return {name: span.grid() for name, span in _space(system).items()}
 

@@ -1,4 +1,4 @@
-"""The order of systems in a backtest: which predicts best, by how much, and how certain that is."""
+"""The order of systems in a backtest: which is best, its lead, and how certain that is."""
 
 from __future__ import annotations
 

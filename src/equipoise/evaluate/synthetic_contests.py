@@ -1,8 +1,8 @@
 """Simulated contests between players of known skill, by the generative model of Elo-MMR.
 
 Source: [EM]_ sections 2 and 6.1, with the figures of READINGS B10. The text prints variances of 300
-(skills), 50 (performances) and 10 (drift), which give its Table 2 neither as variances nor as
-standard deviations; standard deviations of 300, 200 and 35 do.
+(skills), 50 (performances) and 10 (drift). These do not reproduce its Table 2, either as variances
+or as standard deviations; standard deviations of 300, 200 and 35 do.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def simulate_contests(
 ) -> tuple[History, Floats]:
     """Return a history and the true skill of every participation, shape (N,).
 
-    names : ids of the players, shape (players,); numbers from 0 where absent
+    names : ids of the players, shape (players,); numbers from 0 if absent
     Raises : InvalidParameterError   no contest has participants
     """
     kept = [(one.time, one.player, one.rank, one.skill) for one in contests(model, rng=rng)]

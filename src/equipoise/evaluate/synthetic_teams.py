@@ -1,8 +1,8 @@
 """Simulated matches of two teams between players of known skill, with statistics that depend on it.
 
-The model is our own, made to test team ratings. On the day of a match, every player performs
-normally around the own skill. The team with the better mean performance wins, and every statistic
-of a player follows that player's performance.
+The model is our own, made to test team ratings. In a match, the performance of every player is
+normally distributed around the player's skill. The team with the better mean performance wins, and
+every statistic of a player follows that player's performance.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _STEEPEST = 2.0
 
 
 class Usual(NamedTuple):
-    """Statistics of a player without a role who performs like the match, in a complete match."""
+    """Statistics of a player without a role who performs like the mean of a complete match."""
 
     kills: float
     deaths: float
@@ -60,7 +60,7 @@ def draw_statistics(
     above : shape (n,), performance above that of the match; 1 makes e times the kills and the
         damage, and 1/e of the deaths
     share : shape (n,), fraction of the match that each has played
-    role : shape (n,), numbers of `ROLES`; None where there are none
+    role : shape (n,), numbers of `ROLES`; None if there are none
     """
     better = np.exp(np.clip(above, -_STEEPEST, _STEEPEST))
     relative = np.ones((3, len(above)))
@@ -92,7 +92,8 @@ class TeamModel:
     sizes : (players of one team, of the other), one pair of them drawn for each match
     newcomers : share of the players who arrive during the history, evenly, rather than before it
     newcomer_gap : mean skill of the other players minus that of newcomers, rating points
-    activity_deviation : of the logarithm of how often players play; 0 is equally often
+    activity_deviation : standard deviation of the logarithm of the frequency of play; 0 means that
+      all play equally often
     matchmade : players of similar skill meet, in about equal teams; otherwise lobbies are random
     mean_skill, skill_deviation : of the players, rating points
     performance_deviation : of a performance around the skill, rating points
@@ -148,7 +149,8 @@ class TeamModel:
         require(
             self.present(0) >= largest,
             "players",
-            f"enough for the largest match from the start: at least {largest} who are no newcomers",
+            f"enough for the largest match from the start: at least {largest} who are not "
+            f"newcomers",
             self.present(0),
         )
 
@@ -313,10 +315,10 @@ def simulate_teams(
 ) -> tuple[History, Floats]:
     """Return a history and the true skill of every participation, shape (N,).
 
-    Its statistics are those of `STATISTICS`; `role` is an attribute where there are roles, and
-    `share` there where players leave.
+    Its statistics are those of `STATISTICS`; `role` is an attribute if there are roles, and
+    `share` there if players leave.
 
-    names : ids of the players, shape (players,); numbers from 0 where absent
+    names : ids of the players, shape (players,); numbers from 0 if absent
     """
     kept = list(team_matches(model, rng=rng))
 

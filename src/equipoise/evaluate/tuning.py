@@ -1,14 +1,13 @@
 """Search for parameters: many trials of one system, each scored by how well it predicts.
 
 Source: [EM]_ section 6.3: a grid of parameters, with the first tenth of the data to choose one and
-the rest to compare systems. This module does the first half: it gets the matches to search on, and
-the caller keeps the others. Departures (READINGS B9): as everywhere, every match is predicted
+the rest to compare systems. This module does the first half: it gets the matches for the search,
+and the caller keeps the others. Departures (READINGS B9): as everywhere, every match is predicted
 before it is learned from, and players with few earlier matches are not scored. Ranges may be
 sampled instead of a grid.
 
-Trials may run in several processes. Each process is started afresh (spawn), gets the history once
-when it starts, and then only parameters. It ends with the process that started it, however that
-ends.
+Trials may run in several processes. Each process is started anew (spawn). It gets the history once
+when it starts, and then only parameters. It ends when the process that started it ends.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
-#: Number of the trial of the parameters as given.
+#: Number of the trial of the given parameters.
 GIVEN_TRIAL = -1
 
 
@@ -66,7 +65,7 @@ GIVEN_TRIAL = -1
 class Objective:
     """A history to predict, and the system whose parameters vary.
 
-    name, fixed : name of the system, and all of its parameters as given
+    name, fixed : name of the system, and all of its given parameters
     metric : the metric that must have a value
     """
 
@@ -89,7 +88,7 @@ class Objective:
     ) -> Objective:
         """Return the objective for a system.
 
-        Raises : InvalidParameterError, InvalidDataError where nothing is left to score
+        Raises : InvalidParameterError, InvalidDataError if nothing is left to score
         """
         return cls(
             name=system.name,
@@ -259,9 +258,9 @@ def tune(
         than one, a script must be importable (`if __name__ == "__main__"`)
     threads : used with one worker; never changes a number
     record : keeps trials, and has those of an earlier run, which are not repeated
-    progress : called with (trials done, trials in all)
-    Raises : InvalidParameterError, InvalidDataError where the system cannot rate this history or
-        nothing is left to score, EquipoiseError where no trial succeeds or Optuna is not installed
+    progress : called with (trials done, total)
+    Raises : InvalidParameterError, InvalidDataError if the system cannot rate this history or
+        nothing is left to score, EquipoiseError if no trial succeeds or Optuna is not installed
     """
     require(metric in METRICS, "metric", f"one of {', '.join(METRICS)}", metric)
     require(workers >= 1, "workers", "at least 1", workers)
@@ -352,13 +351,13 @@ def _proposals(
 def _given(
     system: RatingSystem, objective: Objective, choices: Mapping[str, Choice], threads: int
 ) -> Trial:
-    """Return the trial of the parameters as given, which must succeed.
+    """Return the trial of the given parameters, which must succeed.
 
     It also compiles the kernels before several processes would do so.
     """
     trial = objective.trial(GIVEN_TRIAL, {}, threads)
     if trial.status != "done":
-        raise InvalidDataError([], f"with the parameters as given: {trial.reason}")
+        raise InvalidDataError([], f"with the given parameters: {trial.reason}")
     starting = starting_values(system, choices)
     return Trial(number=GIVEN_TRIAL, parameters=starting, metrics=trial.metrics)
 

@@ -1,4 +1,4 @@
-"""Readers and writers: values out, or every problem with its line."""
+"""Readers and writers of files, which report every problem with its line."""
 
 from equipoise.formats.histories import read_history, scan_history
 from equipoise.formats.writing import write_history, write_table

@@ -1,4 +1,4 @@
-"""Findings: the rules that rows of a table break, and which rows that makes unusable."""
+"""Findings: the rules that rows of a table break, and which rows are unusable."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LISTED_ALIKE = 100
 
 
 def _shown_all(values: pl.Series) -> list[str]:
-    """Return values as they stand in problems, dates that Python has no value for as text."""
+    """Return values as problems show them; dates beyond Python's range become text."""
     try:
         return [shown(value) for value in values]
     except ValueError:
@@ -44,7 +44,7 @@ def faulty_rows(faults: Iterable[Fault], rows: int) -> Flags:
 class Findings:
     """Problems of the rows of a table, and which rows they make unusable.
 
-    table : where rows come from; rows : number in the table of every row still in play
+    table : the source of the rows; rows : number in the table of every row that is left
     """
 
     table: Table
@@ -60,9 +60,9 @@ class Findings:
         self.bad = self.broken.copy()
 
     def add_faults(self, name: str, faults: Iterable[Fault], values: pl.Series) -> None:
-        """Record rows of a column that break rules: these rows are unusable.
+        """Record rows of a column that break rules, which makes these rows unusable.
 
-        values : the column as it came, a row for each row still in play
+        values : the column as read, for every row that is left
         """
         for rows, rule in faults:
             at = np.flatnonzero(rows & ~self.broken)
@@ -71,7 +71,7 @@ class Findings:
             self._add_alike(at, name, rule, _shown_all(values.gather(at)))
 
     def bad_in(self, *names: str) -> Flags:
-        """Return the rows of which a cell in one of the columns is bad, or which are broken."""
+        """Return the rows with a bad cell in one of the columns, and the malformed rows."""
         bad = self.broken.copy()
         for name in names:
             if name in self._bad_in:
@@ -95,7 +95,7 @@ class Findings:
         self.add(at, name, rule, got)
 
     def _add_broken(self) -> None:
-        """Record the rows that the reader could not take apart."""
+        """Record the rows that the reader could not parse."""
         place: dict[int, int] = {}
         if self.table.broken_rows:
             place = {row: at for at, row in enumerate(self.rows.tolist())}

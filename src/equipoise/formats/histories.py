@@ -1,4 +1,4 @@
-"""Read histories: `read_history` refuses bad input, `scan_history` lists what is wrong with it."""
+"""Reads histories: `read_history` refuses bad input, `scan_history` lists its problems."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from equipoise.formats.synonyms import Synonyms, read_synonyms
 from equipoise.formats.tables.long_table import build_history
 from equipoise.wording import counted, printable
 
-#: With more problems than this, a report starts with their number by rule.
+#: With more problems than this, a report starts with a count of each rule.
 LISTED_SINGLY = 20
 
 
@@ -37,26 +37,26 @@ def scan_history(
     lower_score_is_better: bool = False,
     synonyms: Synonyms | None = None,
 ) -> HistoryReading:
-    """Return a history and everything that is wrong with its source.
+    """Return a history and all problems of its source.
 
     source : path of a file or directory, "-" or a stream (with `format`), a Polars, pandas or
         Arrow table, or a mapping of column name to array
-    format : how the source is written, where its name does not tell
+    format : format of the source, if its name does not show it
     columns : canonical name -> name in the source
     statistics : columns that must be numbers and become `History.statistics`
     skip_bad : "matches" drops every match with a bad row, "rows" only the bad rows of matches
         that are valid without them
-    since, until : keep matches in [since, until): ISO 8601 text, a date, or as `time` is written
-    time_format : how the times are written: "iso", "s", "ms", "us", "excel" or a pattern of
-        strptime; None: as the column tells, if it reads in one way
-    where : keep matches on whose rows a column has a value
-    lower_score_is_better : where the column `score` decides the places, as it does without `rank`
-        and `winner` unless `statistics` names it, the lowest score is first, not the highest
-    synonyms : file (.csv with name and same_as, or .json), or mapping, of names to the name of
-        the same player. Without it names are never merged; those that differ only in white space,
-        case or Unicode form are pointed out in the notes
-    Returns : HistoryReading         its `history` is None if problems forbid it
-    Raises : InvalidParameterError   wrong usage; bad content never raises
+    since, until : keep matches in [since, until): ISO 8601 text, a date, or in the format of `time`
+    time_format : format of the times: "iso", "s", "ms", "us", "excel" or a pattern of strptime;
+      None detects it if only one fits
+    where : keep matches in which a column has a value on all rows
+    lower_score_is_better : the lowest score is first, if the column `score` decides the places. It
+      does so without `rank` and `winner`, unless `statistics` names it
+    synonyms : file (.csv with name and same_as, or .json) or mapping from a name to the name of the
+      same player. Without it names are never merged; notes list names that differ only in white
+      space, case or Unicode form
+    Returns : HistoryReading         its `history` is None if problems prevent it
+    Raises : InvalidParameterError   wrong usage; bad content does not raise
     """
     options = check_options(
         columns, statistics, skip_bad, since, until, where, time_format, lower_score_is_better
@@ -88,9 +88,9 @@ def read_history(
     lower_score_is_better: bool = False,
     synonyms: Synonyms | None = None,
 ) -> History:
-    """Return the history that a source holds; the parameters are those of `scan_history`.
+    """Return the history of a source; the parameters are those of `scan_history`.
 
-    Raises : InvalidDataError        anything is wrong that is not skipped; lists all of it
+    Raises : InvalidDataError        there are problems that are not skipped; lists all of them
     Raises : InvalidParameterError   wrong usage
     """
     reading = scan_history(
@@ -112,7 +112,7 @@ def read_history(
 
 
 def summarise(problems: Sequence[Problem], source: object = "") -> str:
-    """Return the head of a report: how many problems there are, and of which kind if many."""
+    """Return the head of a report: the number of problems, and of each kind if there are many."""
     name = printable(str(source)) if isinstance(source, str | Path) else "the input"
     head = f"{counted(len(problems), 'problem')} in {name}"
     if len(problems) <= LISTED_SINGLY:

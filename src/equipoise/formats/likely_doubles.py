@@ -1,18 +1,18 @@
-"""Names that may be two spellings of one player; nothing is merged, they are only pointed out.
+"""Names that may be two spellings of one player; they are reported and never merged.
 
-Names are alike if they agree after what spelling changes is taken away:
+Names are alike if they agree after differences of spelling are removed:
 
 - case, diacritics, punctuation and spaces ("de Vries", "De-Vries", "Devries"), ae, oe and ue for
   umlauts, and the order of words ("Carlsen, Magnus", "Magnus Carlsen");
-- one digit that tells namesakes apart ("Li Chao2", "Li Chao");
+- one digit that distinguishes namesakes ("Li Chao2", "Li Chao");
 - given names that are shortened or left out ("Carlsen, M", "Carlsen, Magnus").
 
-Numbers are never taken away otherwise: engines and models of different versions are different.
-In histories, which have many players, only names that are equal but for white space, case and
-Unicode form are alike.
+Other numbers are never removed, because different versions of engines and models are different
+players. In histories, which have many players, only names that differ in nothing but white space,
+case and Unicode form are alike.
 
-Keys are computed for all names at once and compared by sorting, so that the time grows with the
-number of names, not with that of pairs.
+Keys are computed for all names at once and compared by sorting, so the time grows with the number
+of names, not of pairs.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ import polars as pl
 from equipoise.arrays import Ids
 from equipoise.wording import HIDDEN_CHARACTERS, counted
 
-#: Pairs of names that are listed; more are only counted.
+#: Largest number of pairs that are listed; more are only counted.
 LISTED = 10
-#: What to do about names that may be one player.
+#: Advice on names that may be one player.
 MERGING = "names are merged only by a file of synonyms (--synonyms)"
-#: Of more names than this only the form is compared: they are accounts, not a tournament's players.
+#: With more names than this only their form is compared: they are accounts, not players of a
+#: tournament.
 MOST = 20_000
-#: Families of more members are not searched for shortened names.
+#: Largest number of persons with one surname that are searched for shortened names.
 _LARGEST_FAMILY = 50
 
-#: Letters that Unicode does not take apart into a letter and a mark.
+#: Letters that Unicode does not decompose into a letter and a mark.
 _LETTERS = {
     "ø": "o",
     "ł": "l",
@@ -54,20 +55,20 @@ _LETTERS = {
 }
 #: Accents and similar marks of decomposed letters; marks of other scripts count as letters.
 _MARKS = r"[\x{300}-\x{36f}]"
-#: What stands between words; plus, number sign and asterisk are parts of names (C++, C#).
+#: Separators of words; plus, number sign and asterisk are parts of names (C++, C#).
 _BETWEEN = r"[^\p{L}\p{M}\p{Nd}+#*]+"
-#: A name of two words or more, without numbers but for one digit at its end.
+#: A name of two or more words, without numbers except one digit at its end.
 _NAMESAKE = r"^(\p{L}\P{Nd}*[ ,_.\-]\P{Nd}*\p{L})[1-9]$"
 _NUMBER = r"\p{Nd}"
 _ASCII_SPACES = " \t\n\r\v\f"
-#: What is not a letter, digit or sign of ASCII that is seen.
+#: Everything except visible ASCII letters, digits and signs.
 _ODD = r"[^!-~]"
 _HIDDEN = re.compile(HIDDEN_CHARACTERS)
 _ROWS = pl.int_range(pl.len(), dtype=pl.Int64).alias("row")
 
 
 class _Person(NamedTuple):
-    """A name as surname and given names, one of the ways to read it."""
+    """One way to read a name as surname and given names."""
 
     row: int
     given: list[str]
@@ -77,7 +78,7 @@ class _Person(NamedTuple):
 def likely_doubles(names: Sequence[str]) -> list[tuple[str, str]]:
     """Return pairs of names that may be one player, in the order of the names.
 
-    names : distinct; every name is the second of one pair at most
+    names : distinct; every name is the second of at most one pair
     """
     frame = pl.DataFrame({"plain": _plain(pl.Series(list(names), dtype=pl.String))})
     frame = frame.with_columns(_ROWS)
@@ -90,9 +91,9 @@ def likely_doubles(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def describe_doubles(names: Sequence[str]) -> tuple[str, ...]:
-    """Return notes on names that may be one player: some by name, the others counted."""
+    """Return notes on names that may be one player; some are listed, the others counted."""
     if len(names) > MOST:
-        rest = f"among {len(names):,} names only white space, case and Unicode form were compared"
+        rest = f"for {len(names):,} names, only white space, case and Unicode form were compared"
         return (*_describe(same_but_for_form(names)), rest)
     return _describe(likely_doubles(names))
 
@@ -100,7 +101,7 @@ def describe_doubles(names: Sequence[str]) -> tuple[str, ...]:
 def describe_spellings(ids: Ids) -> tuple[str, ...]:
     """Return notes on players of a history whose ids differ only in form.
 
-    Ids that are whole numbers are never two spellings of one.
+    Whole numbers are never two spellings of one id.
     """
     if ids.dtype != object:
         return ()
@@ -110,13 +111,13 @@ def describe_spellings(ids: Ids) -> tuple[str, ...]:
 
 
 def same_but_for_form(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return pairs of names that are equal but for white space, case or Unicode form.
+    """Return pairs of names that differ only in white space, case or Unicode form.
 
-    White space is that around names and its amount between words; characters that are not seen
-    count as such. Case is Unicode's, Unicode form is compatibility: accents composed or not,
-    letters wide or narrow. Quick where there is nothing to find: histories have many players.
+    White space counts around names and by its amount between words; invisible characters count as
+    white space. Case is that of Unicode. The form is Unicode's compatibility form: accents composed
+    or not, letters wide or narrow. The search is fast if there are no such pairs.
 
-    names : distinct; every name is the second of one pair at most
+    names : distinct; every name is the second of at most one pair
     """
     if not _may_hold_doubles(names):
         return []
@@ -131,9 +132,9 @@ def same_but_for_form(names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _may_hold_doubles(names: Sequence[str]) -> bool:
-    """Return whether names need to be compared: mostly they are plain, and differ in small letters.
+    """Return whether names need a comparison; most sets are plain, and differ in small letters.
 
-    All names are looked at as one text, which is several times as fast as one by one.
+    All names are examined as one text, which is several times as fast.
     """
     joined = "\0".join(names)
     plain = joined.isascii() and joined.count("\0") == len(names) - 1
@@ -146,9 +147,9 @@ def _may_hold_doubles(names: Sequence[str]) -> bool:
 
 
 def _formless(names: pl.Series) -> pl.Series:
-    """Return names in one form: of accents, of case, of white space.
+    """Return names in one form of accents, case and white space.
 
-    Most names are plain, and have no form but that of case.
+    Most names are plain, and only their case varies.
     """
     wide = names.str.len_bytes() != names.str.len_chars()
     if wide.any():
@@ -164,13 +165,13 @@ def _formless(names: pl.Series) -> pl.Series:
 
 
 def _describe(pairs: Sequence[tuple[str, str]], *, tell: bool = False) -> tuple[str, ...]:
-    """Return a note on each of the first pairs, and on how many more there are.
+    """Return a note on each of the first pairs, and one on the number of others.
 
-    tell : say in what the names differ
+    tell : whether to say how the names differ
     """
     notes = []
     for one, other in pairs[:LISTED]:
-        # Names that look alike are told by their code points.
+        # Names that look the same are shown by code points.
         alike = unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
         names = [ascii(name) if alike else repr(name) for name in (one, other)]
         only = f": they differ only in {_difference(one, other)}" if tell else ""
@@ -182,7 +183,7 @@ def _describe(pairs: Sequence[tuple[str, str]], *, tell: bool = False) -> tuple[
 
 
 def _difference(one: str, other: str) -> str:
-    """Return in which forms two names differ: the fewest without which they are equal."""
+    """Return in which forms two names differ, as few as possible."""
     forms: dict[str, Callable[[str], str]] = {
         "Unicode form": lambda text: unicodedata.normalize("NFKC", text),
         "case": lambda text: text.upper().lower(),
@@ -195,7 +196,7 @@ def _difference(one: str, other: str) -> str:
             both = [forms[name](text) for text in both]
         return both[0] != both[1]
 
-    # One of several may do: capitals of a ligature are its letters, as in its Unicode form.
+    # One form may be enough: capitals of a ligature are its letters, as in its Unicode form.
     some = (names for size in range(1, len(forms)) for names in combinations(forms, size))
     return " and ".join(next((names for names in some if not differ(names)), tuple(forms)))
 
@@ -207,7 +208,7 @@ def _plain(names: pl.Series) -> pl.Series:
 
 
 def _run_together(plain: pl.Expr) -> pl.Expr:
-    """Return names without gaps; between numbers a point stays, as 1.5 is not 15."""
+    """Return names without separators; a point between numbers stays, as 1.5 is not 15."""
     spaced = plain.str.replace_all(_BETWEEN, " ").str.strip_chars()
     pointed = spaced.str.replace_all(r"(\p{Nd}) ", "$1.").str.replace_all(" ", "", literal=True)
     return pointed.str.replace_all(r"\.(\P{Nd})", "$1")
@@ -222,7 +223,7 @@ def _sorted_words(plain: pl.Expr) -> pl.Expr:
 
 
 def _alike(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
-    """Yield pairs that differ in spelling or in the order of words only."""
+    """Yield pairs that differ only in spelling or in the order of words."""
     # The order of numbers matters: 1.2 is not 2.1.
     letters = frame.filter(~pl.col("plain").str.contains(_NUMBER))
     for key, names in ((_run_together, frame), (_sorted_words, letters)):
@@ -233,7 +234,7 @@ def _alike(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
 
 
 def _namesakes(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
-    """Yield pairs of which one has a digit at its end and the other has no number at all."""
+    """Yield pairs of which one has a digit at its end and the other has no number."""
     marked = frame.select("row", plain=pl.col("plain").str.extract(_NAMESAKE)).drop_nulls()
     if not len(marked):
         return
@@ -246,7 +247,7 @@ def _namesakes(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
 
 
 def _people(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return names without numbers as surname and given names, in every way to read them."""
+    """Return all ways to read names without numbers as surname and given names."""
     letters = frame.filter(~pl.col("plain").str.contains(r"[\p{Nd}+#*]"))
     parts = pl.col("plain").str.splitn(",", 2).struct
     comma = letters.filter(pl.col("plain").str.contains(",")).select(
@@ -272,7 +273,7 @@ def _people(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _shortened(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
-    """Yield pairs of one surname of which one has shortened or fewer given names."""
+    """Yield pairs with the same surname of which one has shortened or fewer given names."""
     initial = pl.col("given").list.first().str.slice(0, 1)
     family = pl.concat_str("surname", initial, separator=" ")
     people = _people(frame).with_columns(family=family)
@@ -288,10 +289,10 @@ def _shortened(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
 def _may_be_one(one: _Person, other: _Person) -> bool:
     """Return whether the given names of one are the other's, shortened or left out."""
     if one.given == other.given:
-        return False  # told by the words already, or read in two different ways
+        return False  # found by the words already, or read in two different ways
     for first, second in zip(one.given, other.given, strict=False):
         short, long = sorted((first, second), key=len)
-        # Where no comma says which is the surname, only a single letter is an abbreviation.
+        # If no comma marks the surname, only a single letter is an abbreviation.
         shortens = len(short) == 1 or one.comma or other.comma
         if short != long and not (shortens and long.startswith(short)):
             return False
@@ -301,7 +302,7 @@ def _may_be_one(one: _Person, other: _Person) -> bool:
 
 
 def _without_given(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
-    """Yield pairs of a surname alone and the only name with that surname before a comma."""
+    """Yield pairs of a lone surname and the only name with that surname before a comma."""
     people = _people(frame).filter("comma")
     single = people.filter(~pl.col("surname").is_duplicated())
     alone = frame.select("row", key=_run_together(pl.col("plain")))

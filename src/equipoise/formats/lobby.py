@@ -1,9 +1,9 @@
-"""Lobby tables: players who wait for teams, with their parties, locks and who they avoid.
+"""Reads lobby tables: players who wait for teams, with their parties, locks and avoid pairs.
 
-Columns: `player`, `rating`; optional `deviation`, without which players are balanced by rating
-alone, and `effective_rating` (used as it is) or else `form`, from which it is computed; optional
-`party`, `team` (a lock) and `avoid`: ids of other players, separated by semicolons, or a list where
-the format has lists. A table of ratings has the same columns and others, which do not matter here.
+Columns: `player` and `rating`; optionally `deviation`, without which players are balanced by rating
+alone; `effective_rating`, or else `form`, from which it is computed; `party`; `team` (a lock); and
+`avoid`, the ids of other players, separated by semicolons or as a list if the format has lists. A
+table of ratings has the same columns; its other columns are ignored.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ SEPARATOR = ";"
 
 @checks_arguments()
 def read_lobby(source: object, *, format: str | None = None) -> Lobby:
-    """Return the lobby that a source holds.
+    """Return the lobby of a source.
 
     source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
         `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
-    format : how the source is written, where its name does not tell
-    Raises : InvalidDataError        anything is wrong; lists all of it
+    format : format of the source, if its name does not show it
+    Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
     """
     table = _opened(source, format)
@@ -52,10 +52,10 @@ def read_lobby(source: object, *, format: str | None = None) -> Lobby:
 
 
 def read_lobby_of(source: object, players: Sequence[str], *, format: str | None = None) -> Lobby:
-    """Return the lobby of some players of a table of ratings, in the order they are named.
+    """Return the lobby of some players of a table of ratings, in the order in which they are named.
 
-    Raises : NotFoundError      somebody has no rating; names them all
-    Raises : InvalidDataError   somebody is named twice, or what is said of somebody is wrong
+    Raises : NotFoundError      players have no rating; names all of them
+    Raises : InvalidDataError   a player is named twice, or has a bad value
     """
     table = _opened(source, format)
     _check_columns(table, table.frame)
@@ -82,7 +82,7 @@ def read_lobby_of(source: object, players: Sequence[str], *, format: str | None 
 
 
 def _opened(source: object, format: str | None) -> Table:
-    """Return the table of a source; JSON is one list of objects here, not a contest."""
+    """Return the table of a source; JSON must be a list of objects, not a contest."""
     is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
     if format != "json" and not (
         format is None and is_path and format_of(Path(str(source))) == "json"
@@ -100,7 +100,7 @@ def _opened(source: object, format: str | None) -> Table:
 
 
 def _json_table(data: bytes, name: str) -> Table:
-    """Return the table of a JSON list of objects, a player each."""
+    """Return the table of a JSON list with one object for each player."""
     try:
         document = json.load(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -130,14 +130,14 @@ def _lobby_of(table: Table, frame: pl.DataFrame) -> Lobby:
         if name in frame.columns
     }
     labels = {name: _labels(frame, name, findings) for name in ("party", "team")}
-    # Of a system that has no deviations, or of no system at all.
+    # From a system without deviations, or from no system.
     deviation = numbers.get("deviation", np.zeros(len(frame)))
     effective = numbers.get("effective_rating")
     if effective is None and "form" in numbers:
-        # Nobody without a match has form.
+        # Players without a match have no form.
         form = np.where(np.isnan(numbers["form"]), 0.0, numbers["form"])
         effective = EffectiveRating().rating(numbers["rating"], deviation, form)
-    # A bad cell does not hide the others: rows without an id are players of their own meanwhile.
+    # A bad cell does not hide others: rows without an id count as separate players until then.
     names = [f"\0{row}" if one is None else one for row, one in enumerate(ids.to_list())]
     try:
         lobby = Lobby(
@@ -159,13 +159,13 @@ def _lobby_of(table: Table, frame: pl.DataFrame) -> Lobby:
 def _with_cells(
     findings: Findings, problems: Sequence[Problem], table: Table
 ) -> tuple[Problem, ...]:
-    """Return the problems of cells and of the lobby; a bad cell is told once.
+    """Return the problems of cells and of the lobby; a bad cell is reported once.
 
     problems : of the lobby; lines are rows from 1
     """
     whole = [one for one in problems if one.line is None]
     for one in problems:
-        # An effective rating may be made of the other numbers.
+        # An effective rating may be computed from the other numbers.
         numbers = ("effective_rating", "rating", "deviation", "form")
         cells = numbers if one.field == "effective_rating" else (one.field,)
         if one.line is not None and not findings.bad_in(*cells)[one.line - 1]:
@@ -186,16 +186,16 @@ def _check_columns(table: Table, frame: pl.DataFrame) -> None:
 
 
 def _read_numbers(frame: pl.DataFrame, name: str, findings: Findings) -> Floats:
-    """Return a column of numbers; only form may be empty, and deviation where it is throughout."""
+    """Return a column of numbers; only form may be empty, or deviation on all rows."""
     column = frame[name]
     values, absent, faults = _numbers(column, name)
     findings.add_faults(name, faults, column)
     if absent is None or name == "form":
         return values
     if name == "deviation" and absent.all():
-        return np.zeros(len(values))  # of a system that has no deviations
-    told = faulty_rows(faults, len(values))
-    findings.add_faults(name, [Fault(absent & ~told, NUMBER)], column)
+        return np.zeros(len(values))  # from a system without deviations
+    faulty = faulty_rows(faults, len(values))
+    findings.add_faults(name, [Fault(absent & ~faulty, NUMBER)], column)
     return values
 
 
@@ -204,7 +204,7 @@ def _numbers(column: pl.Series, name: str) -> Numbers:
 
 
 def _labels(frame: pl.DataFrame, name: str, findings: Findings) -> Ids | None:
-    """Return the labels of parties or locks as text, None where there is none."""
+    """Return the labels of parties or locks as text, None if there is none."""
     if name not in frame.columns:
         return None
     ids, faults = read_ids(frame[name], untyped=False)
@@ -237,7 +237,7 @@ def _ids_of(cell: Any) -> list[str]:
 
 
 def _located(problems: Sequence[Problem], table: Table) -> list[Problem]:
-    """Return problems of rows of a lobby with the file and the line they come from."""
+    """Return problems of rows of a lobby with their file and line."""
     found = []
     for problem in problems:
         file, line = table.name, None
@@ -258,7 +258,7 @@ def _raise(problems: Sequence[Problem], table: Table) -> None:
 
 
 def ids_of(text: str, option: str) -> list[str]:
-    """Return ids: separated by commas, quoted as in CSV where an id has one.
+    """Return ids from text: they are separated by commas; an id with a comma is quoted as in CSV.
 
     Raises : InvalidParameterError
     """
@@ -269,7 +269,7 @@ def ids_of(text: str, option: str) -> list[str]:
     ids = [one.strip() for one in ids]
     if not ids or not all(ids):
         raise InvalidParameterError(
-            f"{option} takes ids separated by commas, in double quotes where one has a comma; "
+            f"{option} takes ids separated by commas, in double quotes if an id has a comma; "
             f"got {text!r}"
         )
     return ids

@@ -11,12 +11,12 @@ from equipoise.errors import InvalidParameterError, require
 from equipoise.formats.times import check_bound, check_time_format
 
 SkipBad: TypeAlias = Literal["matches", "rows"]
-#: A bound of time: ISO 8601 text, a date, or as the times of the table are written.
+#: A bound of time: ISO 8601 text, a date, or in the format of the table's times.
 Instant: TypeAlias = str | int | float | date | datetime
 #: Equality filters: column -> value, or pairs of them.
 Where: TypeAlias = Mapping[str, object] | Iterable[tuple[str, object]]
 
-#: Columns with a meaning of their own, in the order of the documentation.
+#: Columns that have a meaning, in the order of the documentation.
 CANONICAL = (
     "match",
     "time",
@@ -34,11 +34,11 @@ CANONICAL = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """How a table becomes a history; the parameters of `read_history`.
+    """How to turn a table into a history; the parameters of `read_history`.
 
-    since, until : as the caller gave them, None where unbounded
-    time_format : how times are written; None: as the column tells
-    lower_score_is_better : where `score` decides the places, the lowest is first
+    since, until : as given by the caller, None if unbounded
+    time_format : format of the times; None detects it
+    lower_score_is_better : the lowest score is first, if `score` decides the places
     synonyms : name of a player -> the id of the same player
     """
 

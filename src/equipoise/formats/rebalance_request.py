@@ -1,8 +1,8 @@
-"""Requests to rebalance: JSON -> ruleset, parties and session.
+"""Reads requests to rebalance: from JSON to ruleset, parties and session.
 
-Source: the table of INTERFACES. Fields that are not known are refused by name, as what they ask for
-would be missed; known fields of rulesets that change nothing here are listed. A problem has the
-path of what is wrong, as `parties[3].players[0].attributes.mmr`.
+Source: the table of INTERFACES. Unknown fields are refused by name, because ignoring them could
+change the meaning of a request. Known fields of rulesets that have no effect here are listed in a
+note. A problem has the path of the value, such as `parties[3].players[0].attributes.mmr`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _REQUEST = ("ruleset", "session", "parties", "default_attributes")
 _RULESET = ("rebalance_enable", "auto_backfill", "alliance", "matching_rule")
 _ALLIANCE = ("min_number", "max_number", "player_min_number", "player_max_number")
 _RULE = ("attribute", "criteria", "reference", "max")
-#: Fields of rulesets that decide who is matched, which is over when teams are made.
+#: Fields of rulesets that decide who is matched, which has happened before teams are made.
 _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     "ruleset": (
         "alliance_flexing_rule",
@@ -68,11 +68,11 @@ _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
 
 @checks_arguments()
 def read_rebalance_request(source: object) -> RebalanceRequest:
-    """Return the request that a source holds.
+    """Return the request of a source.
 
-    source : path of a JSON file, "-" for standard input, a stream, JSON as bytes, or what JSON
-        becomes: a mapping
-    Raises : InvalidDataError        anything is wrong; lists all of it, each with its path
+    source : path of a JSON file, "-" for standard input, a stream, JSON as bytes, or a parsed
+      mapping
+    Raises : InvalidDataError        there are problems; lists all of them, each with its path
     Raises : InvalidParameterError   the source is none of these
     """
     if isinstance(source, Mapping):
@@ -82,7 +82,7 @@ def read_rebalance_request(source: object) -> RebalanceRequest:
 
 
 def _bytes_of(source: object) -> tuple[bytes, str]:
-    """Return what a source holds, and its name."""
+    """Return the content of a source, and its name."""
     if isinstance(source, bytes | bytearray):
         return bytes(source), ""
     most = must.MOST_MEGABYTES * 1_000_000
@@ -102,7 +102,7 @@ def _bytes_of(source: object) -> tuple[bytes, str]:
 
 
 class _Pairs(dict[str, Any]):
-    """A JSON object that remembers which of its keys came twice."""
+    """A JSON object that records which keys occur twice."""
 
     twice: tuple[str, ...] = ()
 
@@ -116,7 +116,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> _Pairs:
 
 
 def _document(data: bytes, name: str) -> Any:
-    """Return what JSON text says; numbers that are none (NaN) come as such and are told later."""
+    """Return the parsed JSON; NaN is kept and reported later."""
     where = name or "the request"
     if len(data) > must.MOST_MEGABYTES * 1_000_000:
         refuse([Fault("", must.SIZE, "more")], where, name)
@@ -176,7 +176,7 @@ class _Named(NamedTuple):
 
 
 class _Reader:
-    """Takes a document apart; what is wrong is kept, and what is right goes on."""
+    """Parses a document, and collects its faults."""
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
@@ -184,13 +184,13 @@ class _Reader:
         self._without_effect: dict[str, None] = {}
 
     def notes(self) -> tuple[str, ...]:
-        """Return what was left aside, as sentences."""
+        """Return notes on ignored fields, as sentences."""
         if not self._without_effect:
             return ()
         return (f"no effect on teams: {', '.join(self._without_effect)}",)
 
     def check(self, holds: bool, path: str, rule: str, got: object) -> bool:
-        """Keep a fault unless a rule holds; return whether it does."""
+        """Record a fault unless a rule holds; return whether it does."""
         if not holds and len(self.faults) <= must.MOST_PROBLEMS:
             self.faults.append(Fault(path, rule, got if isinstance(got, str) else shown(got)))
         return holds
@@ -198,7 +198,7 @@ class _Reader:
     def fields(
         self, value: object, path: str, known: tuple[str, ...] | None = None
     ) -> Mapping[str, Any]:
-        """Return the fields of an object, {} where it is none; None knows all fields."""
+        """Return the fields of an object, {} if it is none; with None all fields are known."""
         if not isinstance(value, Mapping):
             self.check(False, path, must.OBJECT, shown(value))
             return {}
@@ -215,17 +215,17 @@ class _Reader:
         return value
 
     def items(self, value: object, path: str) -> Iterator[tuple[str, Any]]:
-        """Yield what a list holds, with its path."""
+        """Yield the items of a list, with their paths."""
         if self.check(isinstance(value, list | tuple), path, must.LIST, shown(value)):
             assert isinstance(value, list | tuple)
-            # Whatever is listed in a request, there are no more than players.
+            # No list of a request is longer than its number of players.
             if not self.check(len(value) <= must.MOST_PLAYERS, path, must.AT_MOST, str(len(value))):
                 return
             for at, one in enumerate(value):
                 yield f"{path}[{at}]", one
 
     def ruleset(self, value: object, given: bool) -> Ruleset | None:
-        """Return the ruleset; None where it is wrong."""
+        """Return the ruleset; None if it has faults."""
         if not self.check(given, "ruleset", must.GIVEN, "nothing"):
             return None
         before = len(self.faults)
@@ -247,7 +247,7 @@ class _Reader:
         for key in _ALLIANCE if alliance else ():
             self.check(key in alliance, f"ruleset.alliance.{key}", must.GIVEN, "nothing")
         if not all(key in alliance for key in _ALLIANCE):
-            # An object without any field is told here.
+            # An object without fields is reported here.
             self.check(len(self.faults) > before, "ruleset.alliance", must.GIVEN, "nothing in it")
             return None
         numbers = {key: alliance[key] for key in _ALLIANCE}
@@ -264,7 +264,7 @@ class _Reader:
         return self._made(Rule, path, **{key: fields[key] for key in _RULE if key in fields})
 
     def _made(self, kind: type[Made], path: str, **values: Any) -> Made | None:
-        """Return a value that checks itself; None where it is wrong."""
+        """Return a value that checks itself; None if it has faults."""
         try:
             return kind(**values)
         except InvalidDataError as error:
@@ -273,7 +273,7 @@ class _Reader:
             return None
 
     def session(self, value: object) -> list[Any]:
-        """Return the teams of a session, as they came."""
+        """Return the teams of a session, in their order."""
         if value is None:
             return []
         fields = self.fields(value, "session", ("teams",))
@@ -299,7 +299,7 @@ class _Reader:
             yield found
 
     def _player(self, value: object, path: str) -> Iterator[MatchedPlayer]:
-        """Yield a player, if it is one."""
+        """Yield a player, if it is valid."""
         fields = self.fields(value, path, ("player", "attributes"))
         if not fields or not self._is_id(fields.get("player"), f"{path}.player"):
             return

@@ -1,4 +1,4 @@
-"""Open any source as a table: the name or the first bytes choose the reader of its format."""
+"""Opens any source as a table with the reader of its format, by its name or first bytes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _SUFFIXES: dict[str, Format] = {
     ".json": "json",
     ".zip": "json",
 }
-#: First bytes of files that are often misnamed.
+#: First bytes of files that often have a wrong suffix.
 _MAGIC = {
     PARQUET_MAGIC: "a Parquet file",
     ARROW_MAGIC: "an Arrow file",
@@ -68,10 +68,10 @@ _MAGIC = {
 
 
 def open_source(source: object, format: str | None) -> Table:
-    """Return the table that a source holds.
+    """Return the table of a source.
 
-    Raises : InvalidParameterError   it is unclear what the source is
-    Raises : InvalidDataError        it is not what it says, or cannot be read
+    Raises : InvalidParameterError   the kind of source is unclear
+    Raises : InvalidDataError        it does not have this format, or cannot be read
     """
     if format is not None and format not in get_args(Format):
         raise InvalidParameterError(
@@ -93,7 +93,7 @@ def open_source(source: object, format: str | None) -> Table:
 
 
 def format_of(path: Path) -> Format | None:
-    """Return the format that the suffix of a file's name tells, or None."""
+    """Return the format by the suffix of a file's name, or None."""
     name = path.name.lower()
     found = [suffix for suffix in _SUFFIXES if name.endswith(suffix)]
     return _SUFFIXES[max(found, key=len)] if found else None
@@ -109,7 +109,7 @@ def _open_path(path: Path, format: str | None) -> Table:
         chosen = format or format_of(path)
         if chosen is None:
             raise InvalidParameterError(
-                f"format must be given, as the name of {name} does not end in one of "
+                f"format must be given, because the name of {name} does not end in one of "
                 f"{', '.join(_SUFFIXES)}"
             )
         if chosen == "parquet":
@@ -130,7 +130,7 @@ def _open_stream(stream: Any, format: str | None) -> Table:
 
 
 def read_stream(stream: Any) -> tuple[bytes, str]:
-    """Return all that a stream holds, and its name ("" if it has none)."""
+    """Return the content of a stream, and its name ("" if it has none)."""
     label = getattr(stream, "name", None)
     name = label if isinstance(label, str) and label != "<stdin>" else ""
     if stream is sys.stdin.buffer or stream is sys.stdin:
@@ -147,9 +147,9 @@ def read_stream(stream: Any) -> tuple[bytes, str]:
 
 
 def open_bytes(data: bytes, name: str, format: str) -> Table:
-    """Return the table that the content of a file holds.
+    """Return the table in the content of a file.
 
-    Raises : InvalidDataError   it is not what it says, or cannot be read
+    Raises : InvalidDataError   it does not have this format, or cannot be read
     """
     if format == "parquet":
         return read_parquet(data, name)

@@ -1,10 +1,10 @@
-"""Files of synonyms: which names stand for which player.
+"""Reads synonyms: names that mean the same player.
 
-CSV with the columns `name` and `same_as`, or a JSON object of names. Chains are followed to their
-end, so that a name may lead to another one that leads on; a circle is a problem.
+CSV with the columns `name` and `same_as`, or a JSON object of names. A name may refer to another
+synonym; such chains are followed to their end, and a cycle is a problem.
 
-Spaces around a name in a file are part of it, so that " ann" can stand for "ann"; the name without
-them stands for the same player, unless it is that player.
+Spaces around a name in a file are part of it, so that " ann" can mean "ann". The name without
+spaces means the same player, unless it is that player.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from equipoise.formats.sources import format_of, open_source
 from equipoise.formats.table import refuse, refuse_unreadable, shown
 from equipoise.formats.tables.columns import required_ids, whole_numbers
 
-#: A file of synonyms, or a mapping of names to the name they stand for.
+#: A file of synonyms, or a mapping of names to the name of the player.
 Synonyms: TypeAlias = str | os.PathLike[str] | Mapping[Any, Any]
 
 COLUMNS = "must have the columns name and same_as"
@@ -36,7 +36,7 @@ NAMES = "must be an object of names: name -> the name it stands for"
 
 
 class _Entry(NamedTuple):
-    """A name, the name it stands for, and where that is said."""
+    """A name, the name that it means, and its place in the file."""
 
     name: str
     same_as: str
@@ -47,8 +47,8 @@ def read_synonyms(source: Synonyms) -> dict[str, str]:
     """Return name -> name of the player, with chains followed to their end.
 
     source : path of a table (.csv, .tsv, ...) or of a .json object, or a mapping
-    Raises : InvalidDataError        anything is wrong with it; lists all of it
-    Raises : InvalidParameterError   it is neither a path nor a mapping
+    Raises : InvalidDataError        there are problems; lists all of them
+    Raises : InvalidParameterError   the source is neither a path nor a mapping
     """
     if isinstance(source, Mapping):
         entries = [_Entry(str(one), str(other), None) for one, other in source.items()]
@@ -64,9 +64,9 @@ def read_synonyms(source: Synonyms) -> dict[str, str]:
 
 
 def merge_ids(ids: pl.Series, synonyms: Mapping[str, str]) -> pl.Series:
-    """Return ids in which names stand for their players; null stays null.
+    """Return ids with synonyms replaced by their players; null stays null.
 
-    ids : Int64 or String. Whole numbers stay so where all their players are whole numbers
+    ids : Int64 or String. Whole numbers stay whole numbers if all their players are
     """
     texts = ids.cast(pl.String).replace(list(synonyms), list(synonyms.values()))
     whole = None if ids.dtype == pl.String else whole_numbers(texts)
@@ -74,7 +74,7 @@ def merge_ids(ids: pl.Series, synonyms: Mapping[str, str]) -> pl.Series:
 
 
 def strangers(synonyms: Iterable[str], known: Iterable[str]) -> list[str]:
-    """Return the names that do not occur among those known, spaces around them aside."""
+    """Return the names that do not occur among those known, ignoring spaces around them."""
     there = {one.strip() for one in known}
     return list(dict.fromkeys(one.strip() for one in synonyms if one.strip() not in there))
 
@@ -101,7 +101,7 @@ def _table_entries(path: Path) -> list[_Entry]:
 def _json_entries(path: Path) -> list[_Entry]:
     name = str(path)
     try:
-        # Pairs, as an object would keep only the last of two equal names.
+        # Pairs, because an object would keep only the last of two equal names.
         document = json.loads(path.read_bytes(), object_pairs_hook=_Pairs)
     except OSError as error:
         refuse_unreadable(name, error)
@@ -118,7 +118,7 @@ def _json_entries(path: Path) -> list[_Entry]:
 
 
 def _with_tidy(name: str, same_as: str, line: int | None) -> list[_Entry]:
-    """Return the entry of a name as it stands in a file, and of the name without outer spaces."""
+    """Return the entry of a name as written in a file, and of the name without outer spaces."""
     bare, player = name.strip(), same_as.strip()
     if bare == name:
         return [_Entry(name, player, line)]
@@ -130,7 +130,7 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _resolved(entries: Iterable[_Entry], file: str, field: str) -> dict[str, str]:
-    """Return the name that each name finally stands for, or raise with the problems."""
+    """Return the player that each name finally means, or raise with the problems."""
     step: dict[str, _Entry] = {}
     problems = []
     for entry in entries:
@@ -152,7 +152,7 @@ def _resolved(entries: Iterable[_Entry], file: str, field: str) -> dict[str, str
 
 
 def _ends(step: Mapping[str, _Entry]) -> tuple[dict[str, str], list[list[str]]]:
-    """Return the end of the chain of every name, and the circles; each name is passed once."""
+    """Return the end of the chain of every name, and the cycles; each name is visited once."""
     ends: dict[str, str] = {}
     circles: list[list[str]] = []
     for start in step:

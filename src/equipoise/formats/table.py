@@ -1,7 +1,7 @@
-"""A table as its reader returns it, and how a file or a value is refused.
+"""The table that a reader returns, and functions that refuse a file or a value.
 
-A reader of a format only splits a file into named columns. `Table` holds them and leads from a row
-back to its file and line.
+A reader of a format only splits a file into named columns. `Table` has these columns, and finds the
+file and line of a row.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import polars as pl
 from equipoise.arrays import Flags, Ints
 from equipoise.errors import InvalidDataError, Problem
 
-#: Row numbers from 0 -> the file and the line (or row) from 1 of each.
+#: From row numbers, counted from 0, to the file and line (or row, from 1) of each.
 Locate: TypeAlias = Callable[[Ints], list[tuple[str, int | None]]]
 
-#: What is wrong with a path that leads nowhere.
+#: The problem of a path that does not exist.
 NO_FILE = "no such file or directory"
 #: Maximum number of columns, that of spreadsheets.
 MOST_COLUMNS = 16_384
@@ -36,7 +36,7 @@ SHOWN_CHARACTERS = 60
 
 
 class BrokenRow(NamedTuple):
-    """A row that a reader could not take apart: its number from 0, and what is wrong."""
+    """A row that a reader could not parse: its number from 0, and the problem."""
 
     row: int
     field: str
@@ -46,15 +46,15 @@ class BrokenRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A long table as it came from a source; nothing in it is checked yet.
+    """A long table as read from a source, without any checks.
 
     frame : the columns under the names of the source
     name : of the file, "" for values in memory
-    untyped : every column is text (CSV): numbers must be recognised
-    borrowed : the memory is the caller's, who may change it
-    locate : rows -> file and line; None counts rows from 1
-    broken_rows : rows the reader could not take apart
-    notes : things a user should know, as sentences
+    untyped : every column is text (CSV), so numbers must be recognised
+    borrowed : the memory belongs to the caller, who may change it
+    locate : from rows to files and lines; None counts rows from 1
+    broken_rows : rows that the reader could not parse
+    notes : sentences for users
     """
 
     frame: pl.DataFrame
@@ -72,7 +72,7 @@ class Table:
         return [(self.name, row + 1) for row in rows.tolist()]
 
     def without(self, dropped: Flags) -> Table:
-        """Return the table without some rows; the others keep their lines."""
+        """Return the table without some rows; the other rows keep their lines."""
         kept = np.flatnonzero(~dropped)
         place = {row: at for at, row in enumerate(kept.tolist())} if self.broken_rows else {}
         return replace(
@@ -88,7 +88,7 @@ class Table:
 
 
 def refuse(name: str, rule: str, got: str, *, line: int | None = None, field: str = "") -> NoReturn:
-    """Raise InvalidDataError with one problem of a whole file."""
+    """Raise InvalidDataError with one problem of a complete file."""
     raise InvalidDataError([Problem(name, line, field, rule, got)])
 
 
@@ -117,12 +117,12 @@ def check_cells(rows: int, columns: int, name: str = "") -> None:
 
 
 def refuse_unreadable(name: str, error: OSError) -> NoReturn:
-    """Raise InvalidDataError for a file that the operating system does not let us read."""
+    """Raise InvalidDataError for a file that the operating system cannot open."""
     refuse(name, "must be a readable file", error.strerror or type(error).__name__)
 
 
 def shown(value: object) -> str:
-    """Return a value as it stands in a problem: text in quotes, "nothing" where there is none."""
+    """Return a value for a problem: text in quotes, "nothing" if there is none."""
     if value is None or (isinstance(value, str) and not value):
         return "nothing"
     if isinstance(value, pl.Series):

@@ -1,8 +1,8 @@
-"""Times of a table -> microseconds since 1970 UTC, with the kind in which they were written.
+"""Reads the times of a table as microseconds since 1970 UTC, and their kind.
 
-The kind of times is not guessed: `time_format` says it, and without it only a column with a single
-meaning is read. Whole numbers have rules of their own, because they can be
-seconds, dates, days of a spreadsheet or rounds; see `_from_numbers`.
+The kind of times is not guessed. `time_format` gives it; without it, only a column with a single
+meaning is read. Whole numbers have rules of their own, because they can be seconds, dates, days of
+a spreadsheet or rounds; see `_from_numbers`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from equipoise.data.times import (
 from equipoise.errors import InvalidParameterError, require
 from equipoise.formats.findings import Fault
 
-#: Formats of time that have a name; any other is a pattern of strptime.
+#: Formats of times that have a name; any other format is a pattern of strptime.
 NAMED_FORMATS = ("iso", "s", "ms", "us", "excel")
 
 EVERYWHERE = "must be on all rows or on none"
@@ -40,42 +40,39 @@ TIME = (
     "--time-format"
 )
 SECONDS = "must be whole seconds since 1970, as on the other rows"
-WHOLE = "must be a whole number, as --time-format says"
+WHOLE = "must be a whole number, the format of --time-format"
 ISO = "must be a date or time as in ISO 8601, as on the other rows"
-ISO_ONLY = "must be a date or time as in ISO 8601, as --time-format says"
+ISO_ONLY = "must be a date or time as in ISO 8601, the format of --time-format"
 _OR_SECONDS = "or seconds since 1970 with --time-format s"
 COMPACT = f"must be a date YYYYMMDD, as on the other rows, {_OR_SECONDS}"
 ORDER = f"must be a whole number from 0 to {LAST_ORDER}, as on the other rows, {_OR_SECONDS}"
 MILLISECONDS = "must be seconds since 1970, at most 100000000000 (milliseconds?)"
 TOO_SMALL = (
     "must be a date YYYYMMDD on all rows, a number from 0 to 9999 on all rows, or seconds since "
-    "1970 from 94694400 (the year 1973) on; use --time-format s for earlier seconds, --time-format "
-    "excel for days of a spreadsheet"
+    "1970 of at least 94694400 (1973-01-01); use --time-format s for earlier seconds, "
+    "--time-format excel for days of a spreadsheet"
 )
 HOURS = (
     "must have one meaning, but this column can be seconds since 1970 (--time-format s) or dates "
     "with an hour (--time-format %Y%m%d%H): choose one"
 )
 YEARS = "must be in the years 1 to 9999"
-EXCEL = (
-    "must be days as a spreadsheet counts them, a number from 61 (1900-03-01) to 2958465 "
-    "(9999-12-31)"
-)
+EXCEL = "must be a spreadsheet's day number, from 61 (1900-03-01) to 2958465 (9999-12-31)"
 
 # Polars takes digits of every script for \d, and casts only those of ASCII.
-# Groups: day, time of day, zone. The space instead of T is RFC 3339's and everybody's habit.
+# Groups: day, time of day, zone. RFC 3339 allows a space instead of T, which is common.
 _ISO_PATTERN = (
     r"^([0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[Tt ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?)"
     r"\s?([Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
 )
 _SECONDS_PATTERN = r"^[+-]?[0-9]+(\.0*)?$"
-#: Seconds as a caller writes them; more digits than these are refused as text.
+#: Seconds in an argument; numbers with more digits are refused as text.
 _SECONDS = re.compile(r"[+-]?[0-9]{1,100}")
-#: Whole numbers of more digits than these are beyond every limit.
+#: Whole numbers with more digits than this are beyond every limit.
 _HUGE = 2**62
 
-#: Directives of strptime that tell the year, and those that tell a time within the day.
+#: Directives of strptime for the year, and those for a time of day.
 _YEARS = frozenset("YyGcx")
 _CLOCKS = frozenset("HIMSfpcXzZ")
 #: Directives that are numerals, as strptime reads them (Lib/_strptime.py of Python).
@@ -87,17 +84,17 @@ _NUMERALS = {
     "M": r"[0-5][0-9]|[0-9]",
     "S": r"6[0-1]|[0-5][0-9]|[0-9]",
 }
-#: Microseconds of the first and of the last moment that can be written as in ISO 8601.
+#: Microseconds of the first and of the last time that ISO 8601 can express.
 _FIRST, _LAST = YEAR_ONE * MICROSECONDS, 253_402_300_800 * MICROSECONDS - 1
 
 #: 1899-12-30, from which spreadsheets count days since 1900-03-01.
 _EXCEL_EPOCH = -25_569
-#: Day 60 of a spreadsheet is 1900-02-29, which never was: days before 61 are open to doubt.
+#: Day 60 of a spreadsheet is 1900-02-29, which did not exist, so days before 61 are ambiguous.
 _EXCEL_FIRST, _EXCEL_LAST = 61, 2_958_466
-#: Spreadsheets keep milliseconds; the rest of a day's fraction is rounding.
+#: Spreadsheets have milliseconds; the rest of a day's fraction is rounding.
 _EXCEL_STEPS = 86_400_000
 
-#: Patterns that are proposed for a column of text that is not as in ISO 8601.
+#: Patterns that are proposed for a column of text that is not ISO 8601.
 _DAYS = (
     *("%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d.%m.%Y", "%m.%d.%Y", "%Y.%m.%d"),
     *("%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%d.%m.%y", "%m.%d.%y"),
@@ -110,9 +107,9 @@ _CLOCK_PATTERNS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 class Times(NamedTuple):
     """Times of every row (0 on faulty rows), their kind, and the faults.
 
-    scale : microseconds in a unit of `values`; 1 for an order
-    is_order : the values are numbers from 0 to 9999, an order without dates
-    time_format : that the caller said
+    scale : microseconds in one unit of `values`; 1 for an order
+    is_order : whether the values are numbers from 0 to 9999, an order without dates
+    time_format : the format given by the caller
     """
 
     values: Ints
@@ -132,7 +129,7 @@ class Times(NamedTuple):
 
 
 def order_note(order: Ints) -> str:
-    """Return what a user should know of a history whose times are an order without dates."""
+    """Return a note on a history whose times are an order without dates."""
     numbers = f"numbers from {order[0]} to {order[-1]}"
     if order[0] == order[-1]:
         numbers = f"the number {order[0]} everywhere"
@@ -143,7 +140,7 @@ def order_note(order: Ints) -> str:
 
 
 def check_time_format(given: object) -> str | None:
-    """Return a format of times that can be used. Raises : InvalidParameterError."""
+    """Return a checked format of times. Raises : InvalidParameterError."""
     if given is None or given in NAMED_FORMATS:
         return None if given is None else str(given)
     name = "time_format (--time-format)"
@@ -166,10 +163,10 @@ def _directives(pattern: str) -> set[str]:
 
 
 def read_times(column: pl.Series, time_format: str | None = None) -> Times | None:
-    """Return the times of a column, or None if it is empty throughout.
+    """Return the times of a column, or None if it is empty.
 
     time_format : as `check_time_format` returns it
-    Raises : InvalidParameterError   a format for a column that holds dates already
+    Raises : InvalidParameterError   a format for a column that already has dates
     """
     if column.dtype.is_float():
         column = column.fill_nan(None)
@@ -193,9 +190,9 @@ def read_times(column: pl.Series, time_format: str | None = None) -> Times | Non
 
 
 def instant(value: object, name: str) -> int:
-    """Return a moment in microseconds since 1970; a whole number is always seconds since 1970.
+    """Return a time in microseconds since 1970; a whole number is always seconds since 1970.
 
-    value : ISO 8601 text, a date, or seconds since 1970; zone-less is UTC
+    value : ISO 8601 text, a date, or seconds since 1970; without a zone it is UTC
     Raises : InvalidParameterError
     """
     if isinstance(value, str):
@@ -216,10 +213,10 @@ _MOMENT = "must be whole seconds since 1970, or a date or time as in ISO 8601"
 
 
 def moment(value: object, name: str, time_format: str | None = None) -> int:
-    """Return a moment that goes with the times of a table, in microseconds since 1970.
+    """Return a bound for the times of a table, in microseconds since 1970.
 
-    value : ISO 8601 text, a date, or as `time_format` says. Without one a whole number is a date
-        YYYYMMDD, or seconds since 1970 from 1973 on, as in a table
+    value : ISO 8601 text, a date, or text in `time_format`. Without a format, a whole number is a
+      date YYYYMMDD or seconds since 1970 (from 1973), as in a table
     Raises : InvalidParameterError
     """
     text = value.strip() if isinstance(value, str) else None
@@ -228,8 +225,8 @@ def moment(value: object, name: str, time_format: str | None = None) -> int:
     if text is None:
         return instant(value, name)
     if time_format == "excel" and re.fullmatch(r"[0-9]{1,10}(\.[0-9]+)?", text):
-        micros, told = _excel_days(np.array([float(text)]))
-        require(not told.any(), name, EXCEL.removeprefix("must be "), value)
+        micros, faulty = _excel_days(np.array([float(text)]))
+        require(not faulty.any(), name, EXCEL.removeprefix("must be "), value)
         return int(micros[0])
     if time_format is not None and time_format not in NAMED_FORMATS:
         found = _by_pattern(text, time_format)
@@ -245,8 +242,8 @@ def moment(value: object, name: str, time_format: str | None = None) -> int:
     if number < SECONDS_FROM:
         raise InvalidParameterError(
             f"{name} must be a date or time as in ISO 8601, a date YYYYMMDD, or seconds since 1970 "
-            f"from {SECONDS_FROM} (the year 1973) on; --time-format s reads seconds before that; "
-            f"got {value}"
+            f"of at least {SECONDS_FROM} (1973-01-01); --time-format s reads earlier seconds; got "
+            f"{value}"
         )
     return _scaled(number, name, "s")
 
@@ -260,13 +257,14 @@ def order_bound(value: object, name: str) -> int:
     if whole and 0 <= text <= LAST_ORDER + 1:
         return int(text)
     raise InvalidParameterError(
-        f"{name} must be a number from 0 to {LAST_ORDER + 1}, as the times of this history are an "
-        f"order without dates (--time-format s reads them as seconds since 1970); got {value!r}"
+        f"{name} must be a number from 0 to {LAST_ORDER + 1}, because the times of this history "
+        f"are an order without dates (--time-format s reads them as seconds since 1970); got "
+        f"{value!r}"
     )
 
 
 def check_bound(value: object, name: str, time_format: str | None) -> None:
-    """Refuse a bound that goes with no times at all. Raises : InvalidParameterError."""
+    """Refuse a bound that suits no kind of times. Raises : InvalidParameterError."""
     text = value.strip() if isinstance(value, str) else str(value)
     whole = isinstance(value, str | int | np.integer) and not isinstance(value, bool)
     # What a whole number means depends on the times of the table.
@@ -305,7 +303,7 @@ def _absent(column: pl.Series) -> Flags | None:
 
 
 def _beyond(micros: Ints) -> Flags | None:
-    """Return which moments cannot be written as in ISO 8601."""
+    """Return which times ISO 8601 cannot express."""
     if not len(micros) or _FIRST <= micros.min() <= micros.max() <= _LAST:
         return None
     return (micros < _FIRST) | (micros > _LAST)
@@ -314,8 +312,8 @@ def _beyond(micros: Ints) -> Flags | None:
 def _from_stamps(column: pl.Series, time_format: str | None) -> Times:
     if time_format not in (None, "iso"):
         raise InvalidParameterError(
-            "time_format (--time-format) must be left out, as the column of times holds dates "
-            f"already ({column.dtype}); got {time_format!r}"
+            "time_format (--time-format) must be left out, because the column of times already has "
+            f"dates ({column.dtype}); got {time_format!r}"
         )
     kind: TimeKind = "date" if column.dtype == pl.Date else "datetime"
     micros = column.cast(pl.Datetime("us")) if kind == "date" else column.dt.cast_time_unit("us")
@@ -327,7 +325,7 @@ def _from_stamps(column: pl.Series, time_format: str | None) -> Times:
 
 
 def _from_whole(column: pl.Series, time_format: str | None) -> Times:
-    """Return the times of a column of numbers that must be whole."""
+    """Return the times of a column of numbers, which must be whole."""
     absent = _absent(column)
     fraction = None
     if not column.dtype.is_integer():
@@ -335,7 +333,7 @@ def _from_whole(column: pl.Series, time_format: str | None) -> Times:
         whole = column.is_finite() & (column.floor() == column)
         fraction = (~whole).fill_null(False).to_numpy()
         column = column.set(~whole, None).clip(-1e18, 1e18)
-    # Whole numbers too large for Int64 are beyond the limit anyway.
+    # Whole numbers too large for Int64 are beyond every limit.
     numbers = column.cast(pl.Int64, strict=False)
     huge = column.is_not_null() & numbers.is_null()
     numbers = numbers.set(huge, _HUGE) if huge.any() else numbers
@@ -350,11 +348,12 @@ def _from_numbers(
 ) -> Times:
     """Return times of whole numbers.
 
-    All of them dates YYYYMMDD of the years 1800 to 2200: dates. All from 0 to 9,999: an order
-    without dates. All from 94,694,400 (1973) on: seconds since 1970, unless all could be dates with
-    an hour as well. Every other number is a fault.
+    If all are dates YYYYMMDD of the years 1800 to 2200, they are dates. If all are from 0 to 9,999,
+    they are an order without dates. If all are at least 94,694,400 (1973), they are seconds since
+    1970, unless all could also be dates with an hour. Every other number is a fault.
 
-    there : which numbers there are (0 elsewhere), None: all; often : on how many rows each stands
+    there : which rows have a number (others have 0), None for all; often : number of rows with each
+      number
     """
     known = numbers if there is None else numbers[there]
     if time_format is not None or not len(known):
@@ -370,7 +369,7 @@ def _from_numbers(
     days, is_date = compact_days(numbers)
     present = np.ones(len(numbers), dtype=bool) if there is None else there
     rows = present.astype(np.int64) if often is None else present * often
-    # What most rows are decides; the others are then told to be like them.
+    # The kind of most rows decides; the other rows are faults.
     if is_date.any() and 2 * int(rows[is_date].sum()) >= int(rows.sum()):
         bad = present & ~is_date
         return Times(days, MICROSECONDS_PER_DAY, "date", _faults((bad, COMPACT)))
@@ -397,7 +396,7 @@ def _in_unit(numbers: Ints, unit: str) -> Times:
 class _Runs(NamedTuple):
     """Times of runs of equal values: a match's rows share their time, so each is read once.
 
-    values : microseconds, or numbers where `times` says what they are; null where unread
+    values : microseconds, or numbers of the kind in `times`; null if unread
     """
 
     values: pl.Series
@@ -407,7 +406,7 @@ class _Runs(NamedTuple):
 
 
 def _from_runs(column: pl.Series, time_format: str | None) -> Times:
-    """Return the times of a column of text, or of numbers that are read as they are written."""
+    """Return the times of a column of text, or of numbers that are read as text."""
     new = column.ne_missing(column.shift(1)).to_numpy().copy()
     new[0] = True
     starts = np.flatnonzero(new)
@@ -454,7 +453,7 @@ def _read_runs(runs: pl.Series, lengths: Ints, rows: int, time_format: str | Non
     if time_format is not None and time_format not in NAMED_FORMATS:
         return _read_pattern(runs, time_format)
     numeric = runs.str.contains(_SECONDS_PATTERN).fill_null(False)
-    # What most rows are decides; the others are then told to be like them.
+    # The kind of most rows decides; the other rows are faults.
     most = 2 * int(lengths[numeric.to_numpy()].sum()) >= rows
     if time_format is not None or most:
         return _read_numbers(runs, numeric, lengths, time_format)
@@ -468,7 +467,7 @@ def _read_runs(runs: pl.Series, lengths: Ints, rows: int, time_format: str | Non
 def _read_numbers(
     runs: pl.Series, numeric: pl.Series, lengths: Ints, time_format: str | None
 ) -> _Runs:
-    """Return the times of runs of whole numbers; null where something else stands."""
+    """Return the times of runs of whole numbers; null for anything else."""
     if not numeric.all():
         runs = runs.set(~numeric, None)
     numbers = runs.cast(pl.Float64).cast(pl.Int64, strict=False)
@@ -487,7 +486,7 @@ def _read_numbers(
 
 
 def _read_excel(runs: pl.Series) -> _Runs:
-    """Return the times of days as spreadsheets count them, with their fractions."""
+    """Return the times of a spreadsheet's day numbers, with fractions."""
     days = runs.cast(pl.Float64, strict=False)
     there = (days.is_not_null() & days.is_finite()).fill_null(False)
     micros, bad = _excel_days(days.set(~there, None).fill_null(0.0).to_numpy())
@@ -497,7 +496,7 @@ def _read_excel(runs: pl.Series) -> _Runs:
 
 
 def _excel_days(days: Floats) -> tuple[Ints, Flags]:
-    """Return microseconds since 1970 of days of a spreadsheet, to the millisecond, and faults."""
+    """Return microseconds since 1970 of a spreadsheet's days, to the millisecond, and faults."""
     bad: Flags = (days < _EXCEL_FIRST) | (days >= _EXCEL_LAST)
     whole = np.floor(np.where(bad, _EXCEL_FIRST, days))
     steps = np.rint((np.where(bad, _EXCEL_FIRST, days) - whole) * _EXCEL_STEPS)
@@ -507,7 +506,7 @@ def _excel_days(days: Floats) -> tuple[Ints, Flags]:
 
 
 def _read_pattern(runs: pl.Series, pattern: str) -> _Runs:
-    """Return the times of text that is written by a pattern of strptime; each text is read once."""
+    """Return the times of text in a pattern of strptime; each distinct text is read once."""
     expression = _expression(pattern)
     if expression is not None and not (runs.str.len_bytes() > runs.str.len_chars()).any():
         values = _by_expression(runs, expression)
@@ -517,18 +516,18 @@ def _read_pattern(runs: pl.Series, pattern: str) -> _Runs:
         read = pl.Series(micros, dtype=pl.Int64)
         values = runs.replace_strict(distinct, read, default=None, return_dtype=pl.Int64)
     kind: TimeKind = "datetime" if _CLOCKS & _directives(pattern) else "date"
-    return _Runs(values, kind, f"must be a time written as --time-format says, {pattern}")
+    return _Runs(values, kind, f"must be a time in the format of --time-format, {pattern}")
 
 
 def _expression(pattern: str) -> str | None:
-    """Return the regular expression that strptime makes of a pattern; None where it needs more.
+    """Return the regular expression of strptime for a pattern; None if that is not enough.
 
-    Names and zones are left to strptime itself, which takes some fifteen times as long.
+    strptime itself reads names and zones, which takes about fifteen times as long.
     """
     parts = re.split(r"%(.)", pattern)
     if not set(parts[1::2]) <= set(_NUMERALS):
         return None
-    # What stands between the directives is as written, but for white space, of which any will do.
+    # Text between the directives must match, but any white space matches white space.
     for at in range(0, len(parts), 2):
         parts[at] = re.sub(r"(\\?\s)+", r"\\s+", re.escape(parts[at]))
     parts[1::2] = [f"(?P<{one}>{_NUMERALS[one]})" for one in parts[1::2]]
@@ -536,7 +535,7 @@ def _expression(pattern: str) -> str | None:
 
 
 def _by_expression(runs: pl.Series, expression: str) -> pl.Series:
-    """Return microseconds of text by an expression whose groups are directives; null for none."""
+    """Return microseconds of text by an expression of directives; null without a match."""
     groups = runs.str.extract_groups(expression).struct.unnest()
     read = groups.select(pl.all().str.strip_chars().cast(pl.Int64, strict=False))
     there = read.select(pl.all_horizontal(pl.all().is_not_null())).to_series().to_numpy()
@@ -548,7 +547,7 @@ def _by_expression(runs: pl.Series, expression: str) -> pl.Series:
         for name, value in usual.items()
     }
     days, exist = calendar_days(part["Y"], part["m"], part["d"])
-    # strptime takes leap seconds, which no moment has.
+    # strptime accepts leap seconds, which cannot be represented.
     good = there & exist & (part["S"] < 60)
     seconds = (part["H"] * 60 + part["M"]) * 60 + part["S"]
     micros = days * MICROSECONDS_PER_DAY + seconds * MICROSECONDS
@@ -556,7 +555,7 @@ def _by_expression(runs: pl.Series, expression: str) -> pl.Series:
 
 
 def _by_pattern(text: str, pattern: str) -> int | None:
-    """Return microseconds of text that is written by a pattern of strptime, else None."""
+    """Return microseconds of text in a pattern of strptime, or None."""
     try:
         return _microseconds(datetime.strptime(text, pattern))
     except (ValueError, OverflowError):
@@ -564,9 +563,9 @@ def _by_pattern(text: str, pattern: str) -> int | None:
 
 
 def _proposal(runs: pl.Series) -> str | None:
-    """Return a rule that names the patterns by which all of a column can be read; None for none."""
+    """Return a rule that names the patterns that fit a complete column; None if there are none."""
     texts = runs.drop_nulls().unique().to_list()
-    # Patterns that give the same times are one way to read the column.
+    # Patterns that give the same times count as one.
     pattern_of: dict[tuple[int, ...], str] = {}
     for day, clock in product(_DAYS, _CLOCK_PATTERNS):
         values = _all_by_pattern(texts, f"{day}{clock}")
@@ -581,7 +580,7 @@ def _proposal(runs: pl.Series) -> str | None:
 
 
 def _all_by_pattern(texts: list[str], pattern: str) -> tuple[int, ...] | None:
-    """Return microseconds of all texts by a pattern of strptime, None where one does not fit."""
+    """Return microseconds of all texts by a pattern of strptime, None if one does not fit."""
     values = []
     for text in texts:
         value = _by_pattern(text, pattern)
@@ -596,7 +595,7 @@ def _quoted(pattern: str) -> str:
 
 
 def _parse_iso(runs: pl.Series) -> tuple[pl.Series, bool]:
-    """Return microseconds (null where unreadable), and whether all are days without a time."""
+    """Return microseconds (null if unreadable), and whether all are days without a time."""
     parts = runs.str.extract_groups(_ISO_PATTERN).struct.unnest()
     day, clock, zone = parts.get_columns()
     clock = clock.fill_null("00:00").str.replace(",", ".", literal=True)
@@ -620,12 +619,12 @@ def _parse_iso(runs: pl.Series) -> tuple[pl.Series, bool]:
     if len(rest):
         texts = runs.gather(rest).to_list()
         micros = micros.scatter(rest, [_other_iso(text) for text in texts])
-        # Of the rarer spellings only the long ones tell a time within the day.
+        # Only the long ones of the rarer spellings have a time of day.
         only_days &= all(len(text) <= _LONGEST_DAY and "T" not in text for text in texts)
     return micros, only_days
 
 
-#: Signs of the longest day: 2024-01-31 or 2024-W05-3.
+#: Number of characters of the longest day: 2024-01-31 or 2024-W05-3.
 _LONGEST_DAY = 10
 
 

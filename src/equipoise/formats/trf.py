@@ -5,12 +5,12 @@ Source: FIDE Handbook, C.04 Annex 2, "Format of Tournament Report File" (TRF16),
 steps: bytes to the lines of players (`read_report`), lines to players and their rounds
 (`read_players`), and rounds to games (`read_trf`), where both sides of a pairing must agree.
 
-Departures: any line end is accepted, not only a carriage return. Columns are characters, but
-programs that write UTF-8 and count in bytes shift what follows a name with an accent: a line that
-fits the columns only in bytes is read in bytes. Byes, forfeits and pairings without a result are
-not games (READINGS C6). A game that both lost (0 and 0), which arbiters may decide, has no points
-to share and is left out too. W, D and L, games of less than one move, count here, though FIDE does
-not rate them.
+Departures: any line end is accepted, not only a carriage return. Columns are counted in characters.
+But some programs write UTF-8 and count bytes, which shifts the columns after a name with an accent,
+so a line that fits only in bytes is read in bytes. Byes, forfeits and pairings without a result are
+not games (READINGS C6). A game that both players lost (0 and 0), as arbiters may decide, has no
+points to share and is left out too. W, D and L, which are games of less than one move, count here,
+although FIDE does not rate them.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ _COLUMNS = re.compile(
     r"001 [ \d]{4} .{4} .{33} [ \d]{4} .{3} .{11} .{10} [ \d.,]{4} [ \d]{4}  "
     r"(?:[ \d]{4} [ wWbB-] [ 10=+wdlhfuzWDLHFUZ-]  )*"
 )
-#: Codes of TRF16 and TRF26 whose lines say nothing about games; so do all that end in 2.
+#: Codes of TRF16 and TRF26 whose lines say nothing about games; neither do codes that end in 2.
 _KNOWN = frozenset(("013", "240", "250", "260", "299", "300", "310", "320", "330", "801"))
-#: Codes that say how points are counted, or that they are not the sum of the results.
+#: Codes that define how points are counted, or that they are not the sum of the results.
 _SCORING = frozenset(("162", "240", "250", "299", "XXA", "XXS"))
 _SCORING_PREFIX = "BB"
 
@@ -65,7 +65,7 @@ class PlayerLine(NamedTuple):
 class Report(NamedTuple):
     """The lines of the players of a report.
 
-    standard : whether nothing says that points are counted in another way than 1, 1/2 and 0
+    standard : whether points are counted as 1, 1/2 and 0, as far as the report says
     notes : sentences
     """
 
@@ -77,7 +77,7 @@ class Report(NamedTuple):
 def read_report(data: bytes, name: str) -> Report:
     """Return the lines of the players of a report.
 
-    Raises : InvalidDataError   it is no text, has tabs in its columns, or has no players
+    Raises : InvalidDataError   it is not text, has tabs in its columns, or has no players
     """
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         refuse(name, NOT_UTF16, "text in UTF-16", line=1)
@@ -116,13 +116,13 @@ def _encoding(data: bytes) -> str:
 
 
 def _code(text: str) -> str:
-    """Return the code of a line, "" where it has none."""
+    """Return the code of a line, "" if it has none."""
     found = _CODE.match(text)
     return found[1] if found else ""
 
 
 def _skipped(codes: list[tuple[int, str, str]]) -> Iterator[str]:
-    """Yield what a user should know about lines that were skipped."""
+    """Yield notes on lines that were skipped."""
     unknown = Counter(
         code for _, _, code in codes if code.isdigit() and code[2] != "2" and code not in _KNOWN
     )
@@ -139,10 +139,10 @@ def _skipped(codes: list[tuple[int, str, str]]) -> Iterator[str]:
 def _laid_out(
     players: list[tuple[int, bytes]], encoding: str
 ) -> tuple[list[PlayerLine], list[str]]:
-    """Return the lines of players in columns of characters, and what to tell about them.
+    """Return the lines of players in columns of characters, and notes on them.
 
-    Where columns may have been counted in characters or in bytes, every line is read in the way
-    in which it fits; a line that fits both or neither as the others of its file do.
+    If columns may be counted in characters or in bytes, every line is read in the way that fits. A
+    line that fits both ways or neither is read like the other lines of its file.
     """
     texts = [line.decode(encoding) for _, line in players]
     in_bytes: dict[int, str] = {}
@@ -170,14 +170,14 @@ def _laid_out(
 
 
 def _by_bytes(line: bytes) -> str:
-    """Return a line whose columns are bytes with columns of characters."""
+    """Return a line that has columns of bytes with columns of characters."""
     name = line[_NAME : _NAME + _NAME_WIDTH].decode(errors="replace").ljust(_NAME_WIDTH)
     before, after = line[:_NAME], line[_NAME + _NAME_WIDTH :]
     return before.decode(errors="replace") + name + after.decode(errors="replace")
 
 
 def _fits(text: str) -> bool:
-    """Return whether a line has blanks, digits and letters where the columns ask for them."""
+    """Return whether the blanks, digits and letters of a line fit the columns."""
     return _COLUMNS.fullmatch(_padded(text)) is not None
 
 
@@ -198,39 +198,39 @@ NOT_ALONE = "must have an opponent if there is a colour and the result of a game
 ALONE = "must have no opponent if the result is a bye"
 OTHER = "must be another player"
 
-#: Results of games, played and not rated, and of games that did not take place.
+#: Results of played games, of unrated games, and of games that did not take place.
 GAMES = frozenset("10=WDL")
 UNRATED = frozenset("WDL")
 FORFEITS = frozenset("+-")
 BYES = frozenset("HFUZ")
-#: What a result adds to the points of a player where nothing else is said; without an opponent
-#: reports of 2006 wrote +, = and - for byes of a point, of half a point and of none.
+#: The points of a result by default. Reports of 2006 wrote +, = and - without an opponent for byes
+#: of one point, half a point and none.
 _POINTS = {"1": 1.0, "W": 1.0, "+": 1.0, "F": 1.0, "U": 1.0, "=": 0.5, "D": 0.5, "H": 0.5}
 
 _RESULTS = GAMES | FORFEITS | BYES | {" "}
 _BLANK = " " * ROUND
-#: Players with equal names who are listed before the rest is only counted.
+#: Largest number of players with equal names that are listed; the rest is only counted.
 _LISTED = 6
 
 
 class Entry(NamedTuple):
-    """What a line says of a round: opponent (0: none), colour (w, b or -), result (" ": none)."""
+    """A round of a player: opponent (0: none), colour (w, b or -), result (" ": none)."""
 
     opponent: int
     colour: str
     result: str
 
 
-#: A round of which nothing is said, and one whose entry breaks a rule.
+#: An empty round, and a round whose entry breaks a rule.
 NOTHING = Entry(0, "-", "")
 BROKEN = Entry(0, "-", "?")
 
 
 @dataclass(frozen=True, slots=True)
 class Player:
-    """A player as the report has them; `rating` is NaN where unrated.
+    """A player of the report; `rating` is NaN if unrated.
 
-    points : in the standings, NaN where not given; scored : sum of the results as usual
+    points : in the standings, NaN if not given; scored : sum of the results with default points
     """
 
     line: int
@@ -243,11 +243,11 @@ class Player:
     entries: tuple[Entry, ...]
 
     def entry(self, at: int) -> Entry:
-        """Return what is said of a round, from 0."""
+        """Return the entry of a round, counted from 0."""
         return self.entries[at] if at < len(self.entries) else NOTHING
 
     def block(self, at: int) -> str:
-        """Return the entry of a round as it stands in the report."""
+        """Return the entry of a round as written in the report."""
         entry = self.entry(at)
         if entry is NOTHING:
             return "nothing"
@@ -256,9 +256,9 @@ class Player:
 
 @dataclass(slots=True)
 class Players:
-    """The players of a report by their start numbers, and what is wrong with their lines.
+    """The players of a report by start number, and the problems of their lines.
 
-    doubtful : numbers of more than one line; nothing is said about entries that name them
+    doubtful : numbers of more than one line; entries that name them are not checked
     complete : whether every line has a start number
     """
 
@@ -287,10 +287,10 @@ def read_players(lines: list[PlayerLine], name: str) -> Players:
 
 
 def ids_of(players: list[Player]) -> tuple[list[str], str]:
-    """Return an id for every player, and what to tell about those who share a name.
+    """Return an id for every player, and notes on players who share a name.
 
-    The id is the name; of players with one name, the name and in brackets the FIDE number, or the
-    start number where that does not tell them apart.
+    The id is the name. Players with the same name get their FIDE number in brackets, or the start
+    number if that does not distinguish them.
     """
     names = [one.name or f"no. {one.number}" for one in players]
     sharing = Counter(names)
@@ -300,9 +300,11 @@ def ids_of(players: list[Player]) -> tuple[list[str], str]:
     for one, name in zip(players, names, strict=True):
         own = name
         if sharing[name] > 1:
-            told = one.fide if one.fide and known[one.name, one.fide] == 1 else f"no. {one.number}"
-            own = f"{name} ({told})"
-            while own in taken:  # Somebody is really called so.
+            number = (
+                one.fide if one.fide and known[one.name, one.fide] == 1 else f"no. {one.number}"
+            )
+            own = f"{name} ({number})"
+            while own in taken:  # A player has this name.
                 own += "'"
             taken.add(own)
         ids.append(own)
@@ -310,13 +312,13 @@ def ids_of(players: list[Player]) -> tuple[list[str], str]:
     listed = "; ".join(twice[:_LISTED])
     if len(twice) > _LISTED:
         listed += f"; and {len(twice) - _LISTED:,} more"
-    return ids, f"players with equal names are told apart: {listed}" if twice else ""
+    return ids, f"players with equal names are distinguished: {listed}" if twice else ""
 
 
 def _player(line: int, number: int, text: str, name: str, problems: list[Problem]) -> Player:
-    """Return the player of a line; add what is wrong with the line."""
+    """Return the player of a line, and record the problems of the line."""
     rating = _whole(text[48:52])
-    # A digit beside its columns is a rating that is shifted; a letter, a name that is too long.
+    # A digit next to its columns means a shifted rating; a letter means a name that is too long.
     if rating is None or text[47].isdigit() or text[52].isdigit():
         problems.append(Problem(name, line, "rating", RATING, shown(text[47:53])))
     entries = []
@@ -346,7 +348,7 @@ def _player(line: int, number: int, text: str, name: str, problems: list[Problem
 
 
 def _entry(block: str, number: int) -> Entry | str:
-    """Return what ten characters say of a round, or the rule that they break."""
+    """Return the entry in the ten characters of a round, or the rule that they break."""
     said = _colour_and_result(block[4:])
     if isinstance(said, str):
         return said
@@ -363,7 +365,7 @@ def _entry(block: str, number: int) -> Entry | str:
 
 @lru_cache(maxsize=512)
 def _colour_and_result(text: str) -> tuple[str, str] | str:
-    """Return the colour and the result that stand behind an opponent, or the broken rule."""
+    """Return the colour and the result after an opponent, or the broken rule."""
     if text[0] != " " or text[2] != " " or text[4:] != "  ":
         return APART
     colour, result = text[1].lower(), text[3].upper()
@@ -376,7 +378,7 @@ def _colour_and_result(text: str) -> tuple[str, str] | str:
 
 @lru_cache(maxsize=32768)
 def _whole(text: str) -> int | None:
-    """Return a whole number among blanks, 0 for blanks, None for anything else."""
+    """Return a whole number surrounded by blanks, 0 for blanks, None for anything else."""
     text = text.strip(" ")
     if not text:
         return 0
@@ -384,7 +386,7 @@ def _whole(text: str) -> int | None:
 
 
 def _points(text: str) -> float:
-    """Return a number of points, NaN where there is none; a comma may stand for the point."""
+    """Return a number of points, NaN if there is none; a decimal comma is accepted."""
     try:
         points = float(text.replace(",", "."))
     except ValueError:
@@ -398,7 +400,7 @@ OPPOSITE = "must be the opposite of the opponent's colour"
 COLOURED = "must be w or b because other games of the report have colours"
 FITTING = "must match the opponent's result: 1 and 0, = and =, W and L, D and D, + and -"
 
-#: Results of both players -> points of the first in a game.
+#: From the results of both players to the points of the first.
 _GAMES = {
     ("1", "0"): 1.0,
     ("0", "1"): 0.0,
@@ -407,7 +409,7 @@ _GAMES = {
     ("L", "W"): 0.0,
     ("D", "D"): 0.5,
 }
-#: Results of both players -> why this is no game.
+#: From the results of both players to the reason why this is not a game.
 _LEFT_OUT = {
     ("+", "-"): "forfeit",
     ("-", "+"): "forfeit",
@@ -416,14 +418,14 @@ _LEFT_OUT = {
     ("L", "L"): "lost by both",
     (" ", " "): "no result",
 }
-#: What may stand where nobody is the opponent.
+#: Results without an opponent.
 _NO_GAME = GAMES | FORFEITS | BYES
-#: Points are written with one decimal.
+#: Points have one decimal.
 _SAME_POINTS = 0.05
 
 
 class _Game(NamedTuple):
-    """A game: round from 0, rows of both players, white first where there are colours."""
+    """A game: round from 0, rows of both players, with white first if there are colours."""
 
     round: int
     white: int
@@ -434,10 +436,9 @@ class _Game(NamedTuple):
 
 @dataclass(slots=True)
 class _Found:
-    """What the rounds of a report come to.
+    """The games of a report, and the counts and problems of its rounds.
 
-    skipped : round from 0 and start number of entries that break a rule, or name who does not
-        name them
+    skipped : round from 0 and start number of entries that break a rule or are not reciprocated
     """
 
     games: list[_Game] = field(default_factory=list)
@@ -448,14 +449,14 @@ class _Found:
 
 
 def read_trf(data: bytes, name: str) -> GameColumns:
-    """Return the games of a FIDE tournament report, round after round.
+    """Return the games of a FIDE tournament report, round by round.
 
-    Ids are the names of players; those who share a name are told apart by their FIDE number or
+    Ids are the names of players; players with the same name are distinguished by FIDE number or
     start number. `others` are all players in the order of the report.
 
-    data : the report, in UTF-8 or in an encoding of one byte a letter, with any line ends
+    data : the report, in UTF-8 or in a single-byte encoding, with any line ends
     name : of the file, for problems
-    Raises : InvalidDataError   it is no report at all; else its problems are in the columns
+    Raises : InvalidDataError   it is not a report; other problems are in the result
     """
     report = read_report(data, name)
     players = read_players(report.lines, name)
@@ -495,7 +496,7 @@ def read_trf(data: bytes, name: str) -> GameColumns:
 
 
 def _paired(players: Players, order: list[Player], name: str) -> _Found:
-    """Return the games of a report, each once, and what the rounds say otherwise."""
+    """Return the games of a report, each once, with counts and problems of the rounds."""
     found = _Found()
     row_of = {one.number: row for row, one in enumerate(order)}
     for row, one in enumerate(order):
@@ -527,13 +528,13 @@ def _paired(players: Players, order: list[Player], name: str) -> _Found:
 def _add_one_sided(
     players: Players, one: Player, other: Player, at: int, name: str, found: _Found
 ) -> None:
-    """Record an opponent who does not name the player who names them."""
+    """Record an opponent whose entry does not name this player."""
     mine, theirs = one.entry(at), other.entry(at)
     if theirs is BROKEN or {one.number, other.number} & players.doubtful:
         found.skipped.add((at, other.number if theirs is BROKEN else one.number))
         return
     if mine.result in FORFEITS and not theirs.opponent and theirs.result not in GAMES:
-        # Players of a team that did not come may have no entry at all.
+        # Players of a team that did not come may have no entry.
         found.left_out["forfeit"] += 1
         return
     got = _against(one, other, at)
@@ -561,13 +562,13 @@ def _add_pair(one: Player, other: Player, at: int, rows: tuple[int, int], found:
 
 
 def _uncoloured(game: _Game, order: list[Player], name: str) -> Problem:
-    """Return the problem of a game without colours, where other games have them."""
+    """Return the problem of a game without colours, if other games have them."""
     one = order[game.white]
     return Problem(name, one.line, f"round {game.round + 1}", COLOURED, one.block(game.round))
 
 
 def _against(one: Player, other: Player, at: int) -> str:
-    """Return what both sides say of a round, with the line of the other."""
+    """Return the entries of both players for a round, with the line of the opponent."""
     return f"{one.block(at)}, while line {other.line} has {other.block(at)}"
 
 
@@ -579,7 +580,7 @@ def _notes(
     coloured: bool,
     twice: str,
 ) -> Iterator[str]:
-    """Yield what a user should know about a report that was read."""
+    """Yield notes for users on a report."""
     if twice:
         yield twice
     if not coloured:
@@ -587,7 +588,7 @@ def _notes(
     if found.unrated:
         yield (
             f"{counted(found.unrated, 'game')} of less than one move (W, D, L) "
-            "counted, though FIDE does not rate them"
+            "counted, although FIDE does not rate them"
         )
     both = found.left_out["lost by both"]
     if both:

@@ -1,7 +1,7 @@
-"""Write tables and histories to files and streams; a file appears complete or not at all.
+"""Writes tables and histories to files and streams; a file appears completely or not at all.
 
-`write_table` and `write_history` write a table in memory. `write_pieces` writes a table that comes
-piece by piece and never holds all of it.
+`write_table` and `write_history` write a table in memory. `write_pieces` writes a table piece by
+piece without having all of it in memory.
 """
 
 from __future__ import annotations
@@ -27,16 +27,17 @@ from equipoise.formats.spreadsheets import escaped
 TableFormat: TypeAlias = Literal["csv", "csv.gz", "tsv", "parquet", "json", "jsonl"]
 _DELIMITED = ("csv", "csv.gz", "tsv")
 HISTORY_FORMATS = ("csv", "csv.gz", "tsv", "parquet", "jsonl")
-#: Smaller than zlib's own default by a hair, in half the time.
+#: Slightly smaller files than with zlib's default, in half the time.
 GZIP_LEVEL = 5
 
 
 @checks_arguments()
 def write_history(history: History, path: str | os.PathLike[str], *, raw: bool = False) -> None:
-    """Write a history as a long table in the format that the suffix of `path` tells.
+    """Write a history as a long table in the format of the suffix of `path`.
 
-    Reading the file gives the same history, if columns of statistics are named as such and the
-    format tells text from numbers (in CSV and TSV a text id that looks like a number becomes one).
+    Reading the file gives the same history, if columns of statistics are declared and the format
+    distinguishes text from numbers (in CSV and TSV a text id that looks like a number becomes a
+    number).
 
     path : ends in .csv, .csv.gz, .tsv, .parquet or .jsonl
     raw : whether CSV and TSV have text that spreadsheets run as it is. Otherwise it is escaped, and
@@ -57,11 +58,11 @@ def write_table(
 ) -> None:
     """Write a table of results; NaN becomes null, and floats keep their full precision.
 
-    A file appears whole or not at all: it is written beside its place and then moved there.
+    A file appears completely or not at all: it is written under a temporary name and then moved.
 
     target : path that ends in .csv, .csv.gz, .tsv, .parquet, .json or .jsonl, or a text or binary
         stream
-    format : needed for a stream; for a path its suffix tells
+    format : needed for a stream; for a path its suffix decides
     raw : whether CSV and TSV have text that spreadsheets run as it is. Otherwise it is escaped, and
         our readers read it back as it was
     Raises : InvalidParameterError   another suffix, or no such directory
@@ -89,7 +90,7 @@ def check_target(path: str | os.PathLike[str]) -> None:
 
 
 def format_of(path: Path, allowed: tuple[str, ...]) -> str:
-    """Return which of these formats a name's ending tells. Raises : InvalidParameterError."""
+    """Return the format of these that a suffix means. Raises : InvalidParameterError."""
     found = [one for one in allowed if path.name.lower().endswith(f".{one}")]
     if not found:
         endings = ", ".join(f".{one}" for one in allowed)
@@ -133,11 +134,11 @@ def _write_gzip(frame: pl.DataFrame, file: IO[bytes]) -> None:
 
 
 def _gzipped(file: IO[bytes]) -> gzip.GzipFile:
-    # Neither name nor time inside: the same table gives the same bytes.
+    # There is no name or time inside, so the same table gives the same bytes.
     return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
 
 
-#: Rows written together: enough for Parquet to pack them well, some megabytes in memory.
+#: Rows written together: enough for good compression in Parquet, and a few megabytes in memory.
 ROWS = 250_000
 
 
@@ -150,8 +151,8 @@ def write_pieces(
 ) -> int:
     """Write tables with the same columns one below the other; return the number of rows.
 
-    A file appears whole or not at all, and has the bytes that the table in one piece would have;
-    where they are compressed (.csv.gz, .parquet), the same content.
+    A file appears completely or not at all, and has the same bytes as the table in one piece;
+    compressed files (.csv.gz, .parquet) have the same content.
 
     target : path that ends in .csv, .csv.gz, .tsv, .parquet or .jsonl; a binary stream gets CSV
     rows : written together
@@ -187,7 +188,7 @@ def _write(pieces: Iterable[pl.DataFrame], file: IO[bytes], kind: str, rows: int
 
 
 def _gathered(pieces: Iterable[pl.DataFrame], least: int) -> Iterator[pl.DataFrame]:
-    """Yield pieces joined to tables of at least so many rows, but for the last."""
+    """Yield pieces joined to tables of at least `rows` rows, except the last."""
     waiting: list[pl.DataFrame] = []
     rows = 0
     for piece in pieces:
@@ -203,7 +204,7 @@ def _gathered(pieces: Iterable[pl.DataFrame], least: int) -> Iterator[pl.DataFra
 def _write_text(tables: Iterable[pl.DataFrame], file: IO[bytes], kind: str) -> int:
     rows = 0
     for table in tables:
-        # Not into the file itself: Polars would not say which error a closed pipe is.
+        # Not directly into the file, because Polars would hide the error of a closed pipe.
         buffer = io.BytesIO()
         if kind == "jsonl":
             table.write_ndjson(buffer)
@@ -218,7 +219,7 @@ def _write_text(tables: Iterable[pl.DataFrame], file: IO[bytes], kind: str) -> i
 def _write_parquet(
     tables: Iterator[pl.DataFrame], schema: pl.Schema, file: IO[bytes], group: int
 ) -> int:
-    """Hand tables to the streaming writer of Polars, which asks for one after the other."""
+    """Pass tables to the streaming writer of Polars, which requests one after the other."""
     rows = 0
     failed: list[BaseException] = []
 
@@ -237,7 +238,7 @@ def _write_parquet(
             file, compression="zstd", compression_level=1, row_group_size=group
         )
     except pl.exceptions.PolarsError:
-        # What stopped the source is the cause; Polars tells only of its own surprise.
+        # The error of the source is the cause; Polars only reports its own.
         if failed:
             raise failed[0] from None
         raise

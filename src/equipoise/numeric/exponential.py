@@ -1,4 +1,4 @@
-"""exp, tanh, the logistic function, sine and cosine for kernels, without branches and libraries.
+"""exp, tanh, the logistic function, sine and cosine for kernels, without branches or libraries.
 
 They are written out as arithmetic, so that loops over arrays become vector instructions and every
 machine computes the same bits. Errors are measured in tests/numeric against 60-digit arithmetic.

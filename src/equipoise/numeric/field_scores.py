@@ -2,7 +2,7 @@
 
 score_i = sum over j != i of F((x_i - x_j) slope_j) is the expected number of the others that
 player i, at x_i, beats; F is the logistic or the normal distribution function. Small fields are
-summed directly, large ones by piecewise Chebyshev series, logistic ones as in `sigmoid_sum`.
+summed directly, large ones by piecewise Chebyshev series, for logistic curves as in `sigmoid_sum`.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Source: union-find with path halving; Tarjan (1972), with an explicit stack instead of recursion;
 longest chains in topological order. Each step takes linear time.
 
-Every step only indexes. So the same code runs as plain Python over lists, for small graphs that
-should not wait until a compiler is loaded, and compiled over arrays.
+Every step only uses indices. So the same code runs compiled over arrays, and as plain Python over
+lists for small graphs, which need not wait until a compiler is loaded.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 
 from equipoise.arrays import Flags, Ints
 
-#: Whole numbers to be indexed: an array where compiled, a list where not.
+#: Whole numbers with an index: an array in compiled code, else a list.
 Rows: TypeAlias = Ints | list[int]
-#: Whether an edge leads one way: the same.
+#: Whether an edge leads in one direction; an array or a list, as above.
 Ways: TypeAlias = Flags | list[bool]
 
-#: Nodes and edges together up to which plain Python is faster than loading a compiler.
+#: Number of nodes and edges together up to which plain Python is faster than loading a compiler.
 PLAIN_LIMIT = 200_000
 
 
@@ -30,7 +30,7 @@ def components(first: Ints, second: Ints, nodes: int, *, plain: bool | None = No
     """Return the component of every node, shape (nodes,), numbered in the order of first nodes.
 
     first, second : shape (K,), the nodes that an edge joins; a node without edges is a component
-    plain : without the compiler; None: up to `PLAIN_LIMIT` nodes and edges
+    plain : whether to run without the compiler; None means up to `PLAIN_LIMIT` nodes and edges
     """
     run = _Runner(nodes + len(first) <= PLAIN_LIMIT if plain is None else plain)
     root = run.given(np.arange(nodes))
@@ -48,7 +48,7 @@ def components_and_classes(
 
     first, second : shape (K,), the nodes that an edge joins
     forth, back : shape (K,), whether an arc leads from first to second, and from second to first
-    plain : without the compiler
+    plain : whether to run without the compiler
     """
     run = _Runner(plain)
     edges = [run.given(one) for one in (first, second, forth, back)]
@@ -87,7 +87,7 @@ class _Runner(NamedTuple):
 
 @lru_cache
 def _kernel(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a step compiled, loading the compiler now."""
+    """Return a compiled step; this loads the compiler."""
     from equipoise._jit import kernel
 
     return kernel(step)
@@ -99,23 +99,23 @@ def _arcs(run: _Runner, edges: list[Any], nodes: int) -> tuple[Any, Any]:
     run.compiled(_count_arcs)(*edges, counts)
     ends = np.cumsum(counts)
     start = run.given(ends)
-    # Half the memory, and less to fetch: rows fit into 32 bits unless there are billions.
+    # Rows fit into 32 bits unless there are billions, which takes half the memory.
     target = run.room(int(ends[-1]), 0, np.int32 if nodes < 2**31 else np.int64)
     run.compiled(_place_arcs)(*edges, start, target)
     return start, target
 
 
 def _numbered(root: Ints) -> Ints:
-    """Return numbers from 0 in the order of first nodes, given everyone's first node or -1."""
+    """Return numbers from 0 in the order of first nodes, given each node's first node or -1."""
     number = np.cumsum(root == np.arange(len(root))) - 1
     return np.where(root >= 0, number[root], -1)
 
 
 def _ranked(component: Ints, class_of: Ints, depth: Ints) -> Ints:
-    """Return everyone's class, numbered by component, then depth, then first node; or -1."""
+    """Return each node's class or -1, numbered by component, then depth, then first node."""
     rows = np.flatnonzero(class_of >= 0)[::-1]
     leader = np.zeros(len(depth), dtype=np.int64)
-    leader[class_of[rows]] = rows  # of equal indices the last counts: the first node
+    leader[class_of[rows]] = rows  # the last of equal indices counts, which is the first node
     place = np.empty(len(depth), dtype=np.int64)
     place[np.lexsort((leader, depth, component[leader]))] = np.arange(len(depth))
     return np.where(class_of >= 0, place[class_of], -1)
@@ -125,7 +125,7 @@ def _join(first: Rows, second: Rows, root: Rows) -> None:
     """Set root[i] to the first node of i's component.
 
     first, second : shape (K,), the nodes that an edge joins
-    root : shape (N,), before: i itself, or -1, which nodes without edges keep
+    root : shape (N,); on entry i itself, or -1, which nodes without edges keep
     """
     for k in range(len(first)):
         a, b = first[k], second[k]
@@ -165,7 +165,7 @@ def _place_arcs(
 ) -> None:
     """Fill target[start[i]:start[i + 1]] with the nodes that arcs from i lead to.
 
-    start : shape (N + 1,), before: the running sum of `_count_arcs`, that is the end of every run
+    start : shape (N + 1,); on entry the running sum of `_count_arcs`, which is the end of every run
     """
     for k in range(len(first) - 1, -1, -1):
         a, b = first[k], second[k]
@@ -188,12 +188,12 @@ def _find_classes(
     path: Rows,
     at: Rows,
 ) -> int:
-    """Find the strongly connected classes, numbered after those they reach; return how many.
+    """Find the strongly connected classes, numbered after those they reach; return their number.
 
     start, target : the arcs, as `_place_arcs` leaves them
     class_of : shape (N,), the answer; only nodes with number -1 get one
     number : shape (N,), -1 for nodes to visit and N for the others; N for all afterwards
-    low, waiting, path, at : shape (N,), room to work in
+    low, waiting, path, at : shape (N,), working memory
     """
     done = len(number)
     classes, seen, held = 0, 0, 0
@@ -220,7 +220,7 @@ def _find_classes(
                     low_v = met
                 e += 1
             low[v], at[depth] = low_v, e
-            if fresh < 0:  # all that v leads to has been seen
+            if fresh < 0:  # all nodes that v leads to have been visited
                 depth -= 1
                 if depth >= 0:
                     low[path[depth]] = min(low[path[depth]], low_v)
@@ -238,7 +238,7 @@ def _find_depths(start: Rows, target: Rows, class_of: Rows, order: Rows, depth: 
     """Set depth[c] to the length of the longest chain of arcs from the top down to class c.
 
     order : nodes with edges, those of a class after those of all classes that reach it
-    depth : shape (classes,), 0 before
+    depth : shape (classes,), 0 on entry
     """
     for k in range(len(order)):
         v = order[k]

@@ -102,7 +102,7 @@ def normal_cdf(z: float) -> float:
 
 @inlined_kernel
 def normal_hazard(z: float) -> float:
-    """Return density(z)/P(Z > z), about z for large z; the lower tail's ratio is hazard(-z).
+    """Return density(z)/P(Z > z), which is about z for large z; for the lower tail use hazard(-z).
 
     Relative error: 1e-15 for z >= 0, 1e-13 down to z = -37.6; below, it equals the density.
     """
@@ -124,7 +124,7 @@ def _fill_cdf(z: Floats, out: Floats) -> None:
 
 
 def normal_cdf_of(z: Floats) -> Floats:
-    """Return P(Z <= z) of every element, of the same shape."""
+    """Return P(Z <= z) of every element, in the same shape."""
     out = np.empty(z.size)
     _fill_cdf(np.ascontiguousarray(z).reshape(-1), out)
     return out.reshape(z.shape)

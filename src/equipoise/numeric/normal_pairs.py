@@ -1,4 +1,4 @@
-"""How many members of a field are expected above each member, where all vary normally.
+"""How many members of a field are expected above each member, if all vary normally.
 
 With positions x_j and variances v_j, member i is expected to find
 
@@ -20,7 +20,7 @@ vanish; either leaves less than 1e-17 of a term.
 Waves or pairs. A pair needs waves up to a frequency in inverse proportion to its deviation,
 sqrt(v_i + v_j). The sharp members, those of least deviation, would need many more waves than all
 others, so they are compared with one another pair by pair, and so are all members where waves would
-cost more. The number of the sharp is the one with the least cost; all other members are blunt.
+cost more. The number of sharp members is chosen for the least cost; all other members are blunt.
 
 Waves that nearly cancel leave about 1e-15 of the complete field as rounding. So the few members
 who have almost no others above or below them are summed pair by pair, too.
@@ -285,7 +285,7 @@ def _pairs(crowd: Crowd, i: int, sign: float, members: int, terms: Floats) -> fl
 def count_members(
     crowd: Crowd, waves: Waves, start: int, stop: int, above: Floats, below: Floats
 ) -> None:
-    """Write how many are above and below members start:stop of the order, at their own rows."""
+    """Write how many members are above and below members start:stop of the order, at their rows."""
     n, sharp = len(crowd.x), crowd.sharp
     found, terms = np.zeros(stop - start), np.empty(BLOCK)
     least = min(_TAIL_SHARE * n, _TAIL_MOST) if sharp < n else 0.0

@@ -34,7 +34,7 @@ from equipoise.numeric.workers import Workers
 #: Half the length of an interval in units of the smallest scale.
 HALF_WIDTH = 1.8
 
-#: Exponentials are computed again after so many intervals; in between they grow by at most e^58.
+#: Intervals after which exponentials are computed again; in between they grow by at most e^58.
 _RESEED = 16
 
 #: Bound of exponents when they are computed, so that a product of four of them stays finite while

@@ -27,11 +27,11 @@ from equipoise.pools.pool.rules import id_fault
 from equipoise.pools.posting.match_history import object_array
 from equipoise.pools.replay.checkpointing import ZLIB_LEVEL
 from equipoise.rating.pool_state import PoolState
-from equipoise.store import audit, log
+from equipoise.store import audit, log, partial_checkpoints
 from equipoise.store.chain import Seal
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord
-from equipoise.store.pools import PoolRecord, archives_of, change_pool, find_pool, get_pool
+from equipoise.store.pools import START, PoolRecord, archives_of, change_pool, find_pool, get_pool
 from equipoise.store.upkeep import erasing
 
 #: How every pseudonym begins.
@@ -218,6 +218,9 @@ def _append(
         columns |= {"replay_owner": None, "replay_until": None}
     if pool.board_from is not None:
         columns["board_from"] = ""
+    # They hold states by name. The background makes them again.
+    partial_checkpoints.forget(connection, pool.id)
+    columns["unfilled"] = None if pool.partial_end == START else pool.partial_end
     change_pool(connection, pool.id, **columns)
 
 

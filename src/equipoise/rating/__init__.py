@@ -1,1 +1,1 @@
-"""Rating systems: a history in, ratings out."""
+"""Rating systems, and ratings of histories."""

@@ -2,7 +2,7 @@
 
 A system is a frozen dataclass of parameters on top of `System`. It defines
 
-    settings()           its parameters as kernels take them, a NamedTuple of numbers
+    settings()           its parameters in the form that kernels use, a NamedTuple of numbers
     update(job, workers) the update: calls its kernel, which rates the matches of a `Job`
     capabilities, outlook
 
@@ -29,7 +29,7 @@ from equipoise.rating.draws import sums_of
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingColumns, TraceColumns
 
-#: Columns of the state of a system without further ones.
+#: Columns of the state of a system that adds none.
 RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
 
 _Settings = TypeVar("_Settings")
@@ -44,7 +44,7 @@ class Matches(NamedTuple):
     player : shape (N,), rows of the state
     team, rank : shape (N,), from 0 without gaps
     time : shape (M,), days since 1970; NaN without times
-    weight : shape (M,), 1 where there are none
+    weight : shape (M,), 1 if there are no weights
     ceiling : shape (M,), of inferred performances (READINGS B8), inf for none
     """
 
@@ -87,7 +87,7 @@ class Job(NamedTuple, Generic[_Settings, _Traces, _Own]):
 
     table : of the state
     draws : sums of `rating.draws`, or shape (0,) if draws are not counted
-    own : further input or output of the system's kernels; None for most systems
+    own : other input or output of the system's kernels; None for most systems
     """
 
     table: Floats
@@ -99,7 +99,7 @@ class Job(NamedTuple, Generic[_Settings, _Traces, _Own]):
 
 
 def matches_of(history: History, start: int = 0, stop: int | None = None) -> Matches:
-    """Return matches start:stop as kernels take them."""
+    """Return matches start:stop in the form that kernels use."""
     stop = history.matches if stop is None else stop
     low, high = int(history.offsets[start]), int(history.offsets[stop])
     ceiling = np.full(stop - start, np.inf)
@@ -143,11 +143,12 @@ class System(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
-    #: The NamedTuple of the columns of a trace; those after the first five are the system's own.
+    #: The NamedTuple of the columns of a trace; columns after the first five belong to the system.
     traces: ClassVar[type[Any]] = TraceArrays
     #: Number of fields of the record that is kept of every match of a player; 0 for no records.
     record: ClassVar[int] = 0
-    #: What the update solves for, as in "the volatility of "; begins the message if it fails.
+    #: What the update solves for, such as "the volatility of "; the start of the message if it
+    #: fails.
     sought: ClassVar[str] = ""
     #: Iterations after which the update fails.
     iterations: ClassVar[int] = MAX_ITERATIONS
@@ -176,7 +177,7 @@ class System(ABC):
 
     @abstractmethod
     def settings(self) -> Any:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
 
     @abstractmethod
     def update(self, job: Job[Any, Any, Any], workers: Workers) -> tuple[int, float]:
@@ -197,7 +198,7 @@ class System(ABC):
         stop: int,
         trace: TraceColumns | None = None,
     ) -> Job[Any, Any, Any]:
-        """Return matches start:stop as kernels take them."""
+        """Return matches start:stop in the form that kernels use."""
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         return Job(
             table=state.table,

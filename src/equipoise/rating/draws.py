@@ -9,9 +9,9 @@ match. Then
 is the draw probability of equals: draws become rarer as teams become less equal, in proportion to
 4 E (1 - E).
 
-The sums are in `State.shared` under `DRAWS`. A system counts matches only if the sums are there.
-Kernels add matches to the total in the order of rating, so that it has the same bits in one go, in
-pieces, and after resuming.
+The sums are in `State.shared` under `DRAWS`. A system counts matches only if the sums exist.
+Kernels add matches to the total in the order of rating. So it has the same bits whether a history
+is rated at once, in pieces, or after resuming.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from equipoise.rating.state import State
 #: Name in `State.shared` of (matches counted, draws, sum of 4 E (1 - E)); absent: not counted.
 DRAWS = "draws"
 
-#: With fewer matches no draw probability is estimated.
+#: Least number of matches for an estimate of the draw probability.
 LEAST_MATCHES = 50
 
 

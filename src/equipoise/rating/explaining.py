@@ -19,7 +19,7 @@ from equipoise.rating.resuming import resume
 from equipoise.rating.state import State
 from equipoise.rating.system import ExplainsItself, RatingSystem
 
-#: Matches of a player that are named where the wanted one is not among them.
+#: Number of a player's matches that an error names if the wanted one is not among them.
 _NAMED = 5
 
 
@@ -56,8 +56,8 @@ def explain(
     pool, history, start = resumed.pool, resumed.history, resumed.start
     if where < start:
         raise ConflictError(
-            f"the saved state has rated match {history.match_ids[where]} already: "
-            "explain it from the whole history, without the state or with --restart "
+            f"the saved state has rated match {history.match_ids[where]} already: explain it from "
+            f"the complete history, without the state or with --restart "
             "(in Python restart=True)"
         )
     before = pool.state.copy() if len(pool.player_ids) else system.initial(0)
@@ -117,8 +117,8 @@ def _match(history: History, player: object, match: object, matches: Ints) -> in
     if found[0] not in matches:
         last = ", ".join(str(one) for one in history.match_ids[matches[-_NAMED:]])
         raise NotFoundError(
-            f"{player} did not take part in match {match}; took part in {len(matches)}, "
-            f"the last of them {last}"
+            f"{player} did not take part in match {match}, but in {len(matches)} others, the last "
+            f"of them {last}"
         )
     return int(found[0])
 
@@ -128,7 +128,7 @@ def why_unrated(system: RatingSystem, history: History, match: int) -> str | Non
     rows = slice(int(history.offsets[match]), int(history.offsets[match + 1]))
     teams = int(history.team[rows].max()) + 1
     if teams < 2:
-        return "there was a single player or team in it"
+        return "it had a single player or team"
     tied = teams > 2 and history.rank[rows].max() == 0
     if tied and system.capabilities.skips_all_tied:
         return f"all {teams} tied, and {system.name} skips such a match"
@@ -138,5 +138,5 @@ def why_unrated(system: RatingSystem, history: History, match: int) -> str | Non
 def _reasons(system: RatingSystem) -> str:
     """Return why no match of a player may have changed a rating."""
     if system.capabilities.skips_all_tied:
-        return "in each they were alone, or all tied"
-    return "in each they were alone"
+        return "the player was alone in each match, or all tied"
+    return "the player was alone in each match"

@@ -1,6 +1,6 @@
 """A coming match of a pool: its teams, checked, and what a system expects of them.
 
-`lineup` and `lobby_of` check players of a pool, `team_prediction` predicts the scores of teams. Of
+`lineup` and `lobby_of` check players of a pool, `team_prediction` predicts the scores of teams. For
 two teams it also predicts wins and draws. A system that models draws (`ModelsDraws`) has a margin m
 of the difference d of two performances:
 
@@ -157,7 +157,7 @@ def lineup(
 def lobby_of(state: PoolState, players: Sequence[object], *, at: float | None = None) -> Lobby:
     """Return players of a pool as a lobby; unknown players are newcomers, and the lobby says so.
 
-    The effective rating is that of the system where it has one, else the rating; players of a
+    The effective rating is that of the system if it has one, else the rating; players of a
     system without deviations have deviation 0. Ids may come as text for numbers.
 
     at : time in days since 1970 for which ratings are read; None: that of the pool's last match
@@ -190,7 +190,7 @@ def can_rate(system: RatingSystem, sizes: Sequence[int]) -> bool:
 def _check_not_earlier(last: Floats, ids: Ids, at: float | None) -> None:
     """Refuse a time before a player's last match: the state does not have earlier ratings.
 
-    last : days since 1970, NaN where there is no time
+    last : days since 1970, NaN if there is no time
     Raises : InvalidParameterError
     """
     # Times are kept in days as float64, exact to a microsecond.

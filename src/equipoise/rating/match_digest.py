@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
 
-#: uint64, one number a match; 0 is that of a match which is not compared.
+#: uint64, one number for each match; 0 for a match that is not compared.
 Digests: TypeAlias = NDArray[np.uint64]
 
 #: Version of the digest; states with digests of another version are not compared.
@@ -90,7 +90,7 @@ def _salted(values: Digests, name: str) -> Digests:
 
 
 def _bits(numbers: Ints) -> Digests:
-    """Return whole numbers as they are, without a sign."""
+    """Return the bits of whole numbers as unsigned numbers."""
     return np.ascontiguousarray(numbers, dtype=np.int64).view(np.uint64)
 
 
@@ -104,7 +104,7 @@ def _float_bits(numbers: Floats) -> Digests:
 
 
 def _text_hashes(texts: list[str]) -> Digests:
-    """Return a number for every text: the sum over its bytes of what (place, byte) mixes to."""
+    """Return a number for every text: the sum of the mixed (position, byte) over its bytes."""
     parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     sizes = np.fromiter(map(len, parts), np.int64, len(parts))
     ends = np.cumsum(sizes)
@@ -143,7 +143,7 @@ def _teams(
 
 
 def _extra_of_matches(history: History, uses: frozenset[str]) -> Digests:
-    """Return what times, weights and ceilings add up to, shape (M,)."""
+    """Return the sums of mixed times, weights and ceilings, shape (M,)."""
     if history.time is None:
         found = np.full(history.matches, _NO_TIME)
         if history.order is not None:
@@ -159,7 +159,7 @@ def _extra_of_matches(history: History, uses: frozenset[str]) -> Digests:
 
 
 def _extra_of_rows(history: History, uses: frozenset[str]) -> Digests | None:
-    """Return what the columns of participations add up to, shape (N,); None where none counts."""
+    """Return the sums of the mixed columns of participations, shape (N,); None if none counts."""
     rows, found = history.participations, []
     if "performance" in uses:
         performance = _column(history.performance, rows, np.nan)
@@ -182,5 +182,5 @@ def _role_hashes(column: Ids) -> Digests:
 
 
 def _column(values: Floats | None, length: int, absent: float) -> Floats:
-    """Return a column, all `absent` where there is none."""
+    """Return a column; all values are `absent` if there is none."""
     return np.full(length, absent) if values is None else values

@@ -1,8 +1,8 @@
-"""States of players from outside a replay: packed as bytes, or seeded for a season.
+"""States of players outside a replay: packed as bytes, or seeded for a season.
 
 `pack_players` and `unpack_players` convert the state of each player to bytes, for tables with one
-value a player. Layout, little-endian 64-bit words: version, number of columns and number of records
-in one word, then the columns, then the remembered records, field after field.
+value for each player. The layout is little-endian 64-bit words: one word with version, number of
+columns and number of records; then the columns; then the remembered records, field by field.
 
 `seeded_state` makes the state of players who begin with given ratings, and `soft_reset` computes
 such ratings from those at the end of a season.
@@ -19,7 +19,7 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 
-#: Version of the layout; a reader refuses versions it does not know.
+#: Version of the layout; a reader refuses unknown versions.
 VERSION = 1
 
 _RECORD_BITS, _VERSION_SHIFT = 32, 48
@@ -78,8 +78,8 @@ def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> Stat
 
 
 def _foreign(system: RatingSystem) -> InvalidDataError:
-    """Return the error for bytes that are not the state of a player under a system."""
-    rule = f"must be the state of a player under {system.name} (layout {VERSION})"
+    """Return the error for bytes that are not the state of a player in a system."""
+    rule = f"must be the state of a player in {system.name} (layout {VERSION})"
     return InvalidDataError([Problem("database", None, "state", rule, "other bytes")])
 
 
@@ -115,7 +115,7 @@ def _cut(data: bytes, words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
 
 
 def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> State:
-    """Return the state of players with these ratings who are newcomers in every other respect.
+    """Return the state of players with these ratings who are otherwise newcomers.
 
     deviation : positive; ignored by systems without a deviation of each player
     Raises : InvalidParameterError

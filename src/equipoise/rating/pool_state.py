@@ -44,7 +44,7 @@ _READ = (1, 2)
 #: Names in `requires` that this reader knows.
 _KNOWN: frozenset[str] = frozenset()
 
-#: How many unknown players an error names; the others are only counted.
+#: Largest number of unknown players in an error; the others are only counted.
 _NAMED = 20
 
 #: A whole number as text.
@@ -63,8 +63,8 @@ class PoolState:
     digests : shape (matches seen,), their digests; 0 for a match that is not compared
     comparable : False for a state from a file without digests, or with digests of other columns
     last_order : number of the last of them if times are an order without dates, else None
-    player_order : shape (P,), number of each player's last match that counted, -1 without one;
-        None without an order
+    player_order : shape (P,), number of each player's last match that counted, -1 without one; None
+      without an order
     """
 
     system: RatingSystem
@@ -263,7 +263,7 @@ def newcomers_note(newcomers: Sequence[object], known: Iterable[object], where: 
     """Return a note on players who count as newcomers, in a list; empty without newcomers.
 
     known : ids that are searched for likely misspellings
-    where : the players among whom they are not, as text
+    where : text on the players among whom they were searched
     """
     if not newcomers:
         return []

@@ -18,12 +18,12 @@ from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 
-#: explain(system, before, history, match, row), as `rating.explaining.explain_change` has it.
+#: explain(system, before, history, match, row), see `rating.explaining.explain_change`.
 Explainer: TypeAlias = Callable[[Any, State, History, int, int], Explanation]
 
 
 class SystemSpec(NamedTuple):
-    """Where the code of a system is, so that only the systems in use are loaded.
+    """The places of a system's code, so that only the systems in use are loaded.
 
     module, class_name : the class of its parameters
     explainer : module whose `explain` returns why a match changed a rating
@@ -43,7 +43,7 @@ SYSTEMS: dict[str, SystemSpec] = {
         "equipoise.rating.bayes.weng_lin",
         "BradleyTerry",
         "equipoise.rating.bayes.weng_lin_explain",
-        "teams of any size, any number a match, as all pairs; closed form",
+        "teams of any size and number, as all pairs; closed form",
         "Weng and Lin 2011",
     ),
     "codeforces": SystemSpec(
@@ -92,7 +92,7 @@ SYSTEMS: dict[str, SystemSpec] = {
         "equipoise.rating.bayes.weng_lin",
         "PlackettLuce",
         "equipoise.rating.bayes.weng_lin_explain",
-        "teams of any size, any number a match, place after place; closed form",
+        "teams of any size and number, place by place; closed form",
         "Weng and Lin 2011",
     ),
     "team-glicko2": SystemSpec(
@@ -113,14 +113,14 @@ SYSTEMS: dict[str, SystemSpec] = {
         "equipoise.rating.bayes.trueskill",
         "TrueSkill",
         "equipoise.rating.bayes.trueskill_explain",
-        "teams of any size, any number a match, ties with a probability",
+        "teams of any size and number; ties have a probability",
         "Herbrich, Minka and Graepel 2006",
     ),
     "trueskill-spb": SystemSpec(
         "equipoise.rating.bayes.trueskill",
         "TrueSkillSPb",
         "equipoise.rating.bayes.trueskill_explain",
-        "the same with places between the teams: for contests with many ties",
+        "as trueskill, with places between the teams: for contests with many ties",
         "Nikolenko and Sirotkin 2010",
     ),
 }
@@ -145,7 +145,7 @@ def _spec_of(name: str) -> SystemSpec:
     if spec is None:
         near = difflib.get_close_matches(name, SYSTEMS, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
-        raise NotFoundError(f"no system {name!r}: there are {', '.join(SYSTEMS)}{hint}")
+        raise NotFoundError(f"no system {name!r}; the systems are {', '.join(SYSTEMS)}{hint}")
     return spec
 
 
@@ -217,7 +217,7 @@ def unsuited(history_misfits: Mapping[str, list[str]]) -> str:
     """Return a sentence on why the first system cannot rate a history, and which systems can."""
     name, misfits = next(iter(history_misfits.items()))
     fits = [other for other, found in history_misfits.items() if not found]
-    advice = f"systems that can: {', '.join(fits)}" if fits else "no system here can"
+    advice = f"systems that can: {', '.join(fits)}" if fits else "no system can rate it"
     return f"{name} cannot rate {'; '.join(misfits)}; {advice}"
 
 

@@ -47,11 +47,11 @@ class Replay:
 
     ratings : of all players of the pool
     state : from which a later replay can continue
-    trace : what every match changed, on request
+    trace : the changes of every match, on request
     rated_matches, rated_participations : numbers rated by this replay
-    known_matches : number of matches that the pool had seen before
-    unchecked_matches : how many of them could not be compared with what the pool had seen
-    later_matches : number of matches that the pool had seen after the end of the history
+    known_matches : number of matches that the pool had rated or skipped before
+    unchecked_matches : number of these that could not be compared with the pool
+    later_matches : number of matches of the pool after the end of the history
     all_tied : ids of matches skipped because all tied (READINGS B7)
     single : number of matches of one player or one team, which change nothing
     unused : columns of the history that the system does not use
@@ -88,10 +88,10 @@ def replay(
         the new ones
     restart : rate from the start although there is a state; the history must have all matches
         that the state has rated
-    trace : keep what every match changed for each of its players
+    trace : whether to keep the changes of every match for each of its players
     at : time in days since 1970 for which ratings are read; None: as of the last matches
     threads : number of threads for large matches; it never changes a result
-    progress : called with (participations done, participations in all)
+    progress : called with (participations done, total)
     Raises : InvalidDataError if the system cannot rate this history; ConflictError if a match
         that the state has rated has changed or is missing, or if a new match is older than those;
         ConvergenceError
@@ -139,7 +139,7 @@ def check_system(pool: PoolState, system: RatingSystem) -> None:
 
 
 def _other_system(saved: RatingSystem, given: RatingSystem) -> str:
-    """Return how the system differs from the one that made the state, as a sentence."""
+    """Return a sentence on how the system differs from the one that made the state."""
     if saved.name != given.name:
         return f"the system must be the same: the state is of {saved.name}, not {given.name}"
     before, now = parameters_of(saved), parameters_of(given)
@@ -284,5 +284,5 @@ def _player_order(
 
 
 def days(microseconds: int) -> float:
-    """Return a time as systems take it: days since 1970."""
+    """Return a time in the unit of systems: days since 1970."""
     return microseconds / MICROSECONDS_PER_DAY

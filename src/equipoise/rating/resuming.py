@@ -1,8 +1,8 @@
 """Continuing from a saved state: which matches of a history it has rated, and whether they changed.
 
-The state keeps the ids and digests of all matches that it has seen, in order (docs/decisions/0025).
-A history continues it if no match that the state has rated has changed or is missing, and if every
-other match is newer.
+The state keeps the ids and digests of all matches up to its last one, in order
+(docs/decisions/0025). A history continues it if no match that the state has rated has changed or is
+missing, and if every other match is newer.
 """
 
 from __future__ import annotations
@@ -114,7 +114,8 @@ def with_known_rows(history: History, known: Ids) -> tuple[History, Ids]:
         return history, history.player_ids
     if known.dtype != history.player_ids.dtype:
         raise ConflictError(
-            "player ids of the saved state and of the history differ in kind: one has numbers, "
+            "player ids of the saved state and of the history have different types: one has "
+            "numbers, "
             f"the other text (for example {known[0]!r} and {history.player_ids[:1].tolist()})"
         )
     row_of = {player: row for row, player in enumerate(known.tolist())}
@@ -183,8 +184,8 @@ def _check_newer(pool: PoolState, history: History, place: Ints, known: int) -> 
         which = f"match {first} is" if count == 1 else f"{count:,} matches are"
         these = "it" if count == 1 else f"them (the first is {first})"
         raise ConflictError(
-            f"{which} older than what the saved state was rated up to, and the state does not "
-            f"know {these}: rate the whole history again, with {_RESTART} if this is all of it"
+            f"{which} older than the last match of the saved state, and the state does not contain "
+            f"{these}: rate the complete history again, with {_RESTART} if this is all of it"
         )
 
 
@@ -243,9 +244,9 @@ def _check_none_missing(pool: PoolState, history: History, place: Ints) -> None:
         named, one = _named(pool.rated[missing])
         raise ConflictError(
             f"{named} {'is' if one else 'are'} missing from the history: the saved state has rated "
-            f"{'it' if one else 'them'}, and earlier and later matches are there. Give the "
-            "whole history (--from, --until, --where and --skip-bad leave matches out) or the new "
-            "matches alone, or rate it without the saved state"
+            f"{'it' if one else 'them'}, and the history has earlier and later matches. Give the "
+            f"complete history (--from, --until, --where and --skip-bad leave matches out), give "
+            f"only the new matches, or rate without the saved state"
         )
 
 
@@ -264,8 +265,8 @@ def _check_complete(pool: PoolState, history: History) -> None:
         named, one = _named(pool.rated[missing])
         raise ConflictError(
             f"a restart needs all matches of the saved state, and {named} "
-            f"{'is' if one else 'are'} not in the history: give the whole history, or rate it "
-            "without the saved state"
+            f"{'is' if one else 'are'} not in the history: give the complete history, or rate it "
+            f"without the saved state"
         )
 
 

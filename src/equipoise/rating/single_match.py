@@ -1,6 +1,6 @@
-"""One match taken out of its history and rated on copies: the basis of every explanation.
+"""Rating one match of a history on copies of its players' states, the basis of every explanation.
 
-`single_match` takes the match out and `rate_isolated` rates it on copies of its players' states.
+`single_match` extracts the match, and `rate_isolated` rates it on copies of the states.
 `explanation` and the functions below it make the parts that explanations of several systems share.
 """
 
@@ -20,7 +20,7 @@ from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 
-#: Opponents that an explanation names.
+#: Largest number of opponents in an explanation.
 NAMED_OPPONENTS = 20
 
 #: Names of contributions by result, for players and for teams.
@@ -57,7 +57,7 @@ def single_match(system: RatingSystem, before: State, history: History, match: i
     """Rate one match on a copy of its players' states.
 
     before : the state of all players of `history` before the match
-    Raises : InvalidDataError where the system did not rate the match, ConvergenceError
+    Raises : InvalidDataError if the system did not rate the match, ConvergenceError
     """
     found = history.slice(match, match + 1)
     players = found.player
@@ -95,7 +95,7 @@ def ceiling_quantity(match: History) -> list[Quantity]:
             name="performance ceiling",
             value=float(ceiling[0]),
             unit="points",
-            meaning="of the match: no performance counts for more",
+            meaning="the highest performance that counts in this match",
         )
     ]
 
@@ -144,7 +144,7 @@ def explanation(
 
 
 def sum_by_result(opponents: Sequence[Opponent], names: Mapping[float, str]) -> list[Contribution]:
-    """Return the change by result, the sum of the effects of the opponents met with it.
+    """Return the change by result: the sum of the effects of the opponents with this result.
 
     names : of the contribution for score 1, 1/2 and 0
     """
@@ -193,7 +193,7 @@ def places(match: History) -> Ints:
 
 
 def opposing_teams(match: History, row: int) -> list[tuple[Ids, Ints]]:
-    """Return (player ids, participations) of every team but that of participation `row`."""
+    """Return (player ids, participations) of every team except that of participation `row`."""
     found = []
     for team in np.unique(match.team):
         rows = np.flatnonzero(match.team == team)

@@ -1,4 +1,4 @@
-"""The state of a pool under one system: a table of float64 columns, and at most one ragged one.
+"""The state of a pool in one system: a table of float64 columns, and at most one ragged column.
 
 The columns of a player are contiguous in memory, because a match reads a few rows completely.
 """
@@ -29,7 +29,7 @@ class Runs:
         records it has room for, the first record in use, and the number in use
     values : shape (capacity,); field f of record k of a player is at begin + f * room + k
     fields : number of fields of a record
-    used : values from here on are free
+    used : number of values in use; later ones are free
     """
 
     spans: Ints
@@ -52,12 +52,12 @@ class Runs:
         return bool(np.all((self.spans >= 0).all(axis=1) & held & inside))
 
     def lacks_room(self, rows: Ints, records: Ints) -> bool:
-        """Return whether some player rows[i] cannot take records[i] more."""
+        """Return whether some player rows[i] has no memory for records[i] more."""
         spans = self.spans[rows]
         return bool(np.any(spans[:, COUNT] + records > spans[:, ROOM] - PADDING))
 
     def reserve(self, rows: Ints, records: Ints) -> None:
-        """Make sure that each player rows[i] can take records[i] more.
+        """Reserve memory for records[i] more records of each player rows[i].
 
         Memory at least doubles each time, so that rating match by match stays linear.
         """
@@ -70,7 +70,8 @@ class Runs:
         if self.used + self.fields * int(room.sum()) > len(self.values):
             rooms = self.spans[:, ROOM].copy()
             rooms[rows] = room
-            # The first layout has no spare room: a replay knows all participations beforehand.
+            # The first layout has no spare memory, because a replay knows all participations
+            # beforehand.
             self._lay_out(rooms, spare=int(rooms.sum()) if self.used else 0)
         else:
             self._move(rows, self.used + self.fields * (np.cumsum(room) - room), room, self.values)
@@ -101,7 +102,7 @@ class Runs:
         return self.values[self._places(np.arange(len(self.spans)), field)]
 
     def grow(self, players: int) -> None:
-        """Add players without records until there are `players` in all."""
+        """Add players without records up to a total of `players`."""
         extra = np.zeros((players - len(self.spans), 4), np.int64)
         self.spans = np.concatenate([self.spans, extra])
 
@@ -127,7 +128,7 @@ class Runs:
 
 
 def _padded(records: Ints) -> Ints:
-    """Return the room that so many records need; 0 for 0 records."""
+    """Return the capacity for a number of records; 0 for 0 records."""
     room = (records + 2 * PADDING - 1) // PADDING * PADDING
     return np.where(records > 0, room, 0).astype(np.int64)
 
@@ -191,7 +192,7 @@ class State:
         return self.take(np.arange(self.players))
 
     def grow(self, players: int) -> None:
-        """Add new players until there are `players` in all."""
+        """Add new players up to a total of `players`."""
         extra = np.tile(np.array(list(self.initial.values())), (players - self.players, 1))
         self.table = np.concatenate([self.table, extra])
         if self.runs is not None:

@@ -108,8 +108,8 @@ class Capabilities:
         size = {None: "teams of any size", 1: "single players"}.get(
             self.max_team_size, f"teams of up to {self.max_team_size}"
         )
-        teams = {None: "any number a match", 2: "two a match"}.get(
-            self.max_teams, f"up to {self.max_teams} a match"
+        teams = {None: "any number per match", 2: "two per match"}.get(
+            self.max_teams, f"up to {self.max_teams} per match"
         )
         parts = [size, teams, "ties" if self.draws else "no ties"]
         return ", ".join([*parts, "needs times"] if self.needs_time else parts)

@@ -32,8 +32,8 @@ class WhatIf:
     team : number of the player's team
     rating_before, deviation_before : rating points; NaN for no deviation
     place : shape (m,), from 1
-    tied : shape (m,), other teams in that place: 1 in the row of a draw of two teams, else 0
-    rating, deviation : shape (m,), after a match that ends so
+    tied : shape (m,), number of other teams in that place: 1 for a draw of two teams, else 0
+    rating, deviation : shape (m,), after a match with this result
     """
 
     player: Any
@@ -73,7 +73,7 @@ def what_if(
     at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     places : from 1; None takes all
-    progress : called with (places done, places in all)
+    progress : called with (places done, total)
     Players who are not in the pool are newcomers.
 
     Raises : NotFoundError for a player who is not in the match, InvalidParameterError for teams
@@ -92,7 +92,7 @@ def what_if(
     after = np.empty((len(results), 2))
     played, every = known.copy(), np.arange(known.players)
     for i, result in enumerate(results):
-        # Restoring the state is faster than a new copy, because the memory is there already.
+        # Restoring the state is faster than a new copy, which needs new memory.
         played.put(every, known)
         system.run(played, field.match(result.rank), 0, 1)
         after[i] = _read(system, played, who, field.day)

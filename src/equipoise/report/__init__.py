@@ -1,1 +1,1 @@
-"""HTML reports: one file that needs nothing beside itself."""
+"""HTML reports: pages that need no other files."""

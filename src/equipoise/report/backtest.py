@@ -49,13 +49,13 @@ from equipoise.wording import counted
 
 
 def numbered(found: Backtest) -> dict[str, int]:
-    """Return the number of every system, which gives it its colour; the baseline has none."""
+    """Return the number of every system, which decides its colour; the baseline has none."""
     labels = [one.label for one in found.systems if one.label != BASELINE]
     return {label: number for number, label in enumerate(labels)}
 
 
 def metric_charts(found: Backtest) -> Markup:
-    """Return a chart a metric: every system's value and interval, the baseline as a line."""
+    """Return a chart for each metric: values and intervals, the baseline as a line."""
     numbers = numbered(found)
     return charts(
         figure(_metric_chart(found, metric, numbers), metric.heading, metric.better)
@@ -72,9 +72,9 @@ def _metric_chart(found: Backtest, metric: Metric, numbers: Mapping[str, int]) -
             continue
         lower, upper = one.intervals.get(metric.key, UNKNOWN)
         between = metric.interval(lower, upper)
-        told = f"{metric.number(value)} ({between})" if between else metric.number(value)
-        rows.append(Whisker(one.label, told, value, lower, upper, numbers[one.label]))
-    listed = "; ".join(f"{row.label} {row.told}" for row in rows)
+        text = f"{metric.number(value)} ({between})" if between else metric.number(value)
+        rows.append(Whisker(one.label, text, value, lower, upper, numbers[one.label]))
+    listed = "; ".join(f"{row.label} {row.text}" for row in rows)
     beside = "" if reference is None else f"; {reference.label}"
     return interval_chart(
         f"metric-{metric.key}",
@@ -86,7 +86,7 @@ def _metric_chart(found: Backtest, metric: Metric, numbers: Mapping[str, int]) -
 
 
 def difference_charts(found: Backtest, standing: Sequence[Standing]) -> Markup:
-    """Return a chart a metric: how far every other system is behind the best."""
+    """Return one chart for each metric: how far every other system is behind the best."""
     numbers = numbered(found)
     shown = shown_metrics(found)
     return charts(
@@ -105,22 +105,22 @@ def _difference_chart(one: Standing, metric: Metric, numbers: Mapping[str, int])
     for rival in one.rivals:
         between = metric.interval(rival.lower, rival.upper)
         behind = metric.number(rival.behind)
-        told = f"{behind} ({between})" if between else behind
+        text = f"{behind} ({between})" if between else behind
         numbers_ = (rival.behind, rival.lower, rival.upper, numbers[rival.label])
-        rows.append(Whisker(rival.label, told, *numbers_, open=one.judged(rival) != "beyond noise"))
+        rows.append(Whisker(rival.label, text, *numbers_, open=one.judged(rival) != "beyond noise"))
     judgements = zip(rows, map(one.judged, one.rivals), strict=True)
-    listed = "; ".join(f"{row.label} by {row.told}, {judgement}" for row, judgement in judgements)
+    listed = "; ".join(f"{row.label} by {row.text}, {judgement}" for row, judgement in judgements)
     return interval_chart(
         f"behind-{metric.key}",
         rows,
         Reference(one.best, 0.0),
-        title=f"{metric.heading}: how far the others are behind {one.best}",
+        title=f"{metric.heading}: distance of the others from {one.best}",
         description=f"{listed}.",
     )
 
 
 def calibration_charts(found: Backtest) -> Markup:
-    """Return a chart a system: observed over expected scores."""
+    """Return one chart for each system: observed over expected scores."""
     numbers = numbered(found)
     systems = [one for one in found.systems if one.label in numbers]
     return charts(
@@ -150,7 +150,7 @@ def _calibration_chart(one: SystemScores, number: int) -> Markup:
 
 
 def slice_charts(found: Backtest, by: str) -> Markup:
-    """Return a chart a metric along the slices of one kind, at least two."""
+    """Return one chart for each metric along the slices of one kind, if there are two or more."""
     parts = parts_of(found.systems[0], by)
     names = [
         (range_of(part).replace(" or more", "+"), _short(part.participations)) for part in parts
@@ -189,7 +189,7 @@ def _slice_chart(
 
 
 def legend(found: Backtest) -> Markup:
-    """Return whose line is which."""
+    """Return the legend: the mark of every system."""
     numbers = numbered(found)
     items = (
         element("li", legend_mark(numbers.get(one.label)), element("span", one.label))
@@ -199,26 +199,27 @@ def legend(found: Backtest) -> Markup:
 
 
 def _short(count: int) -> str:
-    """Return a count in at most four letters and a unit."""
+    """Return a count in at most four characters and a unit."""
     if count < 10_000:
         return f"{count:,}"
     unit = min(int(math.log10(count)) // 3, 3)
     return f"{count / 1000**unit:.3g}{' kMG'[unit]}"
 
 
-#: Problems listed before the rest is only counted, and matches named.
+#: Largest number of problems listed, and of matches named; the rest is only counted.
 _SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestReport:
-    """What the page is made of.
+    """The content of the page.
 
     found : the backtest
-    parameters : of every system, by label, and which of them are not the defaults
-    history, source, period : what was read, its name, and the first and last time in it
+    parameters, chosen : of every system, by label; the chosen are those that differ from the
+      defaults
+    history, source, period : the history, its name, and its first and last time
     seed : of the resamples
-    command, version : what made it; "" where it was no command
+    command, version : of the program that made it; "" if it was no command
     """
 
     found: Backtest
@@ -259,7 +260,7 @@ def backtest_page(report: BacktestReport) -> str:
 
 
 def _title(report: BacktestReport) -> tuple[str, str, str]:
-    """Return the question that the page answers, the name of the history in its middle."""
+    """Return the question that the page answers, which contains the name of the history."""
     if len(report.found.systems) > 2:
         return "Which system predicts ", report.source, " best?"
     return f"How well does {report.found.systems[0].label} predict ", report.source, "?"
@@ -316,7 +317,7 @@ def _differences(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
     if found.resamples:
         yield paragraph(
             "How far each system is behind the best one, on the same matches. A filled dot is a "
-            "difference beyond noise: other matches of this kind would show it too. A ring is a "
+            "significant difference: other matches of this kind would show it too. A ring is a "
             "difference that noise may explain, or that is too small to matter."
         )
     else:
@@ -331,9 +332,9 @@ def _differences(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
 def _calibration(found: Backtest) -> Iterator[Markup]:
     yield paragraph(
         "A system is calibrated if, of the pairs to which it gives 70\N{NO-BREAK SPACE}%, "
-        "70\N{NO-BREAK SPACE}% are won. Then the dots lie on the dashed line. Where observed "
-        "scores are closer to one half than expected ones, the system is overconfident; where "
-        "they are further away, it is too cautious. Bars show the number of participations."
+        "70\N{NO-BREAK SPACE}% are won. Then the dots lie on the dashed line. If observed scores "
+        "are closer to one half than expected ones, the system is overconfident; if they are "
+        "further away, it is too cautious. Bars show the number of participations."
     )
     yield calibration_charts(found)
     yield tables.calibration_table(found)
@@ -347,9 +348,9 @@ _KINDS = {
 
 def _slices(found: Backtest) -> Iterator[Markup]:
     yield paragraph(
-        "The first table is about all players, by their earlier matches: a pair of players counts "
-        "for the less experienced of the two. The slices below it split up only the players of "
-        f"the metrics above: {found.for_whom}."
+        "The first table is about all players, by their earlier matches: a pair of players belongs "
+        "to the less experienced of the two. The slices below it include only the players of the "
+        f"metrics above: {found.for_whom}."
     )
     if found.groups:
         yield tables.groups_table(found)
@@ -395,19 +396,19 @@ def _left_out(history: HistoryMessage) -> list[tuple[str, int]]:
         ("matches marked as not rated, left out", history.unrated),
         ("matches filtered out", history.filtered),
         ("bad matches dropped", len(history.dropped_matches)),
-        ("bad rows dropped from matches that stayed", history.dropped_rows),
+        ("bad rows dropped, whose matches were kept", history.dropped_rows),
     ]
 
 
 def _some(names: list[str]) -> Markup:
-    """Return names as they stand in a sentence, and how many more there are."""
+    """Return names as part of a sentence, and how many more there are."""
     more = len(names) - _SHOWN
     shown = joined(map(given, names[:_SHOWN]), by=", ")
     return joined(shown, f" and {more:,} more" if more > 0 else "")
 
 
 def _problems(history: HistoryMessage) -> Markup:
-    """Return what was wrong with what was dropped, the first of it."""
+    """Return the first problems of what was dropped."""
     rows = [
         [
             found.file,

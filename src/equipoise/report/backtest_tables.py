@@ -1,4 +1,4 @@
-"""The tables of a page on a backtest."""
+"""The tables of the backtest page."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SLICED = ("pair_inversion", "rank_deviation", "log_loss", "brier")
 
 
 def verdict_table(found: Backtest, standing: Sequence[Standing]) -> Markup:
-    """Return who is best on every metric, and by how much; of one system, what it is up against."""
+    """Return the best system by every metric and its lead; a single system leads the baseline."""
     if not any(one.rivals for one in standing):
         return _against_baseline(found, standing)
     columns = ["metric", "best", "value", "next best", "behind by"]
@@ -92,7 +92,7 @@ def metrics_table(found: Backtest) -> Markup:
 
 
 def _best(found: Backtest, metric: Metric) -> set[str]:
-    """Return the labels of the systems than which none is better."""
+    """Return the labels of the best systems; several if they are tied."""
     values = {one.label: one.metrics[metric.key] for one in found.systems if one.label != BASELINE}
     known = [value for value in values.values() if not math.isnan(value)]
     if len(values) < 2 or not known:
@@ -102,7 +102,7 @@ def _best(found: Backtest, metric: Metric) -> set[str]:
 
 
 def differences_table(found: Backtest) -> Markup:
-    """Return how much the first of every two systems has more of each metric than the second."""
+    """Return each metric's difference for every pair of systems, the first minus the second."""
     metrics = shown_metrics(found)
     rows = [
         [
@@ -111,9 +111,9 @@ def differences_table(found: Backtest) -> Markup:
         ]
         for one in found.differences
     ]
-    columns = ["first less second", *(metric.heading for metric in metrics)]
+    columns = ["first minus second", *(metric.heading for metric in metrics)]
     numbers = frozenset(range(1, len(columns)))
-    caption = "All differences; bold where beyond noise and large enough to matter"
+    caption = "All differences; significant ones that are large enough to matter are bold"
     return table("all-differences", caption, columns, rows, numbers)
 
 
@@ -127,7 +127,7 @@ def _difference(one: Difference, metric: Metric, least: Mapping[str, float]) -> 
 
 
 def groups_table(found: Backtest) -> Markup:
-    """Return the metrics by how many earlier matches players had, system by system."""
+    """Return the metrics of every system by players' earlier matches."""
     metrics = [METRIC[name] for name in GROUP_METRICS]
     groups = []
     for group in found.groups:
@@ -157,7 +157,7 @@ def groups_table(found: Backtest) -> Markup:
 
 
 def slices_table(found: Backtest, by: str, caption: str) -> Markup:
-    """Return the metrics of every part of what was scored, system by system.
+    """Return the metrics of every system in each slice.
 
     by : as of `Slice`
     """
@@ -193,7 +193,7 @@ def range_of(part: Slice) -> str:
 
 
 def calibration_table(found: Backtest) -> Markup:
-    """Return expected and observed scores of every system, bin by bin."""
+    """Return expected and observed scores of every system in each bin."""
     bins = len(found.systems[0].calibration.participations)
     names = [f"{100 * number // bins}{_TO}{100 * (number + 1) // bins}" for number in range(bins)]
     rows: list[Sequence[Filling]] = [
@@ -202,8 +202,8 @@ def calibration_table(found: Backtest) -> Markup:
     ]
     columns = ["system", *(f"{name} %" for name in names)]
     caption = (
-        "Observed scores in percent by expected score; below them the mean of the expected ones, "
-        "and in brackets the participations"
+        "Observed scores in percent by expected score. Below each are the mean expected score and, "
+        "in brackets, the number of participations"
     )
     numbers = frozenset(range(1, len(columns)))
     return table("calibration-table", caption, columns, rows, numbers)
@@ -223,7 +223,7 @@ def parameters_table(
 ) -> Markup:
     """Return the parameters of every system.
 
-    parameters, chosen : by label; what was not left at its default
+    parameters, chosen : by label; the chosen are those that differ from the defaults
     """
     rows: list[Sequence[Filling]] = []
     for one in found.systems:
@@ -235,7 +235,7 @@ def parameters_table(
             for name, value in names.items()
         )
         rows.append([one.label, one.system, shown if names else NOTHING])
-    caption = "Parameters; those that were set are bold, the others are defaults"
+    caption = "Parameters; bold ones were set, the others are defaults"
     return table("parameters", caption, ["label", "system", "parameters"], rows)
 
 

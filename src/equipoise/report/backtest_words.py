@@ -24,14 +24,14 @@ from equipoise.evaluate.standings import UNKNOWN, Standing, standings
 from equipoise.report.document import given
 from equipoise.wording import counted
 
-#: What stands where there is no number.
+#: Text in place of a missing number.
 NOTHING = "\N{EN DASH}"
 
 
 class Metric(NamedTuple):
     """The name of a metric and the format of its values.
 
-    key : in `METRICS`; unit : after a number; digits : behind the point
+    key : in `METRICS`; unit : after a number; digits : after the decimal point
     """
 
     key: str
@@ -42,12 +42,12 @@ class Metric(NamedTuple):
 
     @property
     def better(self) -> str:
-        """Which direction is the better one."""
+        """Which direction is better."""
         return "higher is better" if self.key in HIGHER_IS_BETTER else "lower is better"
 
     @property
     def inside(self) -> str:
-        """The name inside a sentence: NDCG and Brier keep their capitals."""
+        """The name within a sentence: NDCG and Brier keep their capitals."""
         return self.name if self.key in ("ndcg", "brier") else self.name.lower()
 
     @property
@@ -63,12 +63,12 @@ class Metric(NamedTuple):
         """Return a difference as text, with its sign."""
         if math.isnan(value):
             return NOTHING
-        # What is written as 0 has no sign.
+        # A number that is written as 0 has no sign.
         rounded = round(value, self.digits)
         return signed(f"{rounded:+.{self.digits}f}") if rounded else self.number(0.0)
 
     def interval(self, lower: float, upper: float, sign: bool = False) -> str:
-        """Return bounds as text, or nothing where nobody knows them."""
+        """Return bounds as text; "" if they are unknown."""
         if math.isnan(lower) or math.isnan(upper):
             return ""
         write = self.change if sign else self.number
@@ -83,7 +83,7 @@ _METRICS = (
         "Pair inversion",
         "%",
         3,
-        "The share of the pairs of a match that was predicted in the right order.",
+        "Share of the pairs in a match that were predicted in the right order.",
     ),
     Metric(
         "rank_deviation",
@@ -108,7 +108,7 @@ _METRICS = (
         "",
         5,
         signed("-s ln p - (1 - s) ln(1 - p)") + " for a pair with expected score p and score s (a "
-        "win 1, a tie 1/2, a loss 0). Predictions that are confident and wrong cost most.",
+        "win 1, a tie 1/2, a loss 0). Confident wrong predictions cost most.",
     ),
     Metric(
         "brier",
@@ -129,7 +129,7 @@ METRIC = {metric.key: metric for metric in _METRICS}
 
 
 def shown_metrics(found: Backtest) -> list[Metric]:
-    """Return the metrics with any numbers, those of the top only where matches are larger."""
+    """Return the metrics that have values; top 100 only if there are larger matches."""
     one = found.systems[0].metrics
     same = one["pair_inversion_top100"] == one["pair_inversion"]
     return [
@@ -144,15 +144,15 @@ _SPACE = "\N{NO-BREAK SPACE}"
 
 
 def enumerated(labels: Sequence[str]) -> Markup:
-    """Return labels as they stand in a sentence."""
+    """Return labels as part of a sentence."""
     *others, last = map(given, labels)
     return joined(joined(others, by=", "), " and ", last) if others else last
 
 
 def lead(found: Backtest, standing: Sequence[Standing]) -> Markup:
-    """Return in a sentence or two who is best, and how sure that is."""
+    """Return one or two sentences: which system is best, and how sure that is."""
     if not standing:
-        return joined("No order and no expected score could be scored.")
+        return joined("There was nothing to score.")
     if not any(one.rivals for one in standing):
         only = given(standing[0].best)
         return joined(only, " is the only system. It is compared with the baseline.")
@@ -161,14 +161,14 @@ def lead(found: Backtest, standing: Sequence[Standing]) -> Markup:
         metrics.setdefault(one.leaders, []).append(one.metric)
     if len(metrics) == 1:
         return joined(_leading(standing), ". ", _over_whom(found, standing))
-    # Sorting is stable: of those who lead as often, the first metric decides.
+    # Sorting is stable: among systems that lead equally often, the first metric decides.
     most = sorted(metrics.items(), key=lambda entry: -len(entry[1]))
     parts = (joined(_named(keys), ": ", _level(labels)) for labels, keys in most)
     return joined("Best by ", joined(parts, by="; by "), ". ", _how_often(found, standing))
 
 
 def _leading(standing: Sequence[Standing]) -> Markup:
-    """Return who is best by every metric."""
+    """Return which system is best by which metrics."""
     labels, count = standing[0].leaders, len(standing)
     metrics = {1: "the only metric", 2: "both metrics"}.get(count, f"all {count} metrics")
     if len(labels) == 1:
@@ -183,7 +183,7 @@ def _level(labels: Sequence[str]) -> Markup:
 
 
 def _named(metrics: Sequence[str]) -> str:
-    """Return metrics as they stand in a sentence."""
+    """Return metrics as part of a sentence."""
     *others, last = (METRIC[key].inside for key in metrics)
     return f"{', '.join(others)} and {last}" if others else last
 
@@ -192,7 +192,7 @@ _NO_INTERVALS = "Nothing was resampled, so noise may explain any lead."
 
 
 def _over_whom(found: Backtest, standing: Sequence[Standing]) -> Markup:
-    """Return over which systems the lead of one, which leads by every metric, is beyond noise."""
+    """Return over which systems a lead by every metric is significant."""
     if not found.resamples:
         return joined(_NO_INTERVALS)
     judged: dict[str, list[str]] = {}
@@ -215,16 +215,16 @@ def _over_whom(found: Backtest, standing: Sequence[Standing]) -> Markup:
             for labels, which in ((never, "every metric"), (partly, "some metrics"))
             if labels
         ]
-        end = "; over the others it is beyond noise." if rest else "."
+        end = "; over the others it is significant." if rest else "."
         sentences.append(joined("Noise may explain the lead ", joined(parts, by=", and "), end))
     elif rest:
         whom = "the others" if small else "every other system"
-        sentences.append(joined(f"The lead over {whom} is beyond noise."))
+        sentences.append(joined(f"The lead over {whom} is significant."))
     return joined(sentences, by=" ")
 
 
 def _how_often(found: Backtest, standing: Sequence[Standing]) -> str:
-    """Return by which metrics the best is ahead of all others beyond noise."""
+    """Return by which metrics the best system is significantly ahead of all others."""
     if not found.resamples:
         return _NO_INTERVALS
     clear = [
@@ -233,20 +233,20 @@ def _how_often(found: Backtest, standing: Sequence[Standing]) -> str:
         if all(one.judged(rival) == "beyond noise" for rival in one.behind)
     ]
     if len(clear) == len(standing):
-        return "Every lead over every other system is beyond noise."
+        return "Its lead over every other system is significant by each of these metrics."
     if not clear:
-        return "By no metric is the lead over all others beyond noise."
-    return f"The lead over all others is beyond noise by {_named(clear)} only."
+        return "The lead over all others is not significant by any metric."
+    return f"The lead over all others is significant only by {_named(clear)}."
 
 
 def for_whom(found: Backtest) -> str:
-    """Return whom a verdict on the metrics holds for."""
+    """Return for which players a verdict holds."""
     many = counted(found.participations, "participation", "participations")
     return f"This holds for {found.for_whom} ({many})."
 
 
 def by_experience(found: Backtest) -> Iterator[Markup]:
-    """Yield a verdict on every other group of players, by how many earlier matches they had."""
+    """Yield a verdict on every other group of players by earlier matches."""
     for group in found.groups:
         name = players_with(group.first, group.last)
         if name == found.for_whom:
@@ -257,9 +257,9 @@ def by_experience(found: Backtest) -> Iterator[Markup]:
 
 
 def against_baseline(found: Backtest) -> Iterator[Markup]:
-    """Yield whether those who were scored are predicted better than without ratings.
+    """Yield whether predictions of the scored players are better than predictions without ratings.
 
-    And a sentence for every other group of players in which a system is behind the baseline.
+    Then yield a sentence for every other group of players in which a system is behind the baseline.
     """
     keys = [metric.key for metric in shown_metrics(found)]
     short = _short_of_baseline(found.over_baseline, keys, found.least_differences)
@@ -268,7 +268,7 @@ def against_baseline(found: Backtest) -> Iterator[Markup]:
     else:
         one, *others = found.over_baseline
         who = joined("every system" if others else given(one.first), " is better than the baseline")
-        sure = ", beyond noise." if found.resamples else f". {_NO_INTERVALS}"
+        sure = ", and the difference is significant." if found.resamples else f". {_NO_INTERVALS}"
         text = f", which has no ratings, by every metric{sure}"
         yield joined(f"For {found.for_whom}, ", who, text)
     for group in found.groups:
@@ -288,9 +288,10 @@ def _short_of_baseline(
     least: Mapping[str, float],
     ahead: bool = True,
 ) -> list[Markup]:
-    """Return by which metrics systems are behind the baseline.
+    """Return the metrics by which systems are behind the baseline.
 
-    ahead : also where they are level with it, or ahead by what does not matter or may be noise
+    ahead : also name metrics by which they are level, or ahead by a difference that does not matter
+      or that noise may explain
     """
     parts = []
     for one in differences:
@@ -317,7 +318,7 @@ def _short_of_baseline(
             text = f" is behind the baseline by {_named(perhaps)}, which noise may explain"
             parts.append(joined(label, text))
         if level and ahead:
-            text = f" is no different from the baseline by {_named(level)} in a way that matters"
+            text = f" does not differ from the baseline by {_named(level)} in a way that matters"
             parts.append(joined(label, text))
         if unsure and ahead:
             text = f" is ahead of the baseline by {_named(unsure)}, which noise may explain"
@@ -326,7 +327,7 @@ def _short_of_baseline(
 
 
 def scoring(found: Backtest, seed: int) -> Iterator[str]:
-    """Yield how it was scored, a sentence or two each."""
+    """Yield sentences on how the predictions were scored."""
     yield (
         "Each match was predicted from the ratings before it, then scored, and only then used for "
         "learning. So no prediction used its own result, and every system was scored on the same "
@@ -334,21 +335,21 @@ def scoring(found: Backtest, seed: int) -> Iterator[str]:
     )
     if found.learned:
         first = counted(found.learned, "match was", "matches were")
-        yield f"The first {first} used for learning only."
+        yield f"The first {first} used only for learning."
     if found.min_total is not None:
         fewer = counted(found.min_total, "match", "matches")
         yield (
-            f"Participations of players with fewer than {fewer} in the whole history, later ones "
-            "included, were not scored."
+            f"Participations of players with fewer than {fewer} in the complete history, including "
+            f"later ones, were not scored."
         )
     elif found.min_history:
         fewer = counted(found.min_history, "earlier match", "earlier matches")
         yield f"Participations of players with fewer than {fewer} were not scored."
     if found.groups:
         yield (
-            "The table by earlier matches scores everybody: pairs by the less experienced of the "
-            "two, rank deviation by player, with places counted in the whole field. For players "
-            "with five or more earlier matches, places are counted again among themselves."
+            "The table by earlier matches scores all players: pairs by the less experienced of the "
+            "two, rank deviation by player, with places counted in the complete field. For players "
+            "with five or more earlier matches, places are counted only among these players."
         )
     least = found.least_differences
     if dict(least) == dict(LEAST_DIFFERENCE):
@@ -371,23 +372,23 @@ def scoring(found: Backtest, seed: int) -> Iterator[str]:
     if found.undecided:
         left = counted(found.undecided, "scored match was", "scored matches were")
         yield (
-            f"{left} left with one tie: such a match says nothing about order and counts for log "
-            "loss, Brier score and calibration only."
+            f"{left} left with one tie: such a match says nothing about order and counts only for "
+            f"log loss, Brier score and calibration."
         )
     yield (
         "The baseline predicts without ratings: it assumes that all players are equally strong. If "
-        "one of two is at home, it expects the mean score at home so far."
+        "one of two players is at home, it expects the mean score of home players so far."
     )
     yield _noise(found, seed)
 
 
 def _noise(found: Backtest, seed: int) -> str:
-    """Return what intervals are, or that there are none."""
+    """Return a description of the intervals, or that there are none."""
     if not found.resamples:
         return "Nothing was resampled (--resamples 0), so there are no intervals."
     return (
         f"Intervals hold {100 * found.confidence:g}{_SPACE}% of {found.resamples:,} resamples of "
         f"the matches (seed {seed}). All systems share the resamples, so luck that they had in "
-        "common cancels in a difference. A difference is called beyond noise if its interval "
-        "excludes 0."
+        f"common cancels in a difference. A difference is significant (beyond noise, in the "
+        f"tables) if its interval excludes 0."
     )

@@ -1,4 +1,4 @@
-"""Build an HTML page: its frame, sections, tables, figures and lists."""
+"""Builds an HTML page: its frame, sections, tables, figures and lists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 from equipoise.charts.markup import Content, element, lines
 from equipoise.charts.svg import style_sheet
 
-#: A browser that obeys fetches nothing and runs nothing, whatever slipped into the page.
+#: A browser that follows this policy loads and runs nothing, whatever text is in the page.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 _PAGE = files("equipoise.report").joinpath("page.css")
@@ -31,7 +31,7 @@ class Section(NamedTuple):
 class Cell(NamedTuple):
     """A cell of a table.
 
-    below : in small letters under the text; best : stands out
+    below : small text under the text; best : highlight the cell
     """
 
     text: str
@@ -39,15 +39,15 @@ class Cell(NamedTuple):
     best: bool = False
 
 
-#: Text, or text with something below it.
+#: Text, or a cell.
 Filling: TypeAlias = str | Cell
 
 
 def document(title: str, generator: str, head: Content, sections: Sequence[Section]) -> str:
-    """Return a page that needs nothing beside itself.
+    """Return a page that needs no other files.
 
     title : of the window; generator : the program and its version
-    head : what stands before the sections
+    head : content before the sections
     """
     parts = (_head(title, generator), _body(head, sections, generator))
     page = element("html", "\n", lines(parts), "\n", lang="en")
@@ -111,7 +111,7 @@ def table(
     """Return a table whose first column names its rows.
 
     name : unique on the page
-    numbers : which columns are numbers, counted from 0
+    numbers : columns that have numbers, counted from 0
     """
     return grouped_table(name, caption, columns, [Group("", rows)], numbers)
 
@@ -123,7 +123,7 @@ def grouped_table(
     groups: Iterable[Group],
     numbers: frozenset[int] = frozenset(),
 ) -> Markup:
-    """Return such a table with its rows in groups."""
+    """Return a table with its rows in groups."""
     heads = (
         element("th", text, scope="col", class_=_kind(number, numbers))
         for number, text in enumerate(columns)
@@ -133,7 +133,7 @@ def grouped_table(
         element("thead", _row(heads)),
         *(_group(group, len(columns), numbers) for group in groups),
     )
-    # It can be scrolled by keys too, and says what it is when it is reached by them.
+    # With a label and a tab stop, users can reach and scroll it with the keyboard.
     return element(
         "div",
         element("table", "\n", lines(marks), "\n"),
@@ -177,7 +177,7 @@ def _cells(row: Sequence[Filling], numbers: frozenset[int]) -> list[Markup]:
 
 
 def figure(chart: Markup, heading: str, below: str) -> Markup:
-    """Return a chart with what it shows above it."""
+    """Return a chart with its heading."""
     return element(
         "figure",
         element("figcaption", element("b", heading), element("span", below) if below else None),
@@ -186,7 +186,7 @@ def figure(chart: Markup, heading: str, below: str) -> Markup:
 
 
 def charts(figures: Iterable[Markup], class_: str = "charts") -> Markup:
-    """Return figures side by side, as far as there is room."""
+    """Return figures side by side, if there is room."""
     return element("div", "\n", lines(figures), "\n", class_=class_)
 
 
@@ -201,5 +201,5 @@ def paragraph(*content: Content, class_: str | None = None) -> Markup:
 
 
 def given(text: str) -> Markup:
-    """Return what a user wrote, for use inside a sentence: its direction stays its own."""
+    """Return text of a user for use in a sentence, isolated from its direction of writing."""
     return element("bdi", text)

@@ -28,8 +28,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-#: Random bytes of a record.
+#: Random bytes of a record, and bytes of a hash.
 SALT = 16
+_HASH = 32
 
 #: Number, posted time, time, time of receipt, and the lengths of kind, match and player.
 _NUMBERS = struct.Struct("<qqqqiii").pack
@@ -38,13 +39,20 @@ _NONE = -(2**63)
 
 
 class Heads(NamedTuple):
-    """The ends of the two chains of a log.
+    """The state of the chain of a log.
 
-    shared : the same in every database that has the pool; local : of this database
+    shared : the head; the same in every database that has the pool
+    own : a hash over the runs of records with the same key and the same mark of a replay, and what
+        the last run has
     """
 
     shared: bytes
-    local: bytes
+    own: bytes
+
+    @property
+    def local(self) -> bytes:
+        """The local head, of this database."""
+        return sha256(self.shared + self.own).digest()
 
 
 class Seal(NamedTuple):
@@ -105,16 +113,16 @@ def extended(heads: Heads, records: Sequence[Sequence[Any]], leaves: Iterable[by
 
     records : the fields of `store.log.LogRecord`; leaves : theirs
     """
-    shared, local = heads
-    known: dict[tuple[bool, int | None], bytes] = {}
+    shared, runs, run = heads.shared, heads.own[:_HASH], heads.own[_HASH:]
+    flag, key, begun = False, None, False
     for record, leaf in zip(records, leaves, strict=True):
-        own = record[7], record[9]
-        here = known.get(own)
-        if here is None:
-            here = known[own] = b"%d,%s" % (own[0], str(own[1]).encode())
+        if not begun or record[9] != key or record[7] != flag:
+            flag, key, begun = record[7], record[9], True
+            own = b"%d,%s" % (flag, str(key).encode())
+            if own != run:
+                runs, run = sha256(runs + b"%d," % record[0] + own).digest(), own
         shared = sha256(shared + leaf).digest()  # as `linked`, without the call
-        local = sha256(local + leaf + here).digest()
-    return Heads(shared, local)
+    return Heads(shared, runs + run)
 
 
 #: The hash with which the audit log begins.

@@ -62,7 +62,7 @@ def _chain_log(connection: Connection, piece: int) -> bool:
         name = found.name if found.archive_of is None else found.archive_of
         heads = first_heads(first, name, found.created, found.chained_from)
     else:
-        heads = Heads(bytes(found.head), bytes(found.local_head))
+        heads = Heads(bytes(found.head), bytes(found.own_runs))
     records, done = _next_records(connection, pool, through, piece)
     new = salts(len(records))
     heads = extended(heads, records, map(leaf_of, records, new))
@@ -78,7 +78,7 @@ def _chain_log(connection: Connection, piece: int) -> bool:
         )
     columns |= {
         "head": heads.shared,
-        "local_head": heads.local,
+        "own_runs": heads.own,
         "chained_through": None if done else records[-1].seq,
     }
     connection.execute(update(pools).where(pools.c.id == pool).values(**columns))

@@ -118,8 +118,32 @@ def changes_of_match(
     connection: Connection, pool: PoolRecord, position: Position
 ) -> dict[str, ChangeRow]:
     """Return what a match did to its players, by id."""
-    query = select(*SHOWN).where(*_at(position), counts(pool))
-    return {row[0]: change_row(row) for row in connection.execute(query).all()}
+    values = {
+        "of_pool": pool.id,
+        "of_generation": pool.generation,
+        "begins_time": pool.begins[0],
+        "begins_seq": pool.begins[1],
+        "time": position[0],
+        "seq": position[1],
+    }
+    return {row[0]: change_row(row) for row in _OF_MATCH.rows(connection, values)}
+
+
+_OF_MATCH = Prepared(
+    select(*SHOWN).where(
+        changes.c.pool == bindparam("of_pool"),
+        changes.c.time == bindparam("time"),
+        changes.c.seq == bindparam("seq"),
+        or_(
+            changes.c.generation == bindparam("of_generation"),
+            and_(
+                changes.c.generation < bindparam("of_generation"),
+                tuple_(bindparam("begins_time"), bindparam("begins_seq"))
+                > tuple_(changes.c.time, changes.c.seq),
+            ),
+        ),
+    )
+)
 
 
 def changes_of_player(
@@ -182,12 +206,21 @@ def _last(connection: Connection, pool: PoolRecord, player: str) -> Position | N
 
 
 def changes_between(
-    connection: Connection, pool: PoolRecord, first: Position, last: Position
+    connection: Connection,
+    pool: PoolRecord,
+    first: Position,
+    last: Position,
+    limit: int | None = None,
 ) -> dict[tuple[str, int], ChangeRow]:
-    """Return what matches from one position to another did, by player and seq."""
+    """Return what matches from one position to another did, by player and seq.
+
+    limit : of these changes; which ones is left open
+    """
     query = select(*SHOWN).where(
         counts(pool), _position() >= _literal(first), _position() <= _literal(last)
     )
+    if limit is not None:
+        query = query.limit(limit)
     found = (change_row(row) for row in connection.execute(query).all())
     return {(row.player, row.seq): row for row in found}
 

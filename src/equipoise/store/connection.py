@@ -21,6 +21,7 @@ from equipoise.errors import (
     InvalidParameterError,
     NotFoundError,
 )
+from equipoise.store import standings
 from equipoise.store.chaining import chain_existing, is_chained
 from equipoise.store.sizes import OPTION, SIZES, Sizes
 
@@ -72,7 +73,10 @@ class Store:
         self.is_sqlite = engine.dialect.name == "sqlite"
         options: dict[str, Any] = {OPTION: sizes}
         moment = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
-        self._reading = engine.execution_options(**options, **moment)
+        # Only for readers: a writer sees rows that may be undone.
+        self._reading = engine.execution_options(
+            **options, **moment, **{standings.OPTION: standings.Standings()}
+        )
         self._writing = engine.execution_options(**options, equipoise_writes=True)
         self._writer = threading.Lock()
         self.damage: str | None = None

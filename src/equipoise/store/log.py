@@ -81,6 +81,8 @@ _NAMES = LogRecord._fields
 _COLUMNS = [log.c[name] for name in _NAMES]
 _CONTENT = _NAMES.index("content")
 _NEW: Mapping[int, Seal] = MappingProxyType({})
+#: Records looked up by number in one query.
+_AT_ONCE = 500
 #: A literal, not a parameter: databases need it to use the partial indexes.
 _MATCH = log.c.kind == literal_column("'match'")
 #: Larger than the number of any record.
@@ -115,7 +117,7 @@ def append(
         names = (*names, "leaf")
     insert_rows(connection, log, names, rows)
     heads = extended(pool.heads, records, leaves)
-    return {"last_seq": records[-1].seq, "head": heads.shared, "local_head": heads.local}
+    return {"last_seq": records[-1].seq, "head": heads.shared, "own_runs": heads.own}
 
 
 def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, LogRecord]:
@@ -161,6 +163,16 @@ def record_at(connection: Connection, pool: int, seq: int) -> LogRecord | None:
     query = select(*_COLUMNS).where(log.c.pool == pool, log.c.seq == seq)
     found = connection.execute(query).first()
     return None if found is None else _record(found)
+
+
+def records_at(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[int, LogRecord]:
+    """Return the records of these numbers, by number."""
+    found: dict[int, LogRecord] = {}
+    for at in range(0, len(seqs), _AT_ONCE):
+        some = log.c.seq.in_(seqs[at : at + _AT_ONCE])
+        query = select(*_COLUMNS).where(log.c.pool == pool, some)
+        found |= {record.seq: record for record in _records(connection.execute(query))}
+    return found
 
 
 def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[LogRecord]:

@@ -39,6 +39,7 @@ from equipoise.store.schema import (
     is_name,
     log,
     outbox,
+    partial_checkpoints,
     pools,
     ratings,
     replays,
@@ -55,6 +56,14 @@ FIRST_GENERATION = 1
 
 #: The position before all matches.
 START: Position = (-(2**62), 0)
+
+#: The positions of a pool, and the columns in which they are.
+_POSITIONS = {
+    "begins": ("from_time", "from_seq"),
+    "dirty": ("dirty_time", "dirty_seq"),
+    "partial_end": ("partial_time", "partial_seq"),
+    "unfilled": ("unfilled_time", "unfilled_seq"),
+}
 
 #: Not deleted. The rows of deleted pools stay, so that their numbers are not used again.
 _EXISTS = pools.c.deleted.is_(None)
@@ -87,9 +96,13 @@ class PoolRecord:
         before the first, None if all players have them
     draws_from : number of the first record whose match counts for the draw probability
     first_settings : JSON of the settings that it was created with
-    head, local_head : of the hash chains over its log; empty while an upgrade has not begun them
+    head, own_runs : of the hash chain over its log: store.chain.Heads; empty while an upgrade has
+        not begun it
     chained_from : number of the first record that was chained when it was recorded
     chained_through : while an upgrade chains records, the last one that it has chained, else None
+    partial_due : participations since the last partial checkpoint
+    partial_end : where that ends
+    unfilled : position up to which partial checkpoints are still to be made; None for none
     """
 
     id: int
@@ -126,14 +139,17 @@ class PoolRecord:
     erased: int = 0
     first_settings: str = ""
     head: bytes = b""
-    local_head: bytes = b""
+    own_runs: bytes = b""
     chained_from: int = 1
     chained_through: int | None = None
+    partial_due: int = 0
+    partial_end: Position = START
+    unfilled: Position | None = None
 
     @property
     def heads(self) -> Heads:
-        """Heads of the hash chains over its log."""
-        return Heads(self.head, self.local_head)
+        """State of the hash chain over its log."""
+        return Heads(self.head, self.own_runs)
 
     def checkpoint_every(self, sizes: Sizes) -> int:
         """Return the number of participations between two checkpoints."""
@@ -178,7 +194,7 @@ def add_pool(
             board_day=board_day,
             first_settings=first,
             head=heads.shared,
-            local_head=heads.local,
+            own_runs=heads.own,
         )
         .on_conflict_do_nothing(index_elements=[pools.c.name])
         .returning(pools.c.id)
@@ -256,6 +272,7 @@ def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
             & (pools.c.checkpoint_due >= per_player * pools.c.players)
         )
         | pools.c.board_from.is_not(None)
+        | pools.c.unfilled_seq.is_not(None)
         # Null in pools whose ratings shown do not decay.
         | (pools.c.last_time >= pools.c.board_day + MICROSECONDS_PER_DAY)
     )
@@ -266,14 +283,12 @@ def pools_with_work(connection: Connection, now: int) -> list[PoolRecord]:
 
 
 def change_pool(connection: Connection, pool: int, **columns: Any) -> None:
-    """Set columns of a pool; `begins`, `dirty` and `shared` have the form of `PoolRecord`."""
+    """Set columns of a pool; positions and `shared` have the form of `PoolRecord`."""
     if "shared" in columns:
-        columns["shared"] = _pack_shared(columns["shared"])
-    if "begins" in columns:
-        columns["from_time"], columns["from_seq"] = columns.pop("begins")
-    if "dirty" in columns:
-        dirty = columns.pop("dirty")
-        columns["dirty_time"], columns["dirty_seq"] = (None, None) if dirty is None else dirty
+        columns["shared"] = pack_shared(columns["shared"])
+    for name, (time, seq) in _POSITIONS.items():
+        if name in columns:
+            columns[time], columns[seq] = columns.pop(name) or (None, None)
     values = {f"new_{name}": value for name, value in columns.items()}
     connection.execute(_change(tuple(columns)), {"the_pool": pool, **values})
 
@@ -292,21 +307,22 @@ def _record(row: Row[Any]) -> PoolRecord:
 def _from_columns(values: dict[str, Any]) -> PoolRecord:
     """Return a pool from its columns."""
     values["garbage"] = bool(values["garbage"])
-    values["shared"] = _unpack_shared(values["shared"])
-    values["begins"] = (values.pop("from_time"), values.pop("from_seq"))
-    time, seq = values.pop("dirty_time"), values.pop("dirty_seq")
-    values["dirty"] = None if time is None else (time, seq)
-    for name in ("head", "local_head"):
+    values["shared"] = unpack_shared(values["shared"])
+    for name, (time, seq) in _POSITIONS.items():
+        position = values.pop(time), values.pop(seq)
+        values[name] = None if position[0] is None else position
+    for name in ("head", "own_runs"):
         values[name] = bytes(values[name] or b"")
     return PoolRecord(**values)
 
 
-def _pack_shared(shared: Mapping[str, Floats]) -> str:
+def pack_shared(shared: Mapping[str, Floats]) -> str:
     """Return numbers as JSON; Python writes floats so that they are read back bit for bit."""
     return json.dumps({name: values.tolist() for name, values in shared.items()})
 
 
-def _unpack_shared(text: str) -> dict[str, Floats]:
+def unpack_shared(text: str) -> dict[str, Floats]:
+    """Return the numbers of a JSON text made by `pack_shared`."""
     if text == "{}":
         return {}
     return {name: np.array(values, np.float64) for name, values in json.loads(text).items()}
@@ -375,6 +391,7 @@ TABLES: tuple[Table, ...] = (
     ratings,
     changes,
     checkpoints,
+    partial_checkpoints,
     replays,
     outbox,
     webhooks,

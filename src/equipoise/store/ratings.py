@@ -25,6 +25,7 @@ from equipoise.store.bulk import Prepared, among, insert, one_each
 from equipoise.store.pools import PoolRecord
 from equipoise.store.schema import is_name, ratings
 from equipoise.store.sizes import sizes_of
+from equipoise.store.standings import standing_of
 
 
 class RatingRow(NamedTuple):
@@ -181,8 +182,7 @@ def leaderboard(
 
 def place_of(
     connection: Connection,
-    pool: int,
-    generation: int,
+    pool: PoolRecord,
     row: RatingRow | None,
     *,
     provisional: bool,
@@ -194,7 +194,16 @@ def place_of(
     row : None for the place after all of them
     provisional, disqualified : whether such players are listed
     """
-    query = select(func.count()).where(ratings.c.pool == pool, ratings.c.generation == generation)
+    standing = standing_of(connection, pool) if active_since is None else None
+    if standing is not None:
+        return standing.place(
+            None if row is None else (row.ordering, row.player),
+            provisional=provisional,
+            disqualified=disqualified,
+        )
+    query = select(func.count()).where(
+        ratings.c.pool == pool.id, ratings.c.generation == pool.generation
+    )
     if row is not None:
         here = tuple_(ratings.c.ordering, ratings.c.player)
         query = query.where(here < tuple_(literal(row.ordering), literal(row.player)))

@@ -113,13 +113,20 @@ pools = Table(
     Column("erased", BigInteger, nullable=False, server_default="0"),
     # JSON of the settings that the pool was created with.
     Column("first_settings", Text),
-    # The heads of the hash chains over the log, and the first record that was chained when it was
+    # The state of the hash chain over the log, and the first record that was chained when it was
     # recorded: store.chain. While an upgrade chains the records before it, `chained_through` is the
     # last one that it has chained, else null.
     Column("head", LargeBinary),
-    Column("local_head", LargeBinary),
+    Column("own_runs", LargeBinary),
     Column("chained_from", BigInteger, nullable=False, server_default="1"),
     Column("chained_through", BigInteger),
+    # Participations since the last partial checkpoint, and where that ends.
+    Column("partial_due", BigInteger, nullable=False, server_default="0"),
+    Column("partial_time", BigInteger, nullable=False, server_default=str(-(2**62))),
+    Column("partial_seq", BigInteger, nullable=False, server_default="0"),
+    # The position up to which partial checkpoints are still to be made; null for none.
+    Column("unfilled_time", BigInteger),
+    Column("unfilled_seq", BigInteger),
 )
 
 log = Table(
@@ -251,6 +258,25 @@ checkpoints = Table(
     Column("content", LargeBinary, nullable=False),
     # Packed positions of the last change of each player: pools.posting.rated_rows.LastChanges.
     Column("trail", LargeBinary, nullable=False),
+)
+
+partial_checkpoints = Table(
+    "partial_checkpoints",
+    metadata,
+    _of_pool(),
+    # Position of the last match before it, and the generation that rated it.
+    Column("time", BigInteger, primary_key=True),
+    Column("seq", BigInteger, primary_key=True),
+    Column("generation", BigInteger, primary_key=True),
+    # The first player of the row; "" in the first row.
+    Column("first", Name, primary_key=True),
+    # It has the states of all players with changes after this position.
+    Column("from_time", BigInteger, nullable=False),
+    Column("from_seq", BigInteger, nullable=False),
+    # State that belongs to no single player: JSON.
+    Column("shared", Text, nullable=False),
+    # MessagePack: packed states by player.
+    Column("content", LargeBinary, nullable=False),
 )
 
 replays = Table(

@@ -35,6 +35,11 @@ class Sizes:
     checkpoint_interval : participations between two checkpoints at first
     checkpoint_per_player : participations for each player between two checkpoints at least. A
         checkpoint has all players, so this keeps checkpoints a small part of the work
+    partial_interval : participations between two partial checkpoints at least
+    partial_bytes : bytes of states that a partial checkpoint may have for each participation since
+        the one before. Where players remember many performances, there are fewer
+    partial_rows : rows of partial checkpoints, of about 32 kB, deleted in one transaction
+    standings : players of a pool from which on their order is kept in memory for readers
     """
 
     matches: int = 2_000
@@ -51,6 +56,10 @@ class Sizes:
     checkpoints: int = 32
     checkpoint_interval: int = 20_000
     checkpoint_per_player: int = 2
+    partial_interval: int = 2_000
+    partial_bytes: int = 256
+    partial_rows: int = 200
+    standings: int = 5_000
 
 
 #: The default sizes.

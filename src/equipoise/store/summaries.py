@@ -4,12 +4,26 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import CTE, BigInteger, Connection, Integer, cast, func, literal, null, select
+import numpy as np
+from sqlalchemy import (
+    CTE,
+    BigInteger,
+    Connection,
+    Integer,
+    cast,
+    func,
+    literal,
+    literal_column,
+    null,
+    select,
+)
 
+from equipoise.store.bulk import among
 from equipoise.store.changes import further_changes
 from equipoise.store.pools import PoolRecord
-from equipoise.store.ratings import RatingRow
+from equipoise.store.ratings import RatingRow, ratings_of
 from equipoise.store.schema import changes, log, ratings
+from equipoise.store.standings import standing_of
 
 
 class Reach(NamedTuple):
@@ -39,7 +53,8 @@ class MeanRow(NamedTuple):
     square: float
 
 
-_MATCH = log.c.kind == "match"
+#: A literal, not a parameter: databases need it to use the partial indexes.
+_MATCH = log.c.kind == literal_column("'match'")
 
 
 def reach(connection: Connection, pool: PoolRecord, most: int) -> Reach | None:
@@ -75,6 +90,15 @@ def matches_by_bin(
 
 def rating_totals(connection: Connection, pool: PoolRecord) -> RatingTotals | None:
     """Return the totals of all ratings; None if there are no players."""
+    standing = standing_of(connection, pool)
+    if standing is not None:
+        return RatingTotals(
+            len(standing.names),
+            int(standing.provisional.sum()),
+            0.0 - float(standing.ordering.max()),
+            0.0 - float(standing.ordering.min()),
+            0.0 - float(standing.ordering.mean()),
+        )
     shown = ratings.c.ordering
     query = select(
         func.count(),
@@ -94,6 +118,11 @@ def ratings_by_bin(
     connection: Connection, pool: PoolRecord, low: float, width: float
 ) -> dict[int, int]:
     """Return the number of players in each bin of the ratings shown, numbered from `low` up."""
+    standing = standing_of(connection, pool)
+    if standing is not None:
+        bins = np.floor((-standing.ordering - low) / width).astype(np.int64)
+        numbers, counts = np.unique(bins, return_counts=True)
+        return dict(zip(numbers.tolist(), counts.tolist(), strict=True))
     # The value is not negative, so that the casts of both databases agree after floor.
     which = cast(func.floor((-ratings.c.ordering - low) / width), Integer)
     query = (
@@ -120,15 +149,18 @@ def means_by_bin(
     about : a rating near the mean, so that squares keep their digits
     """
     every = max(1, -(-pool.players // players))
-    numbered = (
-        select(
-            ratings.c.player,
-            func.row_number().over(order_by=ratings.c.player).label("number"),
+    standing = standing_of(connection, pool)
+    if standing is not None:
+        drawn = among(ratings.c.player, standing.names[every - 1 :: every], connection)
+    else:
+        number = func.row_number().over(order_by=ratings.c.player).label("number")
+        numbered = (
+            select(ratings.c.player, number)
+            .where(ratings.c.pool == pool.id, ratings.c.generation == pool.generation)
+            .subquery()
         )
-        .where(ratings.c.pool == pool.id, ratings.c.generation == pool.generation)
-        .subquery()
-    )
-    drawn = select(numbered.c.player).where(numbered.c.number % every == 0)
+        some = select(numbered.c.player).where(numbered.c.number % every == 0)
+        drawn = ratings.c.player.in_(some)
     chain = _changes_since(pool, drawn, since, by_seq)
     which = _bin(chain.c.seq if by_seq else chain.c.time, since, width)
     distance = chain.c.rating - about
@@ -144,10 +176,10 @@ def means_by_bin(
     ]
 
 
-def _changes_since(pool: PoolRecord, players: Any, since: int, by_seq: bool) -> CTE:
+def _changes_since(pool: PoolRecord, drawn: Any, since: int, by_seq: bool) -> CTE:
     """Return some players' changes since a time, or since a record in a pool without times.
 
-    players : the query for the players
+    drawn : the condition of the players
     Returns : the changes, and a row for each player in which `time` and `seq` are null
     """
     newest = ratings.c.change_seq if by_seq else ratings.c.change_time
@@ -164,7 +196,7 @@ def _changes_since(pool: PoolRecord, players: Any, since: int, by_seq: bool) -> 
     ).where(
         ratings.c.pool == pool.id,
         ratings.c.generation == pool.generation,
-        ratings.c.player.in_(players),
+        drawn,
         newest >= since,
     )
     chain = start.cte("chain", recursive=True)
@@ -181,6 +213,11 @@ def players_with(
 
     Disqualified players come after all others.
     """
+    standing = standing_of(connection, pool)
+    if standing is not None:
+        names = standing.containing(text, limit)
+        found = ratings_of(connection, pool.id, pool.generation, names)
+        return [found[name] for name in names]
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     query = (
         select(*(ratings.c[name] for name in RatingRow._fields))

@@ -1,1 +1,1 @@
-"""Players in, fair teams out."""
+"""Fair teams of players."""

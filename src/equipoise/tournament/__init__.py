@@ -1,1 +1,1 @@
-"""Games in, performance ratings out."""
+"""Performance ratings of tournaments."""

@@ -21,16 +21,16 @@ CurveName: TypeAlias = Literal["elo", "normal"]
 
 #: Rate of the Elo curve, 1/rating points: ln 10/400.
 ELO_RATE = math.log(10.0) / 400.0
-#: Standard deviation of a difference in the normal curve: 200 sqrt 2 points, as Elo (1978) has it.
+#: Standard deviation of a difference in the normal curve: 200 sqrt 2 points, as in Elo (1978).
 NORMAL_DEVIATION = 200.0 * math.sqrt(2.0)
 
-# One call a number: fast enough for tables without the compiled library; kernels have their own.
+# One call for each number, which is fast enough for tables; kernels have a compiled function.
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 @runtime_checkable
 class Curve(Protocol):
-    """A win probability curve; arrays have any shape, functions work elementwise."""
+    """A win probability curve; functions work elementwise on arrays of any shape."""
 
     @property
     def name(self) -> str:
@@ -48,7 +48,7 @@ class Curve(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EloCurve:
-    """1/(1 + 10^(-t/400)): [PRE]_ (2). A game is a coin: draws are not modelled."""
+    """1/(1 + 10^(-t/400)): [PRE]_ (2). Draws are not modelled."""
 
     name: str = "elo"
 
@@ -69,7 +69,7 @@ class EloCurve:
 
 @dataclass(frozen=True, slots=True)
 class NormalCurve:
-    """P(Z <= t/deviation): performances are normal. A game is a coin: draws are not modelled.
+    """P(Z <= t/deviation): performances are normal. Draws are not modelled.
 
     deviation : standard deviation of the difference of two performances, rating points
     """
@@ -83,7 +83,7 @@ class NormalCurve:
 
     def slope(self, t: Floats) -> Floats:
         """Return the normal density."""
-        z = np.clip(np.asarray(t) / self.deviation, -1e3, 1e3)  # no less than 0 anyway
+        z = np.clip(np.asarray(t) / self.deviation, -1e3, 1e3)  # at least 0 in any case
         return np.asarray(np.exp(-0.5 * z * z) / (math.sqrt(2.0 * math.pi) * self.deviation))
 
     def variance(self, t: Floats) -> Floats:
@@ -114,7 +114,7 @@ class DavidsonCurve:
 
     def probabilities(self, t: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the probabilities of win, draw and loss at a difference of t points."""
-        h = np.exp(-0.5 * ELO_RATE * np.abs(t))  # sqrt(q/p), of the weaker to the stronger
+        h = np.exp(-0.5 * ELO_RATE * np.abs(t))  # sqrt(q/p), with q the weaker player's strength
         total = 1.0 + self.nu * h + h * h
         strong, weak = 1.0 / total, h * h / total
         up = np.asarray(t) >= 0
@@ -162,13 +162,13 @@ class CustomCurve:
         return np.maximum(rise / (2.0 * step), 1e-300)
 
     def variance(self, t: Floats) -> Floats:
-        """Return psi(t) psi(-t): a game is a coin."""
+        """Return psi(t) psi(-t); draws are not modelled."""
         lower = _values(self.function, -np.abs(np.asarray(t, dtype=np.float64)))
         return lower * (1.0 - lower)
 
 
 def curve_of(curve: CurveName | Curve | Callable[[Floats], Floats]) -> Curve:
-    """Return the curve that a name or a function stands for; a curve is returned as it is.
+    """Return the curve with a name, or of a function; a curve is returned unchanged.
 
     curve : a function takes an array of differences (rating points over the scale) and returns
         the same number of expected scores
@@ -205,7 +205,7 @@ def _custom(function: Callable[[Floats], Floats]) -> CustomCurve:
 
 def _values(function: Callable[[Floats], Floats], t: Floats) -> Floats:
     """Return a function's values. Raises : InvalidParameterError   wrong shape, or not finite."""
-    with np.errstate(all="ignore"):  # 10^-t overflows where 1/(1 + 10^-t) is a good 0
+    with np.errstate(all="ignore"):  # 10^-t overflows where 1/(1 + 10^-t) is correctly 0
         values = np.asarray(function(t), dtype=np.float64)
     require(values.shape == t.shape, "curve", "a function of arrays, elementwise", values.shape)
     require(bool(np.all(np.isfinite(values))), "curve", "finite", "NaN or infinity")

@@ -38,7 +38,7 @@ from equipoise.tournament.curves import Curve, CurveName, curve_of
 #: Rating points of a tenfold in the odds of a game, and of a win in the linear formula.
 POINTS = 400.0
 
-#: A player's search for the TPR ends with a step of at most so many rating points, times the scale.
+#: Last step of a search for the TPR, in rating points times the scale.
 TOLERANCE = 1e-10
 MOST_STEPS = 200
 _MOST_DOUBLINGS = 60
@@ -85,7 +85,7 @@ class Results(NamedTuple):
 class Tally(NamedTuple):
     """Totals of N players over all their games against rated opponents; each of shape (N,).
 
-    average : mean rating of the opponents, every game counted, NaN without games
+    average : mean rating of the opponents over games, NaN without games
     games, points, lost : k, m and k - m
     """
 
@@ -126,7 +126,7 @@ def results_of_player(
 ) -> Results:
     """Return the results of one player, who has row 0.
 
-    opponents : shape (G,), ratings, NaN where an opponent has none
+    opponents : shape (G,), ratings, NaN if an opponent has none
     points : shape (G,), points made in each game, from 0 to its weight
     weights : shape (G,), number of games of each result, above 0; None: 1 each
     Raises : InvalidParameterError   a rule is broken
@@ -135,7 +135,7 @@ def results_of_player(
     taken = as_array("points", points, np.float64)
     weight = np.ones(taken.shape) if weights is None else as_array("weights", weights, np.float64)
     shape = opponent.shape
-    require(opponent.ndim == 1, "opponents", "one rating a game", shape)
+    require(opponent.ndim == 1, "opponents", "one rating for each game", shape)
     require(taken.shape == shape, "points", f"of shape {shape}", taken.shape)
     require(weight.shape == shape, "weights", f"of shape {shape}", weight.shape)
     require(not (np.abs(opponent) > LARGEST).any(), "opponents", f"within {LARGEST:.0f}", opponents)
@@ -155,7 +155,7 @@ def tally_of(results: Results) -> Tally:
 
 
 def _rating(of_game: Floats | None, of_player: Floats) -> Floats:
-    """Return the ratings given with games, and the players' ratings where none is given."""
+    """Return the ratings given with games, and the players' ratings if none is given."""
     if of_game is None:
         return of_player
     return np.asarray(np.where(np.isnan(of_game), of_player, of_game))
@@ -218,7 +218,7 @@ def linear_performance(results: Results | Games, *, scale: float = 1.0) -> Float
 def rating_difference(points: Floats, games: Floats) -> Floats:
     """Return FIDE's dp of scores, which are rounded to whole per cent, 0.5 upwards.
 
-    points, games : any shape; NaN where there are no games
+    points, games : any shape; NaN if there are no games
     """
     with np.errstate(invalid="ignore"):
         # 100 m/k, not 100 (m/k): for whole and half points, halves are exact.
@@ -285,7 +285,7 @@ def tournament_performance(
 ) -> Floats:
     """Return the tournament performance rating (TPR) [PRE]_ (3), shape (N,).
 
-    NaN where no rating predicts the score: at 0 %, at 100 %, and without rated opponents.
+    NaN if no rating predicts the score: at 0 %, at 100 %, and without rated opponents.
 
     curve, scale : psi and beta; beta above 0
     Raises : InvalidParameterError   `scale` is out of range, or there is no such curve
@@ -296,7 +296,7 @@ def tournament_performance(
 
 
 def solve_tpr(results: Results, curve: Curve, scale: float, most_steps: int = MOST_STEPS) -> Floats:
-    """Return the TPR of every player, shape (N,); NaN where no rating predicts the score."""
+    """Return the TPR of every player, shape (N,); NaN if no rating predicts the score."""
     tally = tally_of(results)
     rows = np.flatnonzero((tally.points > 0) & (tally.lost > 0))
     answer = np.full(results.players, np.nan)

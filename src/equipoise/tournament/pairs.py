@@ -1,7 +1,7 @@
 """Games summed by pair of players, which is all that the equilibrium needs of a tournament.
 
 W and Y of [PRE]_ sec. 2 are sparse: a pair that met is one row here. The single games and their
-order play no part. Millions of results are gathered by `pair_kernels`.
+order have no effect. Millions of results are gathered by `pair_kernels`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import numpy as np
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.games import Games
 
-#: From so many results on, compiled code gathers them; it gives the same bits.
+#: Number of results from which compiled code gathers them; it gives the same bits.
 MANY_RESULTS = 300_000
-#: A table of all possible pairs may have so many cells, or ten for every result.
+#: Largest number of cells of a table of all possible pairs, or ten for every result.
 TABLE_CELLS = 1_000_000
 
 
@@ -26,7 +26,7 @@ class Pairs(NamedTuple):
         had white, and a pair that met with both colours has two rows
     weight : shape (K,), w_ij, the number of games
     points : shape (K,), y_ij, points of the first
-    draws : shape (K,), drawn games; NaN where not known
+    draws : shape (K,), drawn games; NaN if not known
     """
 
     first: Ints
@@ -60,7 +60,7 @@ def gather_pairs(
     """Return the pairs of a tournament; `coloured` distinguishes the two colours.
 
     Results of a pair are summed in the order of the games.
-    many_results : from so many results on compiled code gathers them
+    many_results : number of results from which compiled code gathers them
     """
     if games.rows >= many_results:
         # Small tournaments do not load the compiler.

@@ -29,7 +29,7 @@ Correction: TypeAlias = Literal["fide", "elo", "linear"]
 
 #: Largest error of a player's equation, rating points.
 TOLERANCE = 1e-9
-#: Up to so many players the system is solved by elimination, else by conjugate gradients.
+#: Players up to which the system is solved by elimination, else by conjugate gradients.
 DENSE_PLAYERS = 400
 MOST_STEPS = 20_000
 
@@ -84,7 +84,7 @@ def solve_recursive(
 
 
 def _worth(points: Floats, played: Floats, correction: Correction) -> Floats:
-    """Return the rating points of scores, NaN where they are not defined, shape (N,)."""
+    """Return the rating points of scores, NaN if they are not defined, shape (N,)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         if correction == "fide":
             return rating_difference(points, played)

@@ -121,8 +121,8 @@ def performance(
     draws : "ignore" counts them as half a win, "davidson" models them
     confidence : of errors and bounds, in (0, 1)
     superiority : compare `players` (by default the first 20) with one another
-    players : ids of players to compare, and whose errors are computed also in large components; in
-        components of up to 3,000 players all players have errors
+    players : ids of players to compare, whose errors are also computed in large components; in
+      components of up to 3,000 players, all players have errors
     also : "linear", "recursive": further columns
     strict : raise an error if there is no equilibrium
     threads : number of threads; it never changes a result

@@ -42,7 +42,10 @@ class _NotBegunError(Exception):
 
 
 class _CalculationProcess:
-    """A process, and the connection over which it gets requests. Its methods block."""
+    """A process, and the connection over which it gets requests. Its methods block.
+
+    pid : its number
+    """
 
     def __init__(self, settings: ServiceSettings) -> None:
         if sys.platform == "win32":
@@ -69,13 +72,9 @@ class _CalculationProcess:
             daemon=True,
         )
         self._process.start()
+        self.pid = self._process.pid or 0
         requests.close()
         lifeline.close()
-
-    @property
-    def pid(self) -> int:
-        """Return the number of the process."""
-        return self._process.pid or 0
 
     def wait_until_ready(self) -> None:
         """Wait until it can take a request. Raises : EOFError, OSError if it has ended."""
@@ -98,13 +97,16 @@ class _CalculationProcess:
 
     def kill_at_once(self) -> None:
         """End it, without waiting for its end."""
-        self._process.kill()
+        with contextlib.suppress(ValueError):  # it has ended, and was closed
+            self._process.kill()
 
     def kill(self) -> object:
-        """End it, and return its exit status."""
-        self._process.kill()
-        self._process.join(_ENDING)
-        return self._process.exitcode
+        """End it, and return its exit status; None if it was closed before."""
+        with contextlib.suppress(ValueError):
+            self._process.kill()
+            self._process.join(_ENDING)
+            return self._process.exitcode
+        return None
 
     def close(self) -> None:
         """Close the connections of a process that has ended."""
@@ -112,6 +114,8 @@ class _CalculationProcess:
         with self._using:
             self._requests.close()
         self._lifeline.close()
+        with contextlib.suppress(ValueError):  # it has not ended after all
+            self._process.close()
 
     def memory(self) -> int:
         """Return its resident memory, bytes; 0 where that is unknown."""
@@ -248,9 +252,9 @@ class CalculationProcesses:
 
     def _end(self, process: _CalculationProcess) -> None:
         """End a process and close its connections."""
+        self._all.discard(process)
         process.kill()
         process.close()
-        self._all.discard(process)
 
     def _kill_all(self) -> None:
         for process in list(self._all):

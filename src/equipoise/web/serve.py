@@ -165,7 +165,9 @@ def _options(settings: ServiceSettings) -> dict[str, Any]:
         "proxy_headers": bool(settings.proxies),
         "forwarded_allow_ips": list(settings.proxies),
         # The rest of the time is for closing.
-        "timeout_graceful_shutdown": 0.9 * settings.grace_seconds,
+        "timeout_graceful_shutdown": max(
+            settings.grace_seconds - 1.0, 0.5 * settings.grace_seconds
+        ),
         "timeout_keep_alive": settings.keep_alive_seconds,
         "backlog": _BACKLOG,
     }

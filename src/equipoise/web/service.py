@@ -17,6 +17,7 @@ from equipoise.web.background import Background
 from equipoise.web.calculation import Work
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access, ExpiringCache
+from equipoise.web.http.errors import OverloadedError
 from equipoise.web.http.exports import Exports
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
@@ -33,6 +34,8 @@ T = TypeVar("T")
 _WAITING_READS = 2_000
 #: Seconds for which the system of a pool is remembered. Another process may end a season with it.
 _SYSTEM_SECONDS = 1.0
+#: Explanations that may run or wait.
+_WAITING_EXPLANATIONS = 15
 
 
 class Service:
@@ -57,6 +60,8 @@ class Service:
         self._calculators: CalculationProcesses
         self._changes: BoundedExecutor
         self.exports: Exports
+        self._explaining = 0
+        self._one_explanation = asyncio.Semaphore(1)
         # What decides the kernels of a pool. It changes only when a season ends, or when a pool is
         # deleted and created again.
         self._systems: ExpiringCache[PoolRequest] = ExpiringCache(_SYSTEM_SECONDS)
@@ -161,6 +166,23 @@ class Service:
         """Run a use case that reads and takes long, as in `calculate`."""
         found: T = await self._calculators.run(Work(function, args, kwargs, with_store=True))
         return found
+
+    async def explain(
+        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Explain a change as `calculate_from_store` does, one after the other.
+
+        Pages do so for anybody. This leaves the other processes to predictions and splits.
+        Raises : OverloadedError if too many wait
+        """
+        if self._explaining >= _WAITING_EXPLANATIONS:
+            raise OverloadedError("too many explanations are waiting; try again later", 5.0)
+        self._explaining += 1
+        try:
+            async with self._one_explanation:
+                return await self.calculate_from_store(function, *args, **kwargs)
+        finally:
+            self._explaining -= 1
 
     async def change(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs

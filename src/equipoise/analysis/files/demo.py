@@ -66,7 +66,7 @@ STEPS = (
         "predict --resume season.npz --team jade-kite --team cedar-bear --team amber-deer",
     ),
     Step(
-        "Which system predicts this season better? Each contest is predicted from the ratings "
+        "Which system predicts this season better? This predicts each contest from the ratings "
         "before it:",
         "backtest contests.csv --system elo-mmr --system elo",
     ),

@@ -187,7 +187,7 @@ def series_of(found: TournamentPerformance) -> PerformanceSeries:
 
 
 def graph_of(found: TournamentPerformance) -> ClassGraph:
-    """Return the classes and who swept whom."""
+    """Return the classes and the sweeps between them."""
     number = found.standing.class_of
     classes: list[list[str]] = [[] for _ in range(int(number.max(initial=-1)) + 1)]
     class_of = {}

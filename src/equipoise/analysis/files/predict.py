@@ -1,4 +1,4 @@
-"""Predicting a match from a saved state: expected scores, places, and what-if."""
+"""Predicting a match from a saved state: expected scores, places and what-if."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def predict_match(
 
     Players whom the state does not know are newcomers, and the answer names them.
 
-    progress : called with (places tried, places in all)
+    progress : called with (places tried, total)
     Raises : NotFoundError, InvalidDataError, InvalidParameterError, ConvergenceError
     """
     return predicted(_match(request), progress)
@@ -117,7 +117,7 @@ def predicted(
 ) -> PredictMessage:
     """Return what the system of a pool expects of a match.
 
-    progress : called with (places tried, places in all)
+    progress : called with (places tried, total)
     Raises : NotFoundError, InvalidParameterError, ConvergenceError
     """
     system = match.pool.system
@@ -166,7 +166,7 @@ def field_of(source: str | TextIO) -> list[str]:
         text = Path(source).read_text("utf-8-sig") if isinstance(source, str) else source.read()
         rows = [row for row in csv.reader(text.splitlines(), strict=True) if any(row)]
     except (csv.Error, UnicodeDecodeError) as error:
-        rule = "must be UTF-8 text with a player a line"
+        rule = "must be UTF-8 text with one player on each line"
         raise InvalidDataError([Problem(name, None, "", rule, str(error))]) from error
     column = 0
     if rows and "player" in rows[0]:

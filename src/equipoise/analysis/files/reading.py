@@ -50,7 +50,7 @@ def read(
 
     systems : label -> system that will rate it; what it does not use is noted, or refused if
         `strict`
-    searched : parameters of which other values will be tried
+    searched : parameters for which other values will be tried
     Raises : InvalidDataError, InvalidParameterError.
     """
     reading = scan_history(
@@ -87,7 +87,7 @@ def unused_of(
 ) -> list[str]:
     """Return the given columns and options that the system does not use.
 
-    searched : parameters of which other values will be tried
+    searched : parameters for which other values will be tried
     """
     able = system.capabilities
     found = []

@@ -204,7 +204,7 @@ def audit_each(
 ) -> tuple[dict[str, _Found], dict[str, float]]:
     """Return the findings of an audit for every system, and its seconds, by label.
 
-    audit : called with a system and progress=, a function of (steps done, steps in all)
+    audit : called with a system and progress=, a function of (steps done, total)
     progress : called with the steps of all systems
     """
     found: dict[str, _Found] = {}

@@ -175,7 +175,7 @@ def scored(
 
 
 def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
-    """Write table and page, after everything that can fail without writing."""
+    """Write the table and the page, after all steps that can fail before writing."""
     page = None
     if request.report is not None:
         report = report_of(answer, request.history.source, request.command)

@@ -48,7 +48,7 @@ class DriftRequest:
     """What to measure, and where the answer goes.
 
     active_days, active_matches : how long players are active after a match; at most one of them
-    points : number of moments
+    points : number of times to measure at
     output : path of a table, or of a chart (.svg, .png, .pdf); None writes neither
     band : whether a chart of one system shows the standard deviation of the ratings
     title : of the chart; None means the default title

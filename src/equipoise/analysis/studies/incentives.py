@@ -65,7 +65,7 @@ class IncentivesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncentivesAnswer:
-    """Result of an incentive audit; `found`, of the same players each, and `seconds` by label."""
+    """Result of an incentive audit; `found` (for the same players) and `seconds`, by label."""
 
     history: History
     reading: HistoryReading

@@ -1,4 +1,4 @@
-"""Trials that are kept from one run to the next: a study of Optuna in a database.
+"""Trials that are kept from one run to the next, as a study of Optuna in a database.
 
 Only finished trials are written, each in one transaction. A run that is stopped in any way leaves
 no unfinished trial, and the next run continues from there.
@@ -21,14 +21,14 @@ from equipoise.data.tuning import Choice, Range, Trial
 from equipoise.errors import ConflictError, EquipoiseError, InvalidParameterError
 from equipoise.evaluate.proposals import distribution_of, load_optuna, state_of
 
-#: Keys under which a study keeps its question, and a trial its result.
+#: Keys of the question in a study, and of the result in a trial.
 _QUESTION, _ANSWER = "equipoise:question", "equipoise:trial"
 
 
 class Study:
     """The trials of one search, in a database.
 
-    question : what must be equal for trials to belong together, as values for JSON
+    question : values for JSON that must be equal for trials to belong together
     """
 
     def __init__(
@@ -137,7 +137,7 @@ def question_of(
     seed: int,
     **others: object,
 ) -> dict[str, object]:
-    """Return what must be equal for trials to belong to one study.
+    """Return the values that must be equal for trials to belong to one study.
 
     The values of a grid and the number of trials may change, so that both can grow.
     """

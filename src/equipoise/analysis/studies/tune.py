@@ -105,7 +105,7 @@ def search(
     """Read the history, search on its first matches, compare on the others, write the files.
 
     system : with the given parameters
-    progress : called with (trials done, trials in all)
+    progress : called with (trials done, total)
     resumed : called with the number of trials that a study already has, if any
     Raises : EquipoiseError, and then nothing was written but trials in the study
     """
@@ -178,7 +178,7 @@ def _first(request: TuneRequest, history: History) -> int:
     first = first_scored(request.first, history, "--first", time_format=request.history.time_format)
     if not 0 < first < history.matches:
         raise InvalidParameterError(
-            f"--first must leave matches to search on and matches to compare on; {request.first} "
+            f"--first must leave matches for the search and for the comparison; {request.first} "
             f"is {first:,} of {history.matches:,}"
         )
     for part, begin, where in (
@@ -260,7 +260,7 @@ def _write(answer: TuneAnswer) -> None:
             [
                 f"{found.metric} {value:.6g} on the first "
                 f"{counted(answer.first, 'match', 'matches')}, the best of "
-                f"{counted(len(found.trials), 'trial')} and of the parameters given.",
+                f"{counted(len(found.trials), 'trial')} and of the given parameters.",
             ],
         )
 

@@ -50,15 +50,15 @@ def balance(
     size: int | None = option(
         None, "Number of players of the largest team, instead of --teams.", min=1
     ),
-    no_top_two: bool = option(False, "Let the two best players be in the same team."),
-    no_uneven: bool = option(False, "Let the best player be in a larger team."),
+    no_top_two: bool = option(False, "Allow the two best players in the same team."),
+    no_uneven: bool = option(False, "Allow the best player in a larger team."),
     uncertainty_weight: float = option(
-        0.8, "Weight of the difference of uncertainty: lambda.", min=0.0
+        0.8, "Weight lambda of the difference of uncertainties.", min=0.0
     ),
     objective: Literal["mean", "sum"] = option(
         "mean", "Compare mean ratings and uncertainties, or only sums of ratings."
     ),
-    alternatives: int = option(5, "Number of further splits to show.", min=0, max=1000),
+    alternatives: int = option(5, "Number of other splits to show.", min=0, max=1000),
     time_limit: float | None = option(
         None, "Time limit of the search for more than two teams.", "SECONDS", min=0.0
     ),
@@ -132,7 +132,7 @@ def _print_balance(answer: BalanceAnswer, *, uncertainty_weight: float, by_sum: 
 
 
 def _print_team(answer: BalanceAnswer, number: int) -> None:
-    """Print a team as a table under its name, chance and mean."""
+    """Print a team as a table under its name, win probability and mean."""
     lobby, team = answer.lobby, answer.balance.teams[number]
     row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
     rows = [row_of[one] for one in team]
@@ -178,7 +178,7 @@ def _chance_lines(answer: BalanceAnswer) -> list[str]:
 def _fairness(answer: BalanceAnswer, weight: float, by_sum: bool) -> list[str]:
     """Return how different the teams are, in words."""
     found = answer.balance
-    far = "the teams" if len(found.teams) == 2 else "the two teams furthest apart"
+    far = "the teams" if len(found.teams) == 2 else "the two teams that differ most"
     if by_sum:
         return [f"The sums of effective ratings of {far} differ by {found.objective:.2f} points."]
     return [
@@ -196,7 +196,7 @@ def _proof(answer: BalanceAnswer, by_sum: bool) -> list[str]:
     if found.compared is not None:
         return [f"All {found.compared:,} splits were compared: none is fairer."]
     if found.gap == 0:
-        return ["No split is fairer; this is proved."]
+        return ["It is proved that no split is fairer."]
     unit = "points" if by_sum else "points of this measure"
     return [
         "There are too many splits to compare them all. No split can be below "
@@ -212,7 +212,7 @@ def _constraint_lines(answer: BalanceAnswer, by_sum: bool) -> list[str]:
         what = _in_words(one, len(found.teams))
         if one.status == "waived":
             lines.append(
-                f"Waived, because parties, locks and avoid pairs leave no other way: {what}."
+                f"Waived, because parties, locks and avoid pairs make it impossible: {what}."
             )
         elif one.objective_without is None:
             lines.append(f"Kept: {what}.")

@@ -61,12 +61,12 @@ def explain(
     say(*reading_lines(read))
 
 
-#: Opponents, and remembered performances, that are listed one by one.
+#: Number of opponents, and of remembered performances, that are listed one by one.
 _OPPONENTS, _REMEMBERED = 10, 10
 
 
 def print_explanation(found: ExplainMessage) -> None:
-    """Print what happened in one sentence, the parts of the change, and where they come from."""
+    """Print what happened in one sentence, the parts of the change, and if they come from."""
     print_lines(summary(found))
     _print_contributions(found)
     _print_quantities(found)
@@ -97,7 +97,7 @@ def summary(found: ExplainMessage) -> str:
 def rounded_parts(parts: Sequence[float], total: float, digits: int = 2) -> list[float]:
     """Return parts rounded so that they add up to `total`, which is a rounded number.
 
-    Parts that rounding changed most are moved by one unit of the last digit.
+    The parts that rounding changed most are adjusted by one unit of the last digit.
     """
     unit = 10.0**-digits
     units = [round(part / unit) for part in parts]
@@ -212,7 +212,7 @@ def _mean(some: Sequence[RememberedMessage]) -> float:
 
 
 def _change(found: ExplainMessage) -> float:
-    """Return the change between the ratings as they are shown."""
+    """Return the difference of the ratings shown."""
     return round(round(found.rating, 2) - round(found.rating_before, 2), 2)
 
 

@@ -34,22 +34,22 @@ def performance(
     ),
     anchor: list[str] | None = option(
         None,
-        "Average rating, instead of that of the rated players; or a player who is held at a "
-        "rating. Repeatable.",
+        "Average rating to use instead of the mean of the rated players; or a player whose rating "
+        "is fixed. Repeatable.",
         "R|PLAYER=R",
     ),
     select: Literal["equal", "mean", "initial", "document"] = option(
         "equal",
-        "Which equilibrium to print; all of them differ by a constant only. equal: the one reached "
-        "when everybody starts at the average rating. mean: the one whose mean is the average "
-        "rating. initial: the one reached when players start at their own ratings.",
+        "Which equilibrium to print; they differ only by a constant. equal: the one reached if all "
+        "players start at the average rating. mean: the one whose mean is the average "
+        "rating. initial: the one reached if players start at their own ratings.",
         "equal|mean|initial",
     ),
     confidence: float = option(
         0.95, "Confidence level of error bars and bounds, above 0 and below 1."
     ),
     scale: float = option(
-        1.0, "Spread of the curve. 1 is Elo's: 400 points for odds of ten to one."
+        1.0, "Scale of the curve. 1 is that of Elo: 400 points mean odds of ten to one."
     ),
     curve: Literal["elo", "normal"] = option(
         "elo", "Function from a difference of ratings to an expected score."
@@ -65,8 +65,8 @@ def performance(
     ),
     prior: float = option(
         0.0,
-        "Number of drawn games against an average player that every player is given. Ratings then "
-        "always exist, but they are no equilibrium and are labelled as regularised.",
+        "Number of drawn games against an average player to add for every player. Ratings then "
+        "always exist, but they are not an equilibrium and are labelled as regularised.",
         "GAMES",
         min=0.0,
     ),
@@ -75,7 +75,8 @@ def performance(
     ),
     player: list[str] | None = option(
         None,
-        "A player to compare with --superiority, and whose error to compute in a large tournament. "
+        "A player to compare with --superiority, whose error is also computed in a large "
+        "tournament. "
         "Repeatable. [default: the first 20]",
         "P",
     ),
@@ -83,7 +84,7 @@ def performance(
     synonyms: options.Synonyms,
     strict: bool = option(False, "Fail with exit status 1 if no equilibrium exists."),
     output: str | None = option(
-        None, "Write the whole table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+        None, "Write the complete table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
     ),
     chart: str | None = option(
         None,
@@ -96,7 +97,9 @@ def performance(
     ),
     skip_bad: str | None = option(None, "Skip games with problems. The problems are listed.", ""),
     column: options.Column,
-    since: str | None = option(None, "Use only games from this time on.", "TIME", name="--from"),
+    since: str | None = option(
+        None, "Use only games at or after this time.", "TIME", name="--from"
+    ),
     until: str | None = option(None, "Use only games before this time.", "TIME"),
     time_format: options.TimeFormat,
     where: list[str] | None = option(
@@ -266,9 +269,12 @@ def _precision(found: TournamentPerformance) -> list[str]:
     free = [row for row in rated if found.player_ids[row] not in found.held or len(found.held) < 2]
     worst = max((abs(one.expected[row] - one.points[row]) for row in free), default=0.0)
     if worst > _PRECISION:
-        return [f"Expected and actual points differ by up to {worst:.0e}, more than they should."]
-    every = "every score" if found.exists else "the scores of all who have one"
-    exception = " but those of the players held" if len(free) < len(rated) else ""
+        return [
+            f"Expected and actual points differ by up to {worst:.0e}, which is more than the "
+            f"tolerance."
+        ]
+    every = "every score" if found.exists else "the scores of all players who have one"
+    exception = " except those of the held players" if len(free) < len(rated) else ""
     how = "agree exactly" if worst == 0 else f"differ by at most {worst:.0e}"
     return [f"The PPRs predict {every}{exception}: expected and actual points {how}."]
 
@@ -282,33 +288,35 @@ def _labels(found: TournamentPerformance) -> list[str]:
         lines.append("Without an equilibrium, players are compared only within their class.")
         if _known(one.lower) or _known(one.upper):
             lines.append(
-                "Games against other classes, which were all won or all lost, give the bounds in "
-                "the columns at least and at most."
+                "Games against other classes were all won or all lost; they give the bounds in the "
+                "columns `at least` and `at most`."
             )
     if found.relative:
         whose = "ratings within every class" if by_class else "PPRs"
         lines.append(
             f"Relative: no rating is known and no --anchor is given, so the {whose} have mean 0. "
-            "Only their differences have a meaning."
+            "Only their differences are meaningful."
         )
     if found.colour_advantage:
         lines.append(f"White is worth {found.colour_advantage:.1f} points more.")
     if not math.isnan(found.draw_parameter):
         nu = found.draw_parameter
         lines.append(
-            f"Draws are modelled (Davidson, nu = {nu:.4g}): equal players draw "
+            f"Draws are modelled by Davidson's method (nu = {nu:.4g}): equal players draw "
             f"{100 * nu / (2 + nu):.1f} % of their games."
         )
     if _known(one.error):
-        spread = ", for results that vary as these did" if math.isnan(found.draw_parameter) else ""
+        spread = (
+            ", assuming that results vary as these did" if math.isnan(found.draw_parameter) else ""
+        )
         lines.append(f"Error bars have {100 * found.confidence:g} % confidence{spread}.")
     rated = _known(one.class_ppr if by_class else one.ppr)
     missing = len(rated - _known(one.error))
     if missing:
         lines.append(
             f"{counted(missing, 'player has', 'players have')} no error bar. In a large component "
-            "each takes a system of equations, so name the players with --player. With games of "
-            "very different weights there may be none."
+            "each needs a separate computation, so name the players with --player. If weights of "
+            "games differ very much, an error may be impossible to compute."
         )
     return lines
 

@@ -29,7 +29,7 @@ def plot(
     by: str | None = option(
         None,
         "Horizontal axis. time: the time of the match. match: its number in the history. played: "
-        "how many matches the player has played. [default: time, or match without times]",
+        "the number of matches that the player has played. [default: time, or match without times]",
         "time|match|played",
     ),
     no_band: bool = option(False, "Leave out the band of two deviations on either side."),
@@ -45,7 +45,7 @@ def plot(
 ) -> None:
     """Draw players' ratings over time, or the distribution of all ratings.
 
-    A line is the rating after each match, its band is two deviations on either side, and dots are
+    The line shows the rating after each match, the band two deviations on either side. Dots show
     performances, if the system has them. --json prints the numbers of the chart.
     """
     from equipoise.analysis.files import plot as work

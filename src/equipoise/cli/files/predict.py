@@ -1,4 +1,4 @@
-"""equipoise predict: what to expect of a match that has not been played."""
+"""equipoise predict: the expected result of a match that has not been played."""
 
 from __future__ import annotations
 

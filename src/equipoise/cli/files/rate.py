@@ -34,17 +34,17 @@ def rate(
         None, "Write the ratings: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
     ),
     trace: str | None = option(
-        None, "Write a table of what every match did to every player in it.", "FILE"
+        None, "Write a table of every player's changes in every match.", "FILE"
     ),
     save: str | None = option(None, "Write the state, from which --resume continues.", "FILE.npz"),
     resume: str | None = option(
         None,
-        "Continue from a saved state, with its system. HISTORY is the whole history or its "
+        "Continue from a saved state, with its system. HISTORY is the complete history or its "
         "continuation.",
         "FILE.npz",
     ),
     restart: options.Restart,
-    at: str | None = option(None, "Compute the ratings as of this time, decay included.", "TIME"),
+    at: str | None = option(None, "Compute the ratings as of this time, including decay.", "TIME"),
     threads: options.Threads,
     raw: options.RawText,
     reading: options.Reading,

@@ -45,7 +45,7 @@ def rebalance(
     ),
     time_limit: float | None = option(
         None,
-        "Time limit of branch and bound. With it, the result depends on the machine.",
+        "Time limit of branch and bound. The result then depends on the speed of the machine.",
         "SECONDS",
         min=0.0,
     ),
@@ -90,12 +90,12 @@ def rebalance(
         _print_rebalance(answer)
 
 
-#: Width of a cell, and rows of a table; `--json` has everything.
+#: Width of a cell, and number of rows of a table; `--json` has everything.
 _CELL, _ROWS = 60, 200
 
 
 def _print_rebalance(answer: RebalanceAnswer) -> None:
-    """Print the method and its reason, the teams, how even they are, and what was tried."""
+    """Print the method and its reason, the teams, how even they are, and the sequences tried."""
     result = answer.result
     print_lines(f"{result.method.capitalize()}: {result.reason}.")
     for number in range(len(result.teams)):

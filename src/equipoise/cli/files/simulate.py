@@ -20,7 +20,7 @@ Example:
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """Parameters of both kinds of models, which have the defaults."""
+    """Parameters of both kinds of models. The models themselves have the defaults."""
 
     players: int | None = option(None, "Number of players. [default: 2500; teams: 500]")
     contests: int | None = option(None, "Contests: number of contests. [default: 50]")
@@ -30,22 +30,25 @@ class Model:
     )
     sizes: str | None = option(
         None,
-        "Teams: sizes of the two teams. Several sizes, also uneven ones, are equally likely. "
+        "Teams: sizes of the two teams. Several sizes, including uneven ones, are equally likely. "
         "[default: 5v5]",
         "5v5,4v4,...",
     )
     newcomers: float | None = option(
-        None, "Teams: share of the players who join evenly over the history. [default: 0.3]"
+        None,
+        "Teams: share of the players who join during the history, evenly spread. [default: 0.3]",
     )
     newcomer_gap: float | None = option(
         None,
         "Teams: mean skill of the others minus that of newcomers, in rating points. [default: 0]",
     )
     activity_deviation: float | None = option(
-        None, "Teams: standard deviation of the logarithm of how often players play. [default: 1]"
+        None,
+        "Teams: standard deviation of the logarithm of how often players play; with 0, all play "
+        "equally often. [default: 1]",
     )
     matchmade: bool = option(
-        False, "Teams: let players of similar skill meet, in teams that are about equal."
+        False, "Teams: make matches between players of similar skill, in roughly equal teams."
     )
     mean_skill: float | None = option(
         None, "Mean skill at the beginning. [default: 1500; teams: 1400]"
@@ -61,7 +64,7 @@ class Model:
     )
     drift_deviation: float | None = option(
         None,
-        "Standard deviation of the change of a skill after a contest (teams: in a day), in rating "
+        "Standard deviation of the change of a skill after a contest (teams: per day), in rating "
         "points. [default: 35; teams: 2]",
     )
     score_step: float | None = option(

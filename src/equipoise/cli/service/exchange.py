@@ -155,6 +155,10 @@ def _lines(done: ImportMessage) -> list[str]:
         (done.known_amendments, "amendment was already there", "amendments were already there"),
     )
     lines += [counted(count, *what) for count, *what in counts if count]
+    if done.same_head:
+        lines.append(f"the pool has the same head as the log: {done.head}")
+    elif done.same_head is not None:
+        lines.append("the pool has another head than the log: it has other records or settings")
     if done.pending:
         lines.append("the service is replaying the pool; ratings change when it is done")
     return lines if done.history is None else [*lines, *reading_lines(done.history)]

@@ -54,8 +54,8 @@ def backtest(
     ),
     min_total: int | None = option(
         None,
-        "Score only players with at least this many matches in the whole history, later ones "
-        "included, which is another reading of the Elo-MMR paper. Replaces --min-history.",
+        "Score only players with at least this many matches in the complete history, including "
+        "later ones. This is another reading of the Elo-MMR paper. Replaces --min-history.",
         min=0,
     ),
     ties_as_authors: options.TiesAsAuthors,

@@ -62,10 +62,10 @@ def detail_tables(answer: BacktestMessage) -> Iterator[tuple[str, Table]]:
         yield f"Intervals ({share})", _intervals(answer)
     if answer.differences:
         whom = answer.scoring.for_whom
-        yield f"Differences for {whom}, first less second ({share})", difference_table(answer)
+        yield f"Differences for {whom}, first minus second ({share})", difference_table(answer)
         if any(group.differences for group in answer.groups):
             yield (
-                f"Differences by earlier matches, first less second ({share})",
+                f"Differences by earlier matches, first minus second ({share})",
                 group_differences_table(answer),
             )
     yield "By earlier matches of the player", _slices(answer, "earlier")
@@ -83,11 +83,11 @@ def scoring_lines(answer: BacktestMessage) -> list[str]:
     ]
     if scoring.learned:
         learned = counted(scoring.learned, "match was", "matches were")
-        lines.append(f"the first {learned} only learned from")
+        lines.append(f"the first {learned} used only for learning")
     if scoring.min_total is not None:
         lines.append(
             f"players with fewer than {counted(scoring.min_total, 'match', 'matches')} in the "
-            "whole history are scored only in the table by earlier matches"
+            f"complete history are scored only in the table by earlier matches"
         )
     elif scoring.min_history:
         lines.append(

@@ -48,8 +48,8 @@ def drift(
     ),
     points: int = option(
         25,
-        "Number of moments to measure at, spread evenly over time, or over the matches if activity "
-        "is counted in matches.",
+        "Number of times to measure at, evenly spaced in time, or in matches if activity is "
+        "counted in matches.",
     ),
     output: str | None = option(
         None,
@@ -57,7 +57,7 @@ def drift(
         "[default: print both]",
         "FILE",
     ),
-    details: bool = option(False, "Print every moment of every system, instead of only the last."),
+    details: bool = option(False, "Print all times of every system, instead of only the last."),
     no_band: bool = option(
         False, "Leave out the band of the standard deviation in the chart of FILE."
     ),
@@ -131,7 +131,7 @@ _ALL = {"players": ("players", ",d"), "rating_all": ("rating_all", "z.1f")}
 
 
 def moments_table(answer: DriftMessage) -> Table:
-    """Return one row for each moment, one system after the other."""
+    """Return one row for each time measured, one system after the other."""
     several = len(answer.systems) > 1
     timed = answer.systems[0].points[0].time is not None
     fields = {**_LEVEL, **_MOVES, **_INFLATION}
@@ -149,7 +149,7 @@ def moments_table(answer: DriftMessage) -> Table:
 
 
 def ends_table(answer: DriftMessage) -> Table:
-    """Return one row for each system: its last moment, and the moves of the mean in all."""
+    """Return one row for each system: its last time, and the total moves of the mean."""
     fields = {**_LEVEL, **_MOVES, **_ALL, **_INFLATION}
     rows = ((one.label, *(_at_end(one, field) for field in fields)) for one in answer.systems)
     return table({"system": "", **dict(fields.values())}, rows)
@@ -176,7 +176,7 @@ def drift_lines(answer: DriftMessage) -> list[str]:
 
 def _summary(one: DriftSystemMessage, last: DriftPointMessage) -> str:
     """Return how a system changed the ratings of all players, in words."""
-    added = f"matches added {cell(last.added, '+z.1f')} points a player"
+    added = f"matches added {cell(last.added, '+z.1f')} points per player"
     if not one.scales:
         return f"{added}; {one.system} does not scale changes by performance"
     return f"{added}, {cell(last.added_by_performance, '+z.1f')} of them by performance scaling"

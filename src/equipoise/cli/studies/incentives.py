@@ -43,18 +43,18 @@ def incentives(
     ),
     others: str = option(
         "frozen",
-        "Ratings of the other players. frozen: before every match they are as they were. replayed: "
-        "all matches are rated again with the worse places.",
+        "Ratings of the other players. frozen: they keep the ratings that they had before every "
+        "match. replayed: all matches are rated again with the worse places.",
         "frozen|replayed",
     ),
     matches: int = option(
-        40, "Number of last rated matches of a player in which the place may be worse.", "N"
+        40, "Number of a player's last rated matches in which the place may be worse.", "N"
     ),
     budget: int = option(
-        500, "Largest number of plans for a player while the others are frozen.", "N"
+        500, "Largest number of plans for each player while the others are frozen.", "N"
     ),
     replays: int = option(
-        20, "Largest number of plans for a player with everything replayed.", "N"
+        20, "Largest number of plans for each player if everything is replayed.", "N"
     ),
     seed: int = option(0, "Random seed of the plans.", "N"),
     output: str | None = option(
@@ -174,7 +174,7 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Table:
 def incentives_lines(answer: IncentivesMessage) -> list[str]:
     """Return lines on what was searched and found."""
     last = f"the last {counted(answer.last_matches, 'rated match', 'rated matches')} of each player"
-    tried = f"at most {counted(answer.budget, 'plan')} a player"
+    tried = f"at most {counted(answer.budget, 'plan')} per player"
     if answer.replays is not None:
         tried += f", {answer.replays:,} of them with everything replayed"
     lines = [f"Worse places in {last}; {tried}."]

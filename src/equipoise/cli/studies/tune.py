@@ -97,7 +97,9 @@ def tune(
     chart: str | None = option(None, "Draw a chart of all trials: .svg, .png or .pdf.", "FILE"),
     title: options.Title,
     threads: int | None = option(
-        None, "Threads of a single worker. Results do not depend on it. [default: all cores]", min=1
+        None,
+        "Number of threads of a single worker. It does not change results. [default: all cores]",
+        min=1,
     ),
     reading: options.ReadingWhole,
     as_json: options.Json,
@@ -157,7 +159,7 @@ def _resume_hint(study: str | None) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         if study is None:
-            say("nothing of this search was kept; use --study to be able to continue one")
+            say("this search was not kept; use --study to keep a search and continue it")
         else:
             say(f"the trials so far are kept in {study}; the same command continues the search")
         raise
@@ -176,7 +178,7 @@ def _print(answer: TuneAnswer) -> None:
     print_table(main_table(held_out))
     print_lines("", BY_EXPERIENCE)
     print_table(groups_table(held_out))
-    print_lines("", f"Tuned minus given, for {held_out.scoring.for_whom}")
+    print_lines("", f"Tuned minus given parameters, for {held_out.scoring.for_whom}")
     print_table(difference_table(held_out))
     say(*tune_lines(message), *reading_lines(message.history))
     paths = (answer.request.output, answer.request.trials_output, answer.request.chart)
@@ -238,9 +240,12 @@ def _found(message: TuneMessage) -> str:
     metric = message.search.metric
     best, given = _value(message.best, metric), _value(message.given, metric)
     if not message.improved:
-        return f"no trial beats the parameters given, whose {metric} is {given} (best trial {best})"
+        return (
+            f"no trial is better than the given parameters: their {metric} is {given}, that of "
+            f"the best trial {best}"
+        )
     settings = ", ".join(f"{name}={_written(one)}" for name, one in message.best.parameters.items())
-    return f"found {settings}: {metric} {best}, with the parameters given {given}"
+    return f"found {settings}: {metric} is {best}; with the given parameters it is {given}"
 
 
 def _held_out(message: TuneMessage) -> list[str]:
@@ -281,9 +286,9 @@ def _judged(message: TuneMessage, verdict: str, difference: DifferenceMessage) -
     """Return a verdict in words."""
     if verdict != "no difference that matters":
         return {
-            "better": "better, and hardly by chance",
-            "worse": "worse, and hardly by chance: the first matches misled. Keep those given, or "
-            "search on more",
+            "better": "better, and unlikely to be chance",
+            "worse": "worse, and unlikely to be chance: the first matches are not typical. Keep "
+            "the given parameters, or search on more matches",
             "open": "which may be chance",
         }[verdict]
     least = message.held_out.scoring.least_differences[message.search.metric]

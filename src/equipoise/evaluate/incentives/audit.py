@@ -37,9 +37,9 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import Capabilities, RatingSystem
 
-#: Number of players to audit where none are named; half of them are the most active ones.
+#: Number of players to audit if none are named; half of them are the most active ones.
 PLAYERS = 4
-#: Fewest rated matches of a player of medium activity, where there are such players.
+#: Fewest rated matches of a player of medium activity, if there are such players.
 _MEDIUM = 10
 
 
@@ -60,7 +60,7 @@ def activity_of(history: History, rated: Flags) -> Ints:
 def sample(activity: Ints, count: int = PLAYERS) -> list[int]:
     """Return a sample of players: half the most active, the others spread over the rest.
 
-    Players with fewer than 10 rated matches are left out where there are enough others.
+    Players with fewer than 10 rated matches are left out if there are enough others.
 
     activity : shape (P,), number of rated matches of every player
     """
@@ -136,9 +136,9 @@ def incentives(
         frozen, and plans near them, are compared by replaying everything
     seed : random seed of the search
     threads : to use for large matches; never changes a number
-    progress : called with (plans tried, plans in all)
+    progress : called with (plans tried, total)
     Raises : NotFoundError for a player who is not in the history or whom the system never rates,
-        InvalidDataError where the system cannot rate this history, ConvergenceError
+        InvalidDataError if the system cannot rate this history, ConvergenceError
     """
     effort = effort or Effort()
     check_fit(system, history)
@@ -175,7 +175,7 @@ def throwing(
     others: Others = "frozen",
     threads: int = 1,
 ) -> Incentive:
-    """Return the effect of coming in last in some matches; it may well be a loss.
+    """Return the effect of coming in last in some matches; which may be a loss.
 
     thrown : ids of rated matches of the player; matches from the first of them on are considered
     Raises : as `incentives`, and NotFoundError for ids that are not rated matches of the player

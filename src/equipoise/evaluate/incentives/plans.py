@@ -6,12 +6,12 @@ places.
 Others frozen (READINGS B13): before every match the other players get the state that they had there
 in the honest history, and they finish in the same order. Only the player's own state continues.
 Each match is a history of its own, which the system's `run` rates like any other, so nothing is
-approximated. What a pool shares (statistics of roles) also stays as it was.
+approximated. What a pool shares (statistics of roles) also does not change.
 
 Others replayed: the complete history is rated with the altered ranks, and all ratings respond.
 
-Some systems can be driven until they find no rating, or none that fits into float64. From there on,
-the ratings of the plan are NaN.
+Some systems can be driven to a point at which they find no rating, or none that fits into float64.
+From that point on, the ratings of the plan are NaN.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from equipoise.rating.replay import pieces
 from equipoise.rating.state import Runs, State
 from equipoise.rating.system import Capabilities, RatingSystem
 
-#: Up to the first number of worse places, all are options; of more, the second number is chosen,
-#: evenly spread, including the last place.
+#: Up to the first number of worse places, all are options. Of more, the second number of places is
+#: chosen, evenly spread and including the last place.
 _ALL_UP_TO, _SPREAD = 6, 3
 
 
@@ -52,7 +52,7 @@ class Placements(NamedTuple):
 def placements(match: History, row: int, capabilities: Capabilities) -> Placements:
     """Return the options that a player's team has in a history of one match.
 
-    The other teams keep their order. A tie is an option where the system rates ties, unless all
+    The other teams keep their order. A tie is an option if the system rates ties, unless all
     teams would tie and the match would not be rated (READINGS B7).
     """
     own = match.team == match.team[row]
@@ -134,7 +134,7 @@ class MatchSnapshot:
     """A match with the states of its players before it.
 
     match : a history of this match only, whose players are numbered like its participations
-    before : their states, with room for this match
+    before : their states, with memory for this match
     """
 
     match: History

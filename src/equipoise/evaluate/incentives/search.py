@@ -1,7 +1,7 @@
 """A search for the plan that ends with the highest rating.
 
-The search compares complete plans by their last rating. To extend the best beginnings would find
-nothing: volatility pays only at the end, and costs rating until then. So the search tries
+The search compares complete plans by their last rating. Extending the best beginnings would find
+nothing, because volatility pays only at the end and costs rating until then. So the search tries
 
 1. all plans, if the budget allows; the answer is then exact,
 2. otherwise plans in the known shapes of farming,
@@ -13,8 +13,8 @@ nothing: volatility pays only at the end, and costs rating until then. So the se
 The plan it finds exists, so its gain is a lower bound of the possible gain. If it finds none, that
 proves nothing, unless all plans were tried.
 
-Source of the shapes: [EM]_ section 5.1 and its references: alternate bad and good results, then
-play at one's best. The authors' own example [EML]_ comes in last whenever the rating is above a
+Source of the shapes: [EM]_ section 5.1 and its references: players alternate bad and good results,
+then play their best. The authors' own example [EML]_ comes in last whenever the rating is above a
 threshold. A plan throws some of the first matches in one of these ways and ends with honest ones.
 To throw a match is to come in last; option 0 of a match is honest.
 """
@@ -124,12 +124,12 @@ class _SpentError(Exception):
 
 
 class Search:
-    """Plans that were tried, and the last rating of each; -inf where there is none."""
+    """Plans that were tried, and the last rating of each; -inf if there is none."""
 
     def __init__(
         self, rater: PlanRater, budget: int, note: Callable[[int], None] | None = None
     ) -> None:
-        """`note` is called with the number of plans tried so far."""
+        """`note` is called with the number of plans tried."""
         self._rater, self._budget, self._note = rater, budget, note
         self.finals: dict[Plan, float] = {}
         self.complete = False
@@ -156,7 +156,7 @@ class Search:
         return sorted(self.finals, key=lambda plan: -self.finals[plan])[:count]
 
     def gaining(self) -> Plan:
-        """Return the best plan, or the honest one where none gains more than rounding errors."""
+        """Return the best plan, or the honest one if none gains more than rounding errors."""
         plan, fair = self.best()[0], honest(self._rater)
         return plan if self.finals[plan] - self.finals[fair] > LEAST_GAIN else fair
 

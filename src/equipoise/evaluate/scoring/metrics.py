@@ -81,7 +81,7 @@ class Room(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """Metrics of every team (0 where it is left out) and match.
+    """Metrics of every team (0 if it is left out) and match.
 
     pair_inversion, rank_deviation : shape (T,), percent; 0 in matches that are not decided
     log_loss, brier : shape (T,)

@@ -1,4 +1,4 @@
-"""How well the predicted order of a match agrees with its result.
+"""Agreement of the predicted order of a match with its result.
 
 Source: [EM]_ section 6.2, for every participant of a match; pairs are counted in O(n log n).
 Departures (READINGS B9): a pair predicted equal but not tied counts one half, and equal
@@ -147,7 +147,7 @@ def _see(seen: Ints, rank: int, ranks: int) -> None:
 def score_order(
     ranked: MatchTeams, count: int, places: Places, as_authors: bool, scores: OrderScores
 ) -> float:
-    """Fill both metrics of every team and return the cumulative gain, 1 where it is perfect.
+    """Fill both metrics of every team and return the cumulative gain, 1 if it is perfect.
 
     `places` must hold the teams in the order of prediction, and the counts of better ones.
     """

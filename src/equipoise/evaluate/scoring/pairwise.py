@@ -1,9 +1,9 @@
-"""How well expected scores agree with results: logarithmic loss, quadratic loss, calibration.
+"""Agreement of expected scores with results: logarithmic loss, quadratic loss, calibration.
 
 The score s of a pair is 1 for a win, 1/2 for a tie, 0 for a loss, and p is the expected score. The
 logarithmic loss is -s ln p - (1 - s) ln(1 - p), in nats; the quadratic (Brier) loss is (s - p)^2. A
 team's loss is the mean over its opponents. In matches of up to `all_pairs` teams, these are all
-other teams. In larger matches they are eight. To choose them, the teams are placed on a circle in
+other teams. In larger matches, there are eight. To choose them, the teams are placed on a circle in
 the order of the result, with ties in the order of rows. A team's opponents are at eight distances
 on the circle, spread evenly from a start that differs between matches. The mean over the teams of a
 match is then the mean over eight such rings of pairs, of all that together have all pairs. Neither

@@ -1,4 +1,4 @@
-"""What is scored of a history: the same matches and participations for every system compared.
+"""The scored matches and participations of a history, which are the same for every system.
 
 Source: [EM]_ section 6.3 and READINGS B9. Scored are matches from a given one on, without the
 participations of players who have too few earlier matches (or, in another reading of the document,
@@ -45,7 +45,7 @@ class MatchColumns(NamedTuple):
 
 @kernel
 def _count_earlier(offsets: Ints, player: Ints, has_result: Flags, players: int) -> Counts:
-    """Return the number of matches with a result of each participation's player before it."""
+    """Return, for each participation, the player's number of earlier matches with a result."""
     seen = np.zeros(players, np.int32)
     earlier = np.empty(len(player), np.int32)
     for m in range(len(has_result)):
@@ -150,7 +150,7 @@ class Scored:
         min_history : fewest earlier matches of players who are scored [READINGS B9]
         min_total : instead, fewest matches of these players in the complete history, later ones
             included, as in the wording of [EM]_ sec. 6.3
-        Raises : InvalidParameterError, and InvalidDataError where nothing is left
+        Raises : InvalidParameterError, and InvalidDataError if nothing is left
         """
         require(min_history >= 0, "min_history", "at least 0", min_history)
         require(min_total is None or min_total >= 0, "min_total", "at least 0", min_total)
@@ -250,7 +250,7 @@ class Scored:
 
 
 def _in_all(history: History, has_result: Flags) -> Counts:
-    """Return the number of all matches with a result of each participation's player."""
+    """Return, for each participation, the player's number of all matches with a result."""
     counts = np.repeat(has_result, np.diff(history.offsets))
     found = np.bincount(history.player[counts], minlength=history.players)
     return found[history.player].astype(np.int32)

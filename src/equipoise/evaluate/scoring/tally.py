@@ -166,7 +166,7 @@ class Tally:
             np.add.at(self.by_experience, self._block[start:stop], scores.by_experience)
 
     def metrics(self) -> dict[str, float]:
-        """Return every metric; NaN where nothing is scored."""
+        """Return every metric; NaN if nothing is scored."""
         total = self.sums.blocks.sum(axis=0)
         return {name: _ratio(total, *RATIOS[name]) for name in METRICS}
 
@@ -177,7 +177,7 @@ class Tally:
         return self.by_experience[:, number]
 
     def group(self, number: int) -> dict[str, float]:
-        """Return the metrics of a group; NaN where nothing is scored."""
+        """Return the metrics of a group; NaN if nothing is scored."""
         total = self.of_group(number).sum(axis=0)
         return {name: _ratio(total, *columns) for name, columns in GROUP_RATIOS.items()}
 
@@ -239,7 +239,7 @@ def draw(blocks: int, resamples: int, *, rng: np.random.Generator) -> Ints:
 def resampled(
     blocks: Floats, drawn: Ints, ratios: Mapping[str, tuple[int, int]] = RATIOS
 ) -> dict[str, Floats]:
-    """Return the value of every metric in every resample, shape (resamples,); NaN where none.
+    """Return the value of every metric in every resample, shape (resamples,); NaN if none.
 
     blocks : shape (blocks, columns), the sums of `tally`
     drawn : result of `draw`

@@ -1,4 +1,4 @@
-"""Turn contests, whatever platform they come from, into one long table."""
+"""Turn contests of any platform into one long table."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from equipoise.wording import counted
 
 
 class Origin(NamedTuple):
-    """Where a document comes from: `stem` names a contest that does not name itself.
+    """Where a document comes from; `stem` is the name of a contest that has none of its own.
 
-    line : of a file with one document a line, else None
+    line : of a file with one document on each line, else None
     """
 
     file: str
@@ -33,12 +33,12 @@ class Origin(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Contest:
-    """One contest: columns of its participations, and what holds for all of them.
+    """One contest: the columns of its participations, and the values they share.
 
-    match : id; time : whole seconds or ISO 8601 text; None where the platform tells none
-    columns : player, rank, team, share and others, a list each
+    match : id; time : whole seconds or ISO 8601 text; None if the platform gives none
+    columns : lists of player, rank, team, share and others
     rows : number of every participation in the standings, from 1
-    broken : (index into the columns, field, rule, what came) of entries that are not as they must
+    broken : (index into the columns, field, rule, value found) of entries that break a rule
     """
 
     origin: Origin
@@ -52,14 +52,14 @@ class Contest:
     broken: list[tuple[int, str, str, str]] = field(default_factory=list)
 
 
-#: What holds for a whole contest, and its value where nothing is said.
+#: Values of a complete contest, with their defaults.
 _OF_CONTEST = {"time": None, "weight": None, "performance_ceiling": None, "rated": True}
-#: One document of a platform -> its contests.
+#: Turns one document of a platform into contests.
 ReadContests: TypeAlias = Callable[[Any, Origin], list[Contest]]
 
 
 def contest_table(contests: list[Contest], name: str) -> Table:
-    """Return the long table of contests, whose rows are found again by file and standing."""
+    """Return the long table of contests; problems name the file and the row of the standings."""
     sizes = np.array([len(contest.rows) for contest in contests], dtype=np.int64)
     columns = [series_of("match", _distinct_ids(contests)).gather(_repeat(sizes))]
     for key, usual in _OF_CONTEST.items():
@@ -86,7 +86,7 @@ def _repeat(sizes: Ints) -> Ints:
 
 
 def _distinct_ids(contests: list[Contest]) -> list[str | int]:
-    """Return the ids of contests; of those that share one, the place tells them apart."""
+    """Return the ids of contests; ids that occur twice get a number."""
     seen: dict[str | int, int] = {}
     for contest in contests:
         seen[contest.match] = seen.get(contest.match, 0) + 1

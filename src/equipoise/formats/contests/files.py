@@ -1,4 +1,4 @@
-"""Files of contests: one JSON document, one a line, a directory or an archive of them."""
+"""Files of contests: a JSON document, one document on each line, a directory or an archive."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ _HOLDS = {
 }
 KNOWN = "must be a contest, or a response of Codeforces, DMOJ or AtCoder"
 ZIP_MAGIC = b"PK"
-#: All that zipfile raises for archives that are damaged, locked or packed in a rare way.
+#: Everything that zipfile raises for archives that are damaged, encrypted or use a rare
+#: compression.
 _BAD_ARCHIVE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -67,9 +68,9 @@ def read_contest_directory(path: Path, kind: str | None) -> Table:
 
 
 def read_contest_file(data: bytes, name: str, kind: str | None) -> Table:
-    """Return the table of one file: an archive, a document, or a document a line.
+    """Return the table of one file: an archive, a document, or one document on each line.
 
-    kind : the platform; None is told by the content
+    kind : the platform; None detects it from the content
     """
     if data.startswith(ZIP_MAGIC) or name.lower().endswith(".zip"):
         return _table_of(_archived(data, name), name, kind)
@@ -91,7 +92,7 @@ def read_contest_file(data: bytes, name: str, kind: str | None) -> Table:
 
 
 def _table_of(documents: Iterator[tuple[Origin, bytes]], name: str, kind: str | None) -> Table:
-    """Return the table of documents; what is wrong with each of them is told together."""
+    """Return the table of documents, or raise with the problems of all of them."""
     contests: list[Contest] = []
     problems: list[Problem] = []
     for origin, data in documents:
@@ -130,7 +131,7 @@ def _kind_of(document: Any, origin: Origin) -> str:
 
 
 def _is_lines(data: bytes) -> bool:
-    """Return whether the first line is a whole document and others follow."""
+    """Return whether the first line is a complete document and other lines follow."""
     first, _, rest = data.lstrip().partition(b"\n")
     if not rest.strip() or not first.rstrip().endswith(b"}"):
         return False
@@ -145,7 +146,7 @@ def _archived(data: bytes, name: str) -> Iterator[tuple[Origin, bytes]]:
     """Yield the .json members of an archive in the order of their names."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            # macOS adds a folder of its own.
+            # macOS adds a folder with metadata.
             members = {
                 one: archive.read(one)
                 for one in sorted(archive.namelist())

@@ -1,19 +1,20 @@
 """Read contests in the formats of Codeforces, AtCoder and DMOJ, and in contest JSON.
 
 Codeforces: https://codeforces.com/apiHelp/methods, saved responses of `contest.ratingChanges` and
-`contest.standings`. Of standings only official participants (CONTESTANT) count, and a party of
-several is a team; the time is the end of the contest. Rating changes list the rated participants
-only.
+`contest.standings`. In standings only official participants (CONTESTANT) count, and a party of
+several members is a team. The time is the end of the contest. Rating changes list only the rated
+participants.
 
 AtCoder: `https://atcoder.jp/contests/<contest>/standings/json` (an object with `StandingsData`) and
 `.../results/json` (a list with `Place`), as its pages load them. Participants with `IsRated` false
-and participants who submitted nothing are left out. Standings have neither contest nor time: the
+and participants who submitted nothing are left out. Standings have neither an id nor a time, so the
 name of the file is the id.
 
 DMOJ and judges built on it: https://docs.dmoj.ca/#/site/api, `/api/v2/contest/<key>` (and version
-1, which calls score `points` and time `cumtime`). Rank follows the judge: higher score, then less
-time, then the smaller tiebreaker; equal in all three is a tie. Disqualified participants are left
-out, and so are those without a new rating in a rated contest. The time is the end of the contest.
+1, which calls score `points` and time `cumtime`). Ranks are those of the judge: higher score, then
+less time, then smaller tiebreaker. Participants who are equal in all three tie. Disqualified
+participants are left out, and so are those without a new rating in a rated contest. The time is the
+end of the contest.
 
 Contest JSON, the form of the Elo-MMR data sets: https://github.com/EbTech/Elo-MMR. A contest is an
 object with `name`, `time_seconds`, `standings` (lists of player, lowest and highest rank, from 0
@@ -105,7 +106,7 @@ def _standings(result: dict[str, Any], origin: Origin) -> Contest:
             rows.append(row)
             names[row] = party.get("teamName") or f"row {row}"
     if len(names) == len(rows):
-        del columns["team"]  # everybody for themselves
+        del columns["team"]  # every participant is alone
     else:
         columns["team"] = _labels(columns["team"], names)
     return Contest(
@@ -118,7 +119,7 @@ def _standings(result: dict[str, Any], origin: Origin) -> Contest:
 
 
 def _labels(parties: list[int], names: dict[int, str]) -> list[str]:
-    """Return the name of every member's party; two parties of one name are kept apart."""
+    """Return the name of every member's party, made unique if two parties share one."""
     often = Counter(names.values())
     return [
         names[row] if often[names[row]] == 1 else f"{names[row]} (row {row})" for row in parties
@@ -226,7 +227,7 @@ def _contest_of(document: Any) -> dict[str, Any]:
 
 
 def _ranks(standings: list[dict[str, Any]]) -> tuple[list[Any], list[tuple[int, str, str, str]]]:
-    """Return ranks from 0 by score, time and tiebreaker, and the entries without numbers."""
+    """Return ranks from 0 by score, time and tiebreaker, and the entries that lack a number."""
     keys: list[tuple[float, float, float] | None] = []
     broken = []
     for at, standing in enumerate(standings):

@@ -1,6 +1,6 @@
 """The columns that every reader of games returns, before names become players.
 
-The functions write notes about games: repeated pairings, and synonyms that do not occur.
+The functions write notes on games: repeated pairings, and synonyms that do not occur.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from equipoise.errors import Problem
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class GameColumns:
-    """G results, a row each, as a source tells them; who is who is decided later, once for all.
+    """G results as a source has them, one row each; names become players later.
 
-    white, black : shape (G,), ids (int64 or object of str), of the player with white first where
-        `coloured`; rows of `players` (int64) where that is given
+    white, black : shape (G,), ids (int64 or object of str), or rows of `players` (int64) if these
+      are given; white has the white pieces if `coloured`
     points : shape (G,), of white, from 0 to weight; rows that break this have a problem instead
-    weight : shape (G,), number of games of each result; None: 1 each
-    white_rating, black_rating : shape (G,), NaN where unrated; None: the source has none
-    draws : shape (G,), how many of the games were drawn; None: not known
+    weight : shape (G,), number of games of each result; None means 1 each
+    white_rating, black_rating : shape (G,), NaN if unrated; None: the source has none
+    draws : shape (G,), number of drawn games; None if unknown
     coloured : whether white had the white pieces
     round : shape (G,), object; None: the source has none
-    players : ids of players, int64 or object of str, none twice; None: white and black are ids.
-        For sources of many games, which are not turned into objects row by row
-    others : ids of players who are named but may have no game here
-    other_rating : rating of each of `others`, NaN where unrated; None: the source has none
+    players : distinct ids of players, int64 or object of str; None if white and black are ids.
+      Sources of many games use it to avoid one object for each row
+    others : ids of players who are named but may have no game
+    other_rating : rating of each of `others`, NaN if unrated; None: the source has none
     left_out : reason -> number of results that are not games
     problems : broken rules, with lines
     notes : sentences
-    locate : row -> file and line, for problems found later
-    skipped : number of results that break a rule and so are not among the rows
-    refused : whether a problem concerns more than single results: then nothing can be skipped
+    locate : row -> file and line, for problems that are found later
+    skipped : number of results that break a rule, which are not among the rows
+    refused : whether a problem concerns more than single results, so that skipping is impossible
     """
 
     white: Ids
@@ -60,18 +60,18 @@ class GameColumns:
     refused: bool = False
 
 
-#: Pairings or names that a note shows before the rest is counted.
+#: Largest number of pairings or names in a note; the rest is counted.
 _SHOWN = 4
-#: Fewest players of a round robin: of three everybody has met everybody soon.
+#: Fewest players of a round robin; three players soon have all met.
 _FEWEST = 4
-#: Largest share of pairings that may break the rule of a round robin, and how many always may.
+#: Largest share of pairings that may break the rule of a round robin, and a number that always may.
 _SHARE, _ALWAYS = 0.1, 2
 
 
 def describe_repeated(games: Games) -> tuple[str, ...]:
     """Return a note on pairings that occur too often in what is otherwise a round robin.
 
-    A round robin is where everyone meets everyone equally often; one in ten pairings may differ.
+    In a round robin all players meet equally often; one in ten pairings may differ.
     """
     low, high = np.minimum(games.white, games.black), np.maximum(games.white, games.black)
     players = int(np.count_nonzero(games.played()))
@@ -99,7 +99,7 @@ def describe_repeated(games: Games) -> tuple[str, ...]:
 
 
 def describe_strangers(names: Sequence[str]) -> tuple[str, ...]:
-    """Return a note on names of a file of synonyms that no game has."""
+    """Return a note on names in the synonyms that occur in no game."""
     if not names:
         return ()
     which = ", ".join(repr(one) for one in names[:_SHOWN]) + _more(len(names))

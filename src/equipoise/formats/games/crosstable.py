@@ -1,8 +1,8 @@
-"""Read cross tables (CSV, TSV): a row and a column for each player, results where they meet.
+"""Reads cross tables (CSV, TSV), which have a row and a column for each player.
 
 The steps: text to cells (`read_cell`), a table to the grid of its players and cells (`read_grid`),
-and a grid to games (`read_cross_table`). A table may hold every result twice, once from each side,
-or only the half above or below its diagonal. If both sides are given, they must agree.
+and a grid to games (`read_cross_table`). A table may have every result twice, once from each side,
+or only the half above or below the diagonal. If both sides are given, they must agree.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _RESULTS = {
     **dict.fromkeys(("0", "0.0", "0,0"), 0.0),
     **dict.fromkeys(("\u00bd", "=", "1/2", "0.5", "0,5", ".5", ",5"), 0.5),
 }
-#: Letters of a cell that holds several results without blanks between them.
+#: Letters of a cell with several results and no spaces between them.
 _LETTERS = re.compile(r"[10=\u00bd]{2,}\Z")
 _SHARE = re.compile(r"(\d{1,6}(?:[.,][05]0*)?|\d{0,6}\u00bd)/(\d{1,6})\Z")
 _APART = re.compile(r"[\s;|]+")
-#: What stands where two players did not meet, or a player meets themself.
+#: Cells of players who did not meet, and of the diagonal.
 _NOTHING = frozenset(("-", "\u2013", "\u2014", "\u2212", "*", "x", "X", "\u00d7", ".", "#"))
 
 
 class Cell(NamedTuple):
-    """What a cell says; of games only.
+    """The content of a cell.
 
-    games : number of games; points : of the player of the row; NaN where the cell says nothing
-    results : the points of each game, where they are told one by one
+    games : number of games; points : of the row's player; NaN if the cell has no result
+    results : the points of each game, if the cell lists the games
     kind : "games", "forfeit" (a win without a game), "none" (not met, or lost without a game),
         "blank" or "bad"
     """
@@ -65,7 +65,7 @@ BLANK, NONE, FORFEIT, BAD = Cell("blank"), Cell("none"), Cell("forfeit"), Cell("
 
 
 def read_cell(text: str) -> Cell:
-    """Return what a cell says."""
+    """Return the content of a cell."""
     text = "/".join(part.strip() for part in text.split("/"))
     if not text:
         return BLANK
@@ -88,9 +88,9 @@ def read_cell(text: str) -> Cell:
 
 
 def agree(one: Cell, other: Cell) -> bool:
-    """Return whether two cells tell the same games from both sides; their order does not matter."""
+    """Return whether two cells describe the same games from both sides, in any order."""
     if one.kind != "games" or other.kind != "games":
-        # Both forfeits, or games of which the other side knows nothing, contradict each other.
+        # A forfeit on both sides, or games on one side only, are a contradiction.
         return {one.kind, other.kind} <= {"none", "blank"} or {one.kind, other.kind} in (
             {"forfeit", "none"},
             {"forfeit", "blank"},
@@ -103,7 +103,7 @@ def agree(one: Cell, other: Cell) -> bool:
 
 
 def points_of(text: str) -> float:
-    """Return a total of points, NaN where it is none; halves and a decimal comma are known."""
+    """Return a total of points, with halves or a decimal comma; NaN if it is not a number."""
     text = text.strip().replace("\u00bd", ".5").replace(",", ".")
     try:
         points = float(text)
@@ -113,7 +113,7 @@ def points_of(text: str) -> float:
 
 
 def _share(points: str, games: int) -> Cell:
-    """Return the cell of so many points of so many games."""
+    """Return a cell with this number of points and games."""
     scored = points_of(points)
     if not games or not 0.0 <= scored <= games:
         return BAD
@@ -139,12 +139,12 @@ _HEADING = re.compile(r"#?(\d{1,9})\.?\Z")
 class Grid:
     """The cells of a cross table; rows and players are numbers from 0.
 
-    ids : of players, as `read_ids` has them; rating : NaN where unrated
-    unusable : shape (rows,), rows that are of nobody, or of somebody who has a row already
+    ids : of players, as `read_ids` returns them; rating : NaN if unrated
+    unusable : shape (rows,), rows without a player, or of a player who already has a row
     bad : (row, row of the opponent) of cells that break a rule
-    headings : row of a player -> name of their column; a half table may lack one
-    cells : (row, row of the opponent) -> what the cell says, where it says something
-    total : name of the column of points, and its number on every row, NaN where it has none
+    headings : row of a player -> name of the player's column; a half table may lack one
+    cells : (row, row of the opponent) -> the content of a cell that is not blank
+    total : name of the column of points, and its number on every row, NaN if there is none
     """
 
     table: Table
@@ -168,7 +168,7 @@ class Grid:
         self.heading_problems.append(Problem(self.table.name, None, heading, rule, got))
 
     def text(self, row: int, opponent: int) -> str:
-        """Return the text of a cell, as a problem shows it."""
+        """Return the text of a cell for a problem."""
         return shown(self.table.frame[self.headings[opponent]][row])
 
     def line(self, row: int) -> int | None:
@@ -176,7 +176,7 @@ class Grid:
         return self.table.places(np.array([row]))[0][1]
 
     def problems(self) -> tuple[Problem, ...]:
-        """Return all problems, those of columns first."""
+        """Return all problems, beginning with those of columns."""
         return (*self.heading_problems, *self.findings.problems())
 
 
@@ -190,7 +190,7 @@ def read_grid(table: Table) -> Grid:
     if column is None:
         if "" not in frame.columns:
             refuse(table.name, PLAYERS, f"columns {shown(', '.join(frame.columns))}")
-        column = ""  # A corner that was left blank.
+        column = ""  # a blank corner
     if not len(frame):
         refuse(table.name, ROWS, "no rows")
     findings = Findings(table, np.arange(len(frame)))
@@ -207,18 +207,18 @@ def read_grid(table: Table) -> Grid:
 
 
 def heading_number(heading: str) -> int | None:
-    """Return the number that heads a column, as in 7, 7. or #7, or None."""
+    """Return the number in a column's heading, such as 7, 7. or #7, or None."""
     found = _HEADING.match(tidy(heading))
     return int(found[1]) if found else None
 
 
 def tidy(text: str) -> str:
-    """Return text with single blanks between its words."""
+    """Return text with single spaces between its words."""
     return " ".join(text.split())
 
 
 def _players(column: pl.Series, findings: Findings) -> pl.Series:
-    """Return the id of every row, null where there is none."""
+    """Return the id of every row, null if there is none."""
     ids, faults = required_ids(column, findings.table.untyped)
     again = ids.is_not_null() & ~ids.is_first_distinct()
     if again.any():
@@ -228,7 +228,7 @@ def _players(column: pl.Series, findings: Findings) -> pl.Series:
 
 
 def _rating(frame: pl.DataFrame, findings: Findings) -> tuple[Floats | None, tuple[str, ...]]:
-    """Return the rating of every row, NaN where there is none or a bad one, and notes.
+    """Return the rating of every row, NaN if it is missing or bad, and notes.
 
     None without a column.
     """
@@ -241,7 +241,7 @@ def _rating(frame: pl.DataFrame, findings: Findings) -> tuple[Floats | None, tup
 
 
 def _add_headings(grid: Grid, column: str) -> None:
-    """Find the column of every player; record columns that seem to be of nobody."""
+    """Find the column of every player; record columns that seem to belong to no player."""
     frame = grid.table.frame
     names = [tidy(str(one)) if one is not None else "" for one in grid.ids.to_list()]
     row_of = {name: row for row, name in reversed(list(enumerate(names))) if name}
@@ -272,7 +272,7 @@ def _add_headings(grid: Grid, column: str) -> None:
 
 
 def _numbers(frame: pl.DataFrame) -> dict[int, int]:
-    """Return the row of every number that may head a column: as numbered, or else from 1."""
+    """Return the row of every number that may be a heading: as given, or else counted from 1."""
     column = _column(frame.columns, _NUMBER)
     if column is not None:
         given = [heading_number(text or "") for text in frame[column].to_list()]
@@ -284,13 +284,13 @@ def _numbers(frame: pl.DataFrame) -> dict[int, int]:
 
 
 def _holds_results(column: pl.Series) -> bool:
-    """Return whether a column holds results and nothing else."""
+    """Return whether a column contains only results."""
     kinds = {read_cell(one or "").kind for one in column.unique().to_list()}
     return "games" in kinds and "bad" not in kinds
 
 
 def _add_cells(grid: Grid) -> None:
-    """Read all cells that say something; record those that are no results."""
+    """Read all cells that are not blank; record those that are not results."""
     seen: dict[str | None, Cell] = {None: BLANK}
     for other, heading in grid.headings.items():
         for row, text in enumerate(grid.table.frame[heading].to_list()):
@@ -307,14 +307,14 @@ def _add_cells(grid: Grid) -> None:
             elif cell is not NONE:
                 grid.bad.add((row, row))
                 grid.add(row, heading, ITSELF, shown(text))
-    # A half that holds no result at all is empty, with whatever its cells are marked.
+    # A half without any result counts as empty, whatever marks its cells have.
     halves = {row > other for (row, other), cell in grid.cells.items() if cell is not NONE}
     if len(halves) == 1:
         grid.cells = {at: cell for at, cell in grid.cells.items() if (at[0] > at[1]) in halves}
 
 
 def _column(columns: Sequence[str], wanted: Collection[str]) -> str | None:
-    """Return the first column with one of the wanted names, in letters of either case."""
+    """Return the first column with one of the wanted names, in any case of letters."""
     return next((one for one in columns if one.strip().lower() in wanted), None)
 
 
@@ -326,7 +326,7 @@ class _Found:
     """Games of a table: rows of players, points of the first, number of games.
 
     skipped : pairings that break a rule
-    one_sided, two_sided : pairings whose games stand in one cell, and in both
+    one_sided, two_sided : number of pairings with games in one cell, and in both
     """
 
     white: list[int] = field(default_factory=list)
@@ -340,10 +340,10 @@ class _Found:
 
 
 def looks_like_cross_table(header: list[str], first_column: list[str]) -> bool:
-    """Return whether a table has a column for each of its rows, or for each but one.
+    """Return whether a table has a column for every row, or for every row but one.
 
-    header : names of the columns; first_column : names of the players (the column player or
-        name where there is one, else the first)
+    header : names of the columns; first_column : names of the players (the column player or name if
+      there is one, else the first)
     """
     names = {tidy(one) for one in first_column} - {""}
     numbers = {heading_number(one) for one in header}
@@ -353,9 +353,9 @@ def looks_like_cross_table(header: list[str], first_column: list[str]) -> bool:
 
 
 def read_cross_table(data: bytes, name: str, delimiter: str) -> GameColumns:
-    """Return the games of a cross table, in the order of its rows, each pair of players once.
+    """Return the games of a cross table in the order of its rows; each pair of players occurs once.
 
-    Raises : InvalidDataError   it is no cross table at all; else its problems are in the columns
+    Raises : InvalidDataError   it is not a cross table; other problems are in the result
     """
     grid = read_grid(read_delimited(data, name, delimiter))
     found = _Found()
@@ -370,7 +370,7 @@ def read_cross_table(data: bytes, name: str, delimiter: str) -> GameColumns:
     points = np.array(found.points, dtype=np.float64)
     weight = np.array(found.weight, dtype=np.float64)
     rating = grid.rating
-    # Of several games whose results are not told one by one, any number may have been drawn.
+    # If several games are not listed one by one, any number of them may be drawn.
     known = (weight == 1) | (points == 0) | (points == weight)
     return GameColumns(
         white=names[white],
@@ -392,7 +392,7 @@ def read_cross_table(data: bytes, name: str, delimiter: str) -> GameColumns:
 
 
 def _add_pair(grid: Grid, one: int, other: int, found: _Found) -> None:
-    """Record the games of two players, or that the two sides tell different things."""
+    """Record the games of two players, or a contradiction between both sides."""
     mine, theirs = (grid.cells.get(at, BLANK) for at in ((one, other), (other, one)))
     if mine is not BLANK and theirs is not BLANK and not agree(mine, theirs):
         there = f"line {grid.line(other)}, column {shown(grid.headings[one])}"
@@ -400,7 +400,7 @@ def _add_pair(grid: Grid, one: int, other: int, found: _Found) -> None:
         grid.add(one, grid.headings[other], FITTING, got)
         found.skipped += 1
         return
-    # Better the side that tells its games one by one.
+    # Prefer the side that lists its games one by one.
     turned = mine.kind != "games" or (bool(theirs.results) and not mine.results)
     said = theirs if turned else mine
     found.forfeits += "forfeit" in (mine.kind, theirs.kind)
@@ -419,13 +419,13 @@ def _add_pair(grid: Grid, one: int, other: int, found: _Found) -> None:
 
 
 def _notes(grid: Grid, found: _Found) -> Iterator[str]:
-    """Yield what a user should know about a table in which nothing is wrong."""
+    """Yield notes for users on a table without problems."""
     if grid.problems():
         return
     if found.one_sided and found.two_sided:
         yield (
             f"{found.one_sided:,} of {found.one_sided + found.two_sided:,} pairings "
-            f"{'stands' if found.one_sided == 1 else 'stand'} on one side of the table only"
+            f"{'is' if found.one_sided == 1 else 'are'} on only one side of the table"
         )
     if grid.total is None:
         return
@@ -446,7 +446,7 @@ def _notes(grid: Grid, found: _Found) -> Iterator[str]:
 
 
 def _scored(grid: Grid, found: _Found) -> list[float]:
-    """Return the points of every row, with a point for each win by forfeit."""
+    """Return the points of every row, including one point for each win by forfeit."""
     scored = [0.0] * len(grid.ids)
     rows = zip(found.white, found.black, found.points, found.weight, strict=True)
     for white, black, points, games in rows:

@@ -1,8 +1,8 @@
-"""Read the games in a long history of matches between two players.
+"""Reads games from a long table of matches between two players.
 
 The reader of histories reads the table. `rank` decides the result (equal ranks are a draw), and
-`weight` is the weight. A kept column `rating` or `elo` has the players' ratings; one of `at_home`,
-`home`, `side`, `color` or `colour` tells who has white or plays at home.
+`weight` is the weight. A kept column `rating` or `elo` has the players' ratings. A column
+`at_home`, `home`, `side`, `color` or `colour` shows who has white or plays at home.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.long_table import build_history
 from equipoise.wording import counted
 
-DUEL = "must be a match of two single players"
+DUEL = "must be a match between two single players"
 
 _RATINGS = ("rating", "elo")
 _SIDES = ("at_home", "home", "side", "color", "colour")
@@ -33,7 +33,7 @@ _FIRST = ("true", "1", "1.0", "yes", "white", "home", "w", "h")
 
 
 def read_duels(table: Table, options: Options) -> GameColumns:
-    """Return the games of a history, and everything that is wrong with it.
+    """Return the games of a history, and all of its problems.
 
     Raises : InvalidDataError        required columns, or all rows, are missing
     Raises : InvalidParameterError   the options do not suit the table
@@ -68,7 +68,7 @@ def read_duels(table: Table, options: Options) -> GameColumns:
 
 
 class _Ratings(NamedTuple):
-    """The rating of every participation (None: the history has none), and the bad matches."""
+    """The rating of every participation (None if the history has none), and the bad matches."""
 
     values: Floats | None
     bad: Flags
@@ -77,7 +77,7 @@ class _Ratings(NamedTuple):
 
 
 class _Lines:
-    """The way from a match back to its first line, found again by its id."""
+    """Finds the first line of a match by its id."""
 
     def __init__(self, table: Table, options: Options, history: History) -> None:
         self._table, self._history = table, history
@@ -99,7 +99,7 @@ class _Lines:
 
 
 def _games(history: History, matches: Ints, rating: Floats | None, lines: _Lines) -> GameColumns:
-    """Return the games of those matches that are duels."""
+    """Return the games of the matches that are duels."""
     white, black, coloured = _sides(history, history.offsets[matches])
     points = (1.0 + np.sign(history.rank[black] - history.rank[white])) / 2
     draws = (points == 0.5).astype(np.float64)
@@ -128,12 +128,12 @@ def _sides(history: History, first: Ints) -> tuple[Ints, Ints, bool]:
         return first, first + 1, False
     marked = _marked(history.attributes[name])
     swapped = ~marked[first] & marked[first + 1]
-    told = marked[first] != marked[first + 1]
-    return first + swapped, first + ~swapped, bool(len(first) and told.all())
+    known = marked[first] != marked[first + 1]
+    return first + swapped, first + ~swapped, bool(len(first) and known.all())
 
 
 def _marked(attribute: Ids) -> Flags:
-    """Return the rows of players who have white or play at home."""
+    """Return which rows have white or play at home."""
     if attribute.dtype == bool:
         return attribute
     if attribute.dtype != object:
@@ -143,7 +143,7 @@ def _marked(attribute: Ids) -> Flags:
 
 
 def _ratings(history: History, lines: _Lines) -> _Ratings:
-    """Return the rating of every participation, and what is wrong with which matches."""
+    """Return the rating of every participation, and the problems of matches."""
     bad = np.zeros(history.matches, dtype=bool)
     name = next((one for one in _RATINGS if one in history.attributes), None)
     if name is None:
@@ -162,7 +162,7 @@ def _ratings(history: History, lines: _Lines) -> _Ratings:
 
 
 def _not_duels(history: History, others: Flags, lines: _Lines) -> list[Problem]:
-    """Return a problem for every match that is no duel, at its first line."""
+    """Return a problem for every match that is not a duel, at its first line."""
     at = np.flatnonzero(others)
     sizes, teams = history.sizes()[at].tolist(), history.teams()[at].tolist()
     problems = []

@@ -1,4 +1,4 @@
-"""Find which column of a table of games is which, under the names that sources use."""
+"""Finds the columns of a table of games by the names that sources use for them."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LONG_TABLE = "must have match, player and rank (or winner, or score) to be a his
 ONE_COLUMN = "must be the name of only one column"
 ONE_DECIDES = "cannot be combined with result: only one of the two can decide a game"
 
-#: Columns of the two sides, as `spelling` writes them; whether the first has the white pieces or
-#: plays at home.
+#: Columns of the two sides, in the spelling of `spelling`, and whether the first has the white
+#: pieces or plays at home.
 SIDES: tuple[tuple[str, str, bool], ...] = (
     ("white", "black", True),
     ("whiteplayer", "blackplayer", True),
@@ -34,7 +34,7 @@ SIDES: tuple[tuple[str, str, bool], ...] = (
     ("playera", "playerb", False),
     ("modela", "modelb", False),
 )
-#: Other columns of a list of games; the first spelling that is there is taken.
+#: Other columns of a list of games; the first spelling found is used.
 OF_GAMES: dict[str, tuple[str, ...]] = {
     "result": ("result", "winner", "outcome", "score"),
     "points": ("points", "whitepoints"),
@@ -80,11 +80,11 @@ OF_PAIRS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where a table of games has what.
+    """The meaning of the columns of a table of games.
 
     columns : meaning -> column of the source
     coloured : whether the first side has the white pieces or plays at home
-    missing : what is not there and must be
+    missing : required columns that are missing
     """
 
     kind: Kind
@@ -94,7 +94,7 @@ class Layout:
 
 
 def spelling(name: str) -> str:
-    """Return the name of a column without capitals, spaces and the like: WhiteElo, white_elo."""
+    """Return the name of a column without capitals and separators: WhiteElo, white_elo."""
     return re.sub(r"[\s_\-./]", "", name).casefold()
 
 
@@ -102,9 +102,10 @@ def find_layout(table: Table, renamed: Mapping[str, str], kind: Kind | None) -> 
     """Return the one layout that fits a table.
 
     renamed : new name -> name in the source
-    kind : what the table is said to be; None: what its columns tell
-    Raises : InvalidParameterError   it fits several, or a column that was named is not there
-    Raises : InvalidDataError        it fits none, or is ambiguous; says what each would need
+    kind : kind of table; None detects it from the columns
+    Raises : InvalidParameterError   several layouts fit, or a named column does not exist
+    Raises : InvalidDataError        no layout fits, or columns are ambiguous; the message says what
+      each layout needs
     """
     frame = table.frame
     layouts = [one for one in _layouts(frame, renamed) if kind in (None, one.kind)]
@@ -112,7 +113,7 @@ def find_layout(table: Table, renamed: Mapping[str, str], kind: Kind | None) -> 
     if len(fitting) > 1:
         names = " and ".join(one.kind for one in fitting)
         raise InvalidParameterError(
-            f"format (--format) must be given where columns fit both {names}; "
+            f"format (--format) must be given if columns fit both {names}; "
             f"got columns {', '.join(frame.columns)}"
         )
     if fitting:
@@ -131,10 +132,10 @@ def find_layout(table: Table, renamed: Mapping[str, str], kind: Kind | None) -> 
 
 
 def source_column(name: str, frame: pl.DataFrame, renamed: Mapping[str, str], of: str) -> str:
-    """Return the column of the source that a caller means.
+    """Return the column of the source with this name.
 
-    of : the parameter that names it
-    Raises : InvalidParameterError   there is none
+    of : the parameter that has the name
+    Raises : InvalidParameterError   no such column
     """
     if name in renamed:
         return renamed[name]
@@ -157,7 +158,7 @@ def _layouts(frame: pl.DataFrame, renamed: Mapping[str, str]) -> list[Layout]:
 
 
 def _spelled(frame: pl.DataFrame, renamed: Mapping[str, str]) -> dict[str, str]:
-    """Return spelling -> column of the source; renamed columns first, then the leftmost."""
+    """Return {spelling: column of the source}; renamed columns come first, then the leftmost."""
     there = {spelling(new): old for new, old in renamed.items()}
     moved = set(renamed.values())
     for name in frame.columns:
@@ -177,7 +178,7 @@ def _found(there: Mapping[str, str], known: Mapping[str, tuple[str, ...]]) -> di
 
 def _list_layout(there: Mapping[str, str]) -> Layout:
     columns = _found(there, OF_GAMES)
-    # The sides of which most is there; white and black where nothing is.
+    # The pair of sides with the most columns; white and black if there are none.
     first, second, coloured = max(SIDES, key=lambda one: (one[0] in there) + (one[1] in there))
     missing = []
     for meaning, name in (("white", first), ("black", second)):
@@ -202,7 +203,7 @@ def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
     # The reader of histories knows its columns by their exact names.
     there = {*renamed, *(name for name in frame.columns if name not in renamed.values())}
     missing = [name for name in ("match", "player") if name not in there]
-    # Beside an opponent, a score is one of a table of pairs.
+    # With a column opponent, a score belongs to a table of pairs.
     paired = any(spelling(name) == "opponent" for name in there)
     if not ({"rank", "winner"} if paired else {"rank", "winner", "score"}) & there:
         missing.append("rank")
@@ -210,7 +211,7 @@ def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
 
 
 def _check_once(layout: Layout, table: Table, renamed: Mapping[str, str]) -> None:
-    """Refuse a table in which it is open which column is meant, or which one decides."""
+    """Refuse a table with several columns of the same meaning, or several that could decide."""
     names = table.frame.columns
     meant = {name: spelling(name) for name in layout.columns.values()}
     for name, spelled in meant.items():

@@ -1,4 +1,4 @@
-"""Read lists of games and tables of pairs.
+"""Reads lists of games and tables of pairs.
 
 A list of games has a row for each game: `white`, `black` and `result`, or instead of a result the
 `points` of white in `games` games (1 without such a column); optional `white_elo`, `black_elo`,
@@ -46,7 +46,7 @@ from equipoise.wording import counted
 
 
 def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumns:
-    """Return the games of a list, and everything that is wrong with it.
+    """Return the games of a list, and all of its problems.
 
     Raises : InvalidParameterError   the options do not suit the table
     """
@@ -64,7 +64,7 @@ def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumn
 
 
 def _read_points(rows: GameRows) -> Totals:
-    """Return points of white in so many games, after recording what is wrong with them."""
+    """Return white's points and the number of games, after recording problems."""
     games = np.ones(len(rows.frame))
     if rows.has("games"):
         games = rows.numbers("games")
@@ -76,7 +76,7 @@ def _read_points(rows: GameRows) -> Totals:
 
 
 def _weighted(rows: GameRows, totals: Totals) -> Totals:
-    """Return totals times the weight of their rows, which is 1 where it is empty."""
+    """Return totals times the weight of their rows; an empty weight is 1."""
     if not rows.has("weight"):
         return totals
     weight = rows.numbers("weight", default=1.0)
@@ -89,18 +89,18 @@ def _weighted(rows: GameRows, totals: Totals) -> Totals:
 MIRROR = "must mirror the other side's row: the same games, and points that sum to their number"
 SIDES = "must be listed from both sides like the other pairings, or all of them from one side"
 
-#: Sums that differ by less, a game, are equal: weights may be fractions.
+#: Sums that differ by less than this per game are equal, because weights may be fractions.
 _TOLERANCE = 1e-9
 
 
 class Pairings(NamedTuple):
     """The pairings of some rows of a table.
 
-    rows : their numbers among the rows asked for
+    rows : their numbers among the selected rows
     of_row : the pairing of each, from 0
-    ahead : whether the player of each is the one who appears first in the table
-    first, opposite : of each pairing the first row (a place in `rows`) of the direction that
-        comes first, and of the other one (-1: listed from one side)
+    ahead : whether the player of each row is the one who appears first in the table
+    first, opposite : for each pairing the first row (an index into `rows`) of the direction that
+      comes first, and of the other direction (-1 if it is listed from one side)
     """
 
     rows: Ints
@@ -115,7 +115,7 @@ class Pairings(NamedTuple):
         return bool(np.any(self.opposite >= 0))
 
     def leading(self, bad: Flags | None = None) -> Ints:
-        """Return the rows in the direction listed first for their pairing, without bad pairings."""
+        """Return the rows in the first direction of their pairing, without bad pairings."""
         chosen = self.ahead == self.ahead[self.first][self.of_row]
         rows: Ints = self.rows[chosen if bad is None else chosen & ~bad[self.of_row]]
         return rows
@@ -149,24 +149,25 @@ def find_pairings(players: Players, rows: Ints) -> Pairings:
 
 
 def check_mirrors(rows: GameRows, players: Players, totals: Totals, pairings: Pairings) -> Flags:
-    """Record and return pairings of one side where others have both, and sides that differ."""
+    """Record and return pairings with one side if others have both, and sides that differ."""
     both = pairings.opposite >= 0
     bad = np.zeros(len(both), dtype=bool)
     if not both.all():
         few = both if 2 * both.sum() < len(both) else ~both
         at = np.sort(pairings.first[few])
-        told = "both sides" if both[few][0] else "one side only"
-        got = [f"{_pair(players, row)} from {told}" for row in pairings.rows[at].tolist()]
+        sides = "both sides" if both[few][0] else "one side only"
+        got = [f"{_pair(players, row)} from {sides}" for row in pairings.rows[at].tolist()]
         rows.findings.add(pairings.rows[at], rows.columns["opponent"], SIDES, got)
         bad |= few
-    # Sides that are there are compared all the same.
+    # Sides that are given are compared nevertheless.
     differ = np.flatnonzero(_differ(totals, pairings) & both & ~bad)
     bad[differ] = True
     differ = differ[np.argsort(pairings.opposite[differ])]
     one, other = pairings.rows[pairings.first[differ]], pairings.rows[pairings.opposite[differ]]
     places = rows.table.places(rows.findings.rows[one])
     got = [
-        f"{_told(players, totals, back)}, while line {line} has {_told(players, totals, ahead)}"
+        f"{_as_text(players, totals, back)}, while line {line} has "
+        f"{_as_text(players, totals, ahead)}"
         for ahead, back, (_, line) in zip(one.tolist(), other.tolist(), places, strict=True)
     ]
     rows.findings.add(other, rows.columns["opponent"], MIRROR, got)
@@ -197,8 +198,8 @@ def _pair(players: Players, row: int) -> str:
     return f"{one!r} against {other!r}"
 
 
-def _told(players: Players, totals: Totals, row: int) -> str:
-    """Return what a row says: 'ann' against 'bob' 2.5 of 4."""
+def _as_text(players: Players, totals: Totals, row: int) -> str:
+    """Return a row as text: 'ann' against 'bob' 2.5 of 4."""
     score = f"{totals.points[row]:g} of {totals.games[row]:g}"
     if totals.draws is not None:
         score += f" with {totals.draws[row]:g} drawn"
@@ -209,7 +210,7 @@ NOT_NEGATIVE = "must be a number from 0"
 
 
 def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColumns:
-    """Return the results of a table of pairs, and everything that is wrong with it.
+    """Return the results of a table of pairs, and all of its problems.
 
     Raises : InvalidParameterError   the options do not suit the table
     """
@@ -217,7 +218,7 @@ def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColum
     totals = _read_totals(rows)
     players = read_players(rows, ("player", "opponent"), totals.reason == BYE)
     totals = totals._replace(reason=np.where(players.bye, BYE, totals.reason))
-    # The diagonal of a square matrix has no games, and is nobody's fault.
+    # The diagonal of a square matrix has no games, which is not a problem.
     same = (players.first == players.second) & (players.first >= 0) & (totals.games > 0)
     rows.add("opponent", *faults_of((same, OTHER)))
     ratings = [rows.ratings(name) for name in ("player_rating", "opponent_rating")]
@@ -238,7 +239,7 @@ def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColum
 
 
 def _read_totals(rows: GameRows) -> Totals:
-    """Return points and games of every row, after recording what is wrong with them."""
+    """Return points and games of every row, after recording problems."""
     size = len(rows.frame)
     if rows.has("points"):
         games = np.ones(size)
@@ -263,7 +264,7 @@ def _read_totals(rows: GameRows) -> Totals:
 
 
 def _notes(totals: Totals, pairings: Pairings) -> list[str]:
-    """Return what a user should know of rows without games, and of pairings told again."""
+    """Return notes on rows without games, and on repeated pairings."""
     notes = []
     empty = int(np.sum(totals.games == 0))
     if empty:

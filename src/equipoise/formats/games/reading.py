@@ -1,8 +1,8 @@
-"""Read games from any source: `read_games` refuses bad input, `scan_games` lists what is wrong.
+"""Reads games from any source: `read_games` refuses bad input, `scan_games` lists its problems.
 
 The steps are the same for every format. Ids become rows in the order in which they first appear in
-the games, white before black, then in the list of others. Names are merged only by a file of
-synonyms. The first rating that a player has in the games is their initial rating.
+the games, white before black, and then in the list of others. Names are merged only by synonyms.
+The first rating of a player in the games is the initial rating.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from equipoise.formats.sources import Format
 from equipoise.formats.synonyms import Synonyms, read_synonyms, strangers
 from equipoise.formats.table import shown
 
-#: Players and ratings that a note shows before the rest is counted.
+#: Largest number of players and of ratings in a note; the rest is counted.
 _SHOWN = 4
 
 
 class GameRatings(NamedTuple):
-    """Ratings of players and of games; None where nobody has one, or games add nothing.
+    """Ratings of players and of games; None if there are none, or games have no others.
 
-    initial : the first rating given to each player, NaN where there is none
-    white, black : the ratings of each game; the initial one where a game gives none
+    initial : the first rating of each player, NaN if there is none
+    white, black : the ratings of each game, or the initial rating if the game has none
     """
 
     initial: Floats | None
@@ -54,9 +54,9 @@ def gather_ratings(
     ids : of the players; white, black, others : rows of the players in the source's columns
     """
     sides = (_given(columns.white_rating, white), _given(columns.black_rating, black))
-    told = np.stack(sides, axis=1).ravel()
+    given = np.stack(sides, axis=1).ravel()
     who = np.concatenate([np.stack([white, black], axis=1).ravel(), others])
-    rating = np.concatenate([told, _given(columns.other_rating, others)])
+    rating = np.concatenate([given, _given(columns.other_rating, others)])
     known = np.flatnonzero(~np.isnan(rating))
     if not len(known):
         return GameRatings(None, None, None), ()
@@ -79,7 +79,7 @@ def _given(rating: Floats | None, rows: Ints) -> Floats:
 
 
 def _describe(ids: Ids, initial: Floats, who: Ints, rating: Floats) -> tuple[str, ...]:
-    """Return a note on players whose ratings differ, with the first few of them."""
+    """Return a note on the first few players whose ratings differ."""
     players = np.unique(who).tolist()
     if not players:
         return ()
@@ -96,7 +96,7 @@ def _describe(ids: Ids, initial: Floats, who: Ints, rating: Floats) -> tuple[str
 
 GAME = "must hold at least one game"
 
-#: Reasons for which results are left out, in the order in which they are told; others follow.
+#: Reasons for leaving results out, in the order of reports; others follow.
 ORDER = (
     "unfinished",
     "without moves",
@@ -112,7 +112,7 @@ ORDER = (
 
 @dataclass(slots=True)
 class _Roster:
-    """Who plays: rows of `ids` for both sides of every result, and for everyone named beside."""
+    """Who plays: rows of `ids` for both sides of every result, and for the other players."""
 
     white: Ints
     black: Ints
@@ -127,11 +127,11 @@ def assemble_games(
     *,
     skip_bad: bool = False,
 ) -> GamesReading:
-    """Return the games of a source, and everything that is wrong with them.
+    """Return the games of a source, and all of their problems.
 
-    name : of the file, for problems that have no line
+    name : of the file, for problems without a line
     synonyms : name -> name of the player
-    skip_bad : leave out the results that break a rule
+    skip_bad : leave out results that break a rule
     """
     roster = _roster(columns)
     unknown: tuple[str, ...] = ()
@@ -146,8 +146,8 @@ def assemble_games(
         skipped = columns.skipped + len(selves)
         columns, roster = _without(columns, roster, selves)
     if (skipping or not problems) and not len(columns.points):
-        told = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
-        missing = Problem(name, None, "", GAME, f"none, but {told}" if told else "none")
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
+        missing = Problem(name, None, "", GAME, f"none, but {reasons}" if reasons else "none")
         problems, skipping = (*problems, missing), False
     games, notes = None, (*columns.notes, *unknown)
     if skipping or not problems:
@@ -199,7 +199,7 @@ def _games(columns: GameColumns, roster: _Roster) -> tuple[Games, tuple[str, ...
     )
     draws = columns.draws
     if draws is None and columns.weight is None:
-        # Of single games the points tell, if they are points of chess.
+        # For single games the points show draws, if they are points of chess.
         drawn = columns.points == 0.5
         whole = np.all(drawn | (columns.points == 0) | (columns.points == 1))
         draws = drawn.astype(np.float64) if whole else None
@@ -239,7 +239,7 @@ def _roster(columns: GameColumns) -> _Roster:
 
 
 def _coded(parts: list[Ids]) -> tuple[Ints, Ids]:
-    """Return a number for every id of several columns, and the id of every number."""
+    """Return a number for every id in several columns, and the id of every number."""
     present = [part for part in parts if len(part)]
     if all(part.dtype != object for part in present):
         values = np.concatenate([np.zeros(0, np.int64), *present])
@@ -250,7 +250,7 @@ def _coded(parts: list[Ids]) -> tuple[Ints, Ids]:
 
 def _appearing(white: Ints, black: Ints, others: Ints, ids: Ids) -> _Roster:
     """Return the roster with ids in order of appearance, and without those who do not appear."""
-    # Others follow as if each of them had a row of their own.
+    # The others follow as if each had a row.
     first, second = np.concatenate([white, others]), np.concatenate([black, others])
     both, ids = by_appearance(first, second, ids)
     games, rows = len(white), len(first)
@@ -263,7 +263,7 @@ def _texts(ids: Ids) -> dict[str, int]:
 
 
 def _merged(roster: _Roster, synonyms: Mapping[str, str]) -> _Roster:
-    """Return the roster in which names stand for the players they are said to be."""
+    """Return the roster with synonyms replaced by their players."""
     row_of = _texts(roster.ids)
     names: list[str | int] = roster.ids.tolist()
     target = np.arange(len(names))
@@ -280,12 +280,12 @@ def _merged(roster: _Roster, synonyms: Mapping[str, str]) -> _Roster:
 
 
 def _is_whole(ids: Ids, text: str) -> bool:
-    """Return whether text is an id like the others, where these are whole numbers."""
+    """Return whether text is a whole number, as the other ids are."""
     return ids.dtype != object and text.isascii() and text.isdecimal() and len(text) <= 18
 
 
 def _selves(columns: GameColumns, roster: _Roster, selves: Ints) -> list[Problem]:
-    """Return a problem for every game of a player against oneself, by synonyms or before."""
+    """Return a problem for every game of a player against the same player."""
     field = "black" if columns.coloured else "opponent"
     problems = []
     for game in selves.tolist():
@@ -296,7 +296,7 @@ def _selves(columns: GameColumns, roster: _Roster, selves: Ints) -> list[Problem
 
 
 def _located(problem: Problem, columns: GameColumns, name: str) -> Problem:
-    """Return a problem of a row of games with the file and the line it comes from."""
+    """Return a problem of a row of games with the file and line of the row."""
     file, line = name, problem.line
     if line is not None and columns.locate is not None:
         file, line = columns.locate(line - 1)
@@ -304,13 +304,13 @@ def _located(problem: Problem, columns: GameColumns, name: str) -> Problem:
 
 
 def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
-    """Return problems file by file as they come, and in the order of lines within each."""
+    """Return problems in the order of files, and within each in the order of lines."""
     files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
     return tuple(sorted(problems, key=lambda one: (files[one.file], one.line or 0)))
 
 
 def _ordered(left_out: Mapping[str, int]) -> dict[str, int]:
-    """Return the reasons that occur, in one order."""
+    """Return the reasons that occur, in a fixed order."""
     known = [*ORDER, *sorted(set(left_out) - set(ORDER))]
     return {reason: left_out[reason] for reason in known if left_out.get(reason)}
 
@@ -328,25 +328,24 @@ def scan_games(
     synonyms: Synonyms | None = None,
     skip_bad: bool = False,
 ) -> GamesReading:
-    """Return the games of a source, what was left out, and everything that is wrong with it.
+    """Return the games of a source, what was left out, and all problems.
 
     source : path of a file or directory, "-" or a stream (with `format`), a Polars, pandas or
         Arrow table, or a mapping of column name to array
-    format : what the source holds ("pgn", "trf", "games", "pairs", "crosstable", "history") or how
-        its table is stored ("csv", "parquet", ...), where its name does not tell
-    columns : name of a column of games -> name in the source; of tables only
-    where : keep games of which a column, or a tag of PGN, has a value
-    since, until : keep games of a table with times in [since, until): ISO 8601 text, a date, or
-        as its times are written
-    time_format : how these times are written: "iso", "s", "ms", "us", "excel" or a pattern of
-        strptime; None: as the column tells, if it reads in one way
-    synonyms : file (.csv with name and same_as, or .json), or mapping, of names to the name of
-        the same player
+    format : what the source contains ("pgn", "trf", "games", "pairs", "crosstable", "history") or
+      how its table is stored ("csv", "parquet", ...), if its name does not show it
+    columns : name of a column of games -> name in the source; only for tables
+    where : keep games in which a column, or a tag of PGN, has a value
+    since, until : keep games of a table with times in [since, until): ISO 8601 text, a date, or in
+      the format of the table's times
+    time_format : format of these times: "iso", "s", "ms", "us", "excel" or a pattern of strptime;
+      None detects it if only one fits
+    synonyms : file (.csv with name and same_as, or .json) or mapping from a name to the name of the
+      same player
     skip_bad : leave out games, rows and cells that break a rule; they are counted and listed. A
-        player's rating that cannot be read counts as none. What concerns a whole file is never
-        skipped
-    Returns : GamesReading           its `games` is None if problems forbid it
-    Raises : InvalidParameterError   wrong usage; bad content never raises
+      rating that cannot be read counts as missing. Problems of a complete file are never skipped
+    Returns : GamesReading           its `games` is None if problems prevent it
+    Raises : InvalidParameterError   wrong usage; bad content does not raise
     """
     options = check_options(
         columns, (), "matches" if skip_bad else None, since, until, where, time_format
@@ -375,9 +374,9 @@ def read_games(
     synonyms: Synonyms | None = None,
     skip_bad: bool = False,
 ) -> Games:
-    """Return the games that a source holds; the parameters are those of `scan_games`.
+    """Return the games of a source; the parameters are those of `scan_games`.
 
-    Raises : InvalidDataError        anything is wrong; lists all of it
+    Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
     """
     reading = scan_games(

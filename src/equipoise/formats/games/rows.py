@@ -1,7 +1,7 @@
-"""The steps that lists of games and tables of pairs share, from rows to columns of games.
+"""Steps from rows to columns of games, shared by lists of games and tables of pairs.
 
-`choose_rows` applies the filters, `read_players` and `read_ratings` read who plays,
-`read_single_results` and `read_draws` read results, and `to_game_columns` puts them together.
+`choose_rows` applies the filters, `read_players` and `read_ratings` read the players,
+`read_single_results` and `read_draws` read results, and `to_game_columns` combines them.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from equipoise.formats.tables.columns import (
 from equipoise.formats.tables.matches import equal_rows, within
 from equipoise.formats.times import Times, read_times
 
-#: What stands for "no rating", beside nothing and 0.
+#: Values that mean "no rating", in addition to an empty cell and 0.
 _UNRATED = ("-", "--", "?", "unrated", "unr", "n/a", "na", "nan", "none", "null")
-#: Bytes of the longest name that stands for nobody.
+#: Length in bytes of the longest name that means "no opponent".
 _LONGEST_BYE = 10
 
 
 class Players(NamedTuple):
-    """Rows of the first and of the second player (-1 where absent) among `ids`.
+    """Rows of the first and of the second player among `ids`; -1 if absent.
 
-    bye : rows on which somebody had no opponent
+    bye : rows on which a player had no opponent
     """
 
     first: Ints
@@ -58,12 +58,12 @@ class Players(NamedTuple):
 
 @dataclass(slots=True)
 class GameRows:
-    """The rows of a table that are asked for.
+    """The selected rows of a table.
 
     frame : these rows, under the names of the source
     columns : meaning -> name in the source
-    filtered : how many rows were not asked for
-    notes : what a user should know of the values read, as sentences
+    filtered : number of rows left out by filters
+    notes : sentences for users on the values read
     """
 
     table: Table
@@ -74,11 +74,11 @@ class GameRows:
     notes: list[str] = field(default_factory=list)
 
     def has(self, meaning: str) -> bool:
-        """Return whether the table has a column of this meaning."""
+        """Return whether the table has a column with this meaning."""
         return meaning in self.columns
 
     def column(self, meaning: str) -> pl.Series:
-        """Return the column of a meaning as it came."""
+        """Return the column with a meaning, as read."""
         return self.frame[self.columns[meaning]]
 
     def add(self, meaning: str, *faults: Fault) -> None:
@@ -87,7 +87,7 @@ class GameRows:
             self.findings.add_faults(self.columns[meaning], faults, self.column(meaning))
 
     def numbers(self, meaning: str, default: float | None = None) -> Floats:
-        """Return a column of numbers, NaN on faulty rows; empty is a fault without a default."""
+        """Return a column of numbers, NaN on faulty rows; without a default, empty is a fault."""
         values, absent, faults = read_numbers(self.column(meaning))
         values = np.where(faulty_rows(faults, len(values)), np.nan, values)
         if absent is not None:
@@ -99,7 +99,7 @@ class GameRows:
         return values
 
     def ratings(self, meaning: str) -> Floats | None:
-        """Return a column of ratings, NaN where unrated; None if there is no such column."""
+        """Return a column of ratings, NaN if unrated; None if there is no such column."""
         if not self.has(meaning):
             return None
         values, faults, notes = read_ratings(self.column(meaning))
@@ -114,11 +114,11 @@ class GameRows:
         return text_objects(text_of(self.column("round").gather(kept)))
 
     def locate(self, kept: Ints) -> Callable[[int], tuple[str, int | None]]:
-        """Return the way from a row among `kept` to its file and line."""
+        """Return a function from rows of `kept` to files and lines."""
         places: list[tuple[str, int | None]] = []
 
         def place(row: int) -> tuple[str, int | None]:
-            # Lines are counted through the whole file, so once for all.
+            # Lines are counted through the complete file, so this is done only once.
             if not places:
                 places.extend(self.table.places(self.findings.rows[kept]))
             return places[row]
@@ -127,7 +127,7 @@ class GameRows:
 
 
 def choose_rows(table: Table, layout: Layout, options: Options) -> GameRows:
-    """Return the rows on which every filter holds, and rows that could not be taken apart.
+    """Return the rows on which every filter holds, and rows that could not be parsed.
 
     Raises : InvalidParameterError   a filter names no column, or there are no times
     """
@@ -149,7 +149,7 @@ def choose_rows(table: Table, layout: Layout, options: Options) -> GameRows:
 
 
 def _times(table: Table, layout: Layout, options: Options) -> Times | None:
-    """Return the time of every row, if times are asked for."""
+    """Return the time of every row, if times are needed."""
     if options.since is None and options.until is None and options.time_format is None:
         return None
     times = None
@@ -164,7 +164,7 @@ def _times(table: Table, layout: Layout, options: Options) -> Times | None:
 
 
 def _in_time(times: Times, options: Options) -> Flags:
-    """Return the rows in [since, until); one without a readable time stays, to be reported."""
+    """Return the rows in [since, until); a row without a readable time stays, to be reported."""
     inside = within(times.values * times.scale, times, options)
     for rows, _ in times.faults:
         inside |= rows
@@ -172,7 +172,7 @@ def _in_time(times: Times, options: Options) -> Flags:
 
 
 class Ratings(NamedTuple):
-    """A column of ratings: NaN where there is none or a fault, the faults, and notes."""
+    """A column of ratings (NaN if missing or faulty), the faults, and notes."""
 
     values: Floats
     faults: tuple[Fault, ...]
@@ -180,7 +180,7 @@ class Ratings(NamedTuple):
 
 
 def read_ratings(column: pl.Series) -> Ratings:
-    """Return ratings; nothing, 0 and some words stand for none, and marks such as 1500? go."""
+    """Return ratings; empty, 0 and some words mean unrated, and the mark in 1500? is dropped."""
     values, _, faults = read_numbers(column)
     notes: tuple[str, ...] = ()
     if faults and column.dtype in (pl.String, pl.Categorical, pl.Enum):
@@ -198,10 +198,10 @@ def read_ratings(column: pl.Series) -> Ratings:
 
 
 def read_players(rows: GameRows, names: Sequence[str], byes: Flags | None = None) -> Players:
-    """Return who plays on every row, numbered over both columns in order of appearance.
+    """Return the players of every row, numbered over both columns in order of appearance.
 
     names : meanings of the two columns
-    byes : rows that are known to lack an opponent
+    byes : rows that are known to have no opponent
     """
     pair = [_tidy(rows.column(name)) for name in names]
     called_bye = [_called_bye(one) for one in pair]
@@ -210,7 +210,7 @@ def read_players(rows: GameRows, names: Sequence[str], byes: Flags | None = None
         for one, bye in zip(pair, called_bye, strict=True)
     ]
     if ids[0][0].dtype != ids[1][0].dtype:
-        # Numbers on one side only: they are text like the others.
+        # If only one side has numbers, they are text too.
         ids = [(one.cast(pl.String), faults) for one, faults in ids]
     empty = [mask(one.is_null()) for one, _ in ids]
     bye = np.zeros(len(rows.frame), dtype=bool) if byes is None else byes.copy()
@@ -231,7 +231,7 @@ def _tidy(column: pl.Series) -> pl.Series:
 
 
 def _called_bye(column: pl.Series) -> pl.Series | None:
-    """Return the rows in which a name says that there is nobody; None where no row does."""
+    """Return the rows with a name that means "no opponent"; None if there are none."""
     if column.dtype != pl.String:
         return None
     short = column.filter(column.str.len_bytes() <= _LONGEST_BYE).unique()
@@ -264,7 +264,7 @@ def by_appearance(
 ) -> tuple[Ints, Ids]:
     """Return codes of both columns in order of first appearance (row by row), and their ids.
 
-    empty : rows of each column that have no player; they get -1
+    empty : rows of each column without a player; they get -1
     """
     rows, beyond = len(first), 2 * len(first)
     seen = np.full(len(ids), beyond, np.int64)
@@ -285,7 +285,7 @@ def by_appearance(
 
 RESULT = "must be a result: 1-0, 0-1, 1/2-1/2, 1, 0, 0.5, a forfeit (+/-, 1-0F) or * if unfinished"
 
-#: Reasons for which a result is no game, by number; 0 is a game.
+#: Reasons why a result is not a game, by number; 0 is a game.
 REASONS = ("", "unfinished", "forfeit", "bye", "adjudged")
 _UNFINISHED, _FORFEIT, BYE, _ADJUDGED = 1, 2, 3, 4
 _FAULTY = -1
@@ -302,7 +302,7 @@ _WORDS = {
     "draw": 0.5,
     "drawn": 0.5,
     "tie": 0.5,
-    "tie(bothbad)": 0.5,  # of data sets in which people compare language models
+    "tie(bothbad)": 0.5,  # from data sets in which people compare language models
     "=": 0.5,
     "=-=": 0.5,
 }
@@ -316,15 +316,15 @@ _NOT_PLAYED = {
     "+": _FORFEIT,
     "-": _FORFEIT,
     "forfeit": _FORFEIT,
-    "0-0": _FORFEIT,  # nobody came
+    "0-0": _FORFEIT,  # neither player came
 }
-#: Plus and minus between any sign or none: +/-, -:+, +--, --.
+#: Plus and minus with any separator or none: +/-, -:+, +--, --.
 _SIGNS = re.compile(r"[+-][/-]?[+-]")
 _NUMBERS = re.compile(r"([01]|1/2|0\.5)(f*)-([01]|1/2|0\.5)(f*)(forfeit)?")
 
 
 class Results(NamedTuple):
-    """A row each: points of the first side (NaN if no game), number of the reason, faults.
+    """Of every row: points of the first side (NaN if no game), number of the reason, faults.
 
     draw : whether the game was drawn
     """
@@ -335,9 +335,9 @@ class Results(NamedTuple):
 
 
 def read_results(column: pl.Series, first: str, second: str) -> Results:
-    """Return the results of a column; values are parsed once each.
+    """Return the results of a column; each value is parsed once.
 
-    first, second : names of the columns of the two sides, which may stand for the winner
+    first, second : names of the columns of the two sides, which may also name the winner
     """
     text = text_of(column)
     codes = text.cast(pl.Categorical)
@@ -356,7 +356,7 @@ def read_results(column: pl.Series, first: str, second: str) -> Results:
 
 
 def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
-    """Return points of the first side and the number of the reason."""
+    """Return points of the first side, and the number of the reason."""
     plain = _squeezed(text)
     for known in (_WORDS, _SHARES, sides):
         if plain in known:
@@ -380,14 +380,14 @@ def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
 
 
 def _squeezed(text: str) -> str:
-    """Return text in one spelling: small letters, no spaces, one dash, one half, one point."""
+    """Return text in one spelling: small letters, no spaces, one kind of dash, half and point."""
     plain = re.sub(r"\s", "", text).casefold().replace("\u00bd", "1/2").replace(",", ".")
     plain = re.sub(r"[\u2010-\u2015\u2212:]", "-", plain)
     return re.sub(r"(?<![\d.])(\d*)\.(\d*?)0*(?!\d)", _number, plain)
 
 
 def _number(found: re.Match[str]) -> str:
-    """Return a decimal number without zeros that say nothing: 1.0, .5, 0.50."""
+    """Return a decimal number without superfluous zeros: 1.0, .5, 0.50."""
     whole, part = found.groups()
     if not whole and not part:
         return found.group()
@@ -395,10 +395,10 @@ def _number(found: re.Match[str]) -> str:
 
 
 class Totals(NamedTuple):
-    """What rows tell, each shape (rows,).
+    """The results of rows; each has shape (rows,).
 
-    points : of the first player; games : number of games; draws : how many of them were drawn,
-    None where that is not known; reason : why the row is no game, by number in `REASONS`
+    points : of the first player; games : number of games; draws : number of drawn games, None if
+      unknown; reason : why the row is not a game, a number of `REASONS`
     """
 
     points: Floats
@@ -408,7 +408,7 @@ class Totals(NamedTuple):
 
 
 def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
-    """Return the totals of rows with the result of one game each, after recording faults.
+    """Return the totals of rows with one game each, after recording faults.
 
     first, second : meanings of the columns of the two players
     """
@@ -440,10 +440,10 @@ def to_game_columns(
     notes: Sequence[str] = (),
     skipped: int = 0,
 ) -> GameColumns:
-    """Return some rows as games, and those who stand on the others as players all the same.
+    """Return some rows as games, and the players of the other rows as players.
 
-    ratings : of the first and the second player of every row; kept : the rows that are games
-    skipped : how many results break a rule beside the bad rows
+    ratings : of the first and second player of every row; kept : the rows that are games
+    skipped : number of results that break a rule, in addition to the bad rows
     """
     beside = ~rows.findings.bad
     reasons = totals.reason[beside]
@@ -472,16 +472,16 @@ def to_game_columns(
 
 
 def _left_out(reasons: Ints, filtered: int) -> Counter[str]:
-    """Return how many rows were left out for which reason."""
+    """Return the number of rows left out, by reason."""
     counts = np.bincount(reasons, minlength=len(REASONS)).tolist()
-    # The first reason is that of games: none.
+    # The first reason is that of games, which are not left out.
     left_out = Counter(dict(zip(REASONS[1:], counts[1:], strict=True)))
     left_out["filtered"] = filtered
     return +left_out
 
 
 def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tuple[Ids, Floats]:
-    """Return the players of some rows and their ratings there, each pair of them once."""
+    """Return the players of some rows and their ratings there, each pair once."""
     who = np.stack([players.first[rows], players.second[rows]], axis=1).ravel()
     given = [np.full(len(rows), np.nan) if one is None else one[rows] for one in ratings]
     rating = np.stack(given, axis=1).ravel()

@@ -1,7 +1,7 @@
-"""Choose the reader for a source of games.
+"""Chooses the reader for a source of games.
 
-The name of a file tells its format; if it does not, the first bytes may. In tables the columns
-tell what they hold, however the table is stored.
+The name of a file shows its format; otherwise the first bytes may. The columns of a table show what
+it contains, however it is stored.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
 from equipoise.formats.trf import read_trf
 
-#: Formats that can only hold a history of matches.
+#: Formats that can only contain a history of matches.
 _CONTESTS = tuple(one for one in CONTEST_FORMATS if one != "json")
 _KINDS: dict[str, Kind] = {one: one for one in get_args(Kind)}
-#: Types that CSV cannot hold; lists and the like cannot either.
+#: Types that CSV cannot represent, in addition to lists and similar types.
 _NO_TEXT = (pl.Binary, pl.Object)
-#: Rows of the largest cross table that is looked for.
+#: Rows of the largest cross table that is recognised.
 _LARGEST = 5_000
 
 
 class Document(NamedTuple):
-    """A table, and the text it comes from where that is CSV or TSV."""
+    """A table, and its text if it comes from CSV or TSV."""
 
     table: Table
     text: bytes | None = None
@@ -59,11 +59,11 @@ class Document(NamedTuple):
 
 
 def open_document(source: object, format: str | None, name: str = "") -> Document:
-    """Return the table that a path, the content of a file, or a value in memory holds.
+    """Return the table of a path, of the content of a file, or of a value in memory.
 
-    format : how it is stored, or what it holds; None: what the name of the path tells
-    Raises : InvalidParameterError   it is unclear what the source is
-    Raises : InvalidDataError        it is not what it says, or cannot be read
+    format : how it is stored, or what it contains; None detects it from the name of the path
+    Raises : InvalidParameterError   the kind of source is unclear
+    Raises : InvalidDataError        it does not have this format, or cannot be read
     """
     stored = format if format in get_args(Format) else None
     if isinstance(source, os.PathLike):
@@ -85,9 +85,9 @@ def open_document(source: object, format: str | None, name: str = "") -> Documen
 
 
 def read_document(document: Document, format: str | None, options: Options) -> GameColumns:
-    """Return the games of a table, by the reader of what its columns hold.
+    """Return the games of a table, with the reader that its columns need.
 
-    format : what it holds ("games", "pairs", "crosstable", "history"), or how it is stored
+    format : what it contains ("games", "pairs", "crosstable", "history"), or how it is stored
     Raises : InvalidParameterError   columns fit several kinds, or the options do not suit
     Raises : InvalidDataError        columns fit no kind
     """
@@ -114,7 +114,7 @@ def read_document(document: Document, format: str | None, options: Options) -> G
 def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
     """Raise InvalidParameterError if options are given that only tables of games have.
 
-    what : the source is; tags : whether it has something that `where` can name
+    what : the kind of source; tags : whether it has tags that `where` can name
     """
     for given, parameter in (
         (options.columns, "columns (--column)"),
@@ -127,7 +127,7 @@ def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
 
 
 def _recognised(data: bytes, name: str) -> tuple[bytes, str]:
-    """Return the content of a file, unpacked, and how it is stored, by its first bytes."""
+    """Return the decompressed content of a file, and its format by its first bytes."""
     if data.startswith(b"\x1f\x8b"):
         data = decompressed(data, name)
     for magic, stored in ((PARQUET_MAGIC, "parquet"), (ARROW_MAGIC, "arrow")):
@@ -160,7 +160,7 @@ def _read_cross_table(document: Document, options: Options) -> GameColumns:
     table = document.table
     if document.text is not None:
         return read_cross_table(document.text, table.name, document.separator)
-    # Values that are no text are written as one, so that there is one reader of cross tables.
+    # Other values are written as text, so that there is only one reader of cross tables.
     other = [one.name for one in table.frame if one.dtype.is_nested() or one.dtype in _NO_TEXT]
     kept = table.frame.drop(other)
     if not kept.width:
@@ -174,31 +174,31 @@ def _read_cross_table(document: Document, options: Options) -> GameColumns:
 
 
 def _without_header(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """Return problems with rows from 1, where lines counted a header that is not there."""
+    """Return problems with rows from 1, without the header that a table in memory lacks."""
     return tuple(
         problem if problem.line is None else replace(problem, line=max(1, problem.line - 1))
         for problem in problems
     )
 
 
-#: What a source holds, however it is stored.
+#: What a source contains, however it is stored.
 Content: TypeAlias = Literal["pgn", "trf", "games", "pairs", "crosstable", "history"]
 
 _PGN_NAME = re.compile(r"\.pgn(\.(gz|bz2|zst|zip))?$")
 _TRF_NAME = re.compile(r"\.trfx?(\.gz)?$")
-#: How PGN starts: with a tag, perhaps below lines that are escaped.
+#: The start of PGN: a tag, perhaps after escaped lines.
 _PGN_START = re.compile(rb"(\xef\xbb\xbf)?\s*(%[^\n]*\n\s*)*\[\s*\w+\s+\"")
-#: How a report to FIDE starts: with a code of three signs.
+#: The start of a FIDE report: a code of three characters.
 _TRF_START = re.compile(rb"(\xef\xbb\xbf)?\s*(\d{3}|XX[A-Z]|BB[A-Z]|###)[ \r\n]")
 _PEEKED = 4096
 
 
 def read_columns(source: object, format: str | None, options: Options) -> GameColumns:
-    """Return the games of a source as its reader hands them over.
+    """Return the games of a source as its reader returns them.
 
-    format : one of `Content` or of `sources.Format`; None: what the source tells
-    Raises : InvalidParameterError   it is unclear what the source is, or options do not suit it
-    Raises : InvalidDataError        it is not what it says, or cannot be read
+    format : one of `Content` or of `sources.Format`; None detects it
+    Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
+    Raises : InvalidDataError        it does not have this format, or cannot be read
     """
     if isinstance(source, str) and source == "-":
         source = sys.stdin.buffer
@@ -213,8 +213,7 @@ def read_columns(source: object, format: str | None, options: Options) -> GameCo
         return _read_bytes(*read_stream(source), format, options)
     if format in ("pgn", "trf"):
         raise InvalidParameterError(
-            f"source must be a path or a stream where format is {format}; "
-            f"got {type(source).__name__}"
+            f"source must be a path or a stream if format is {format}; got {type(source).__name__}"
         )
     return read_document(open_document(source, format), format, options)
 
@@ -224,7 +223,7 @@ def _read_path(path: Path, format: str | None, options: Options) -> GameColumns:
     try:
         if not path.exists():
             refuse(name, NO_FILE, "")
-        format = format or _told(path)
+        format = format or _format_of(path)
         if format == "pgn":
             refuse_options(options, "PGN", tags=True)
             return read_pgn_files(path, where=_tags(options))
@@ -235,8 +234,8 @@ def _read_path(path: Path, format: str | None, options: Options) -> GameColumns:
         refuse_unreadable(name, error)
 
 
-def _told(path: Path) -> str | None:
-    """Return what the name of a path tells, or else its content; None: some kind of table."""
+def _format_of(path: Path) -> str | None:
+    """Return the format by the name of a path, or by its content; None for a kind of table."""
     lowered = path.name.lower()
     if path.is_dir():
         files = (one for one in path.rglob("*") if _PGN_NAME.search(one.name.lower()))
@@ -254,7 +253,8 @@ def _told(path: Path) -> str | None:
         if begins.match(start):
             return format
     raise InvalidParameterError(
-        f"format must be given, as neither the name of {path} nor its first line tells: one of "
+        f"format must be given, because neither the name of {path} nor its first line shows it: "
+        f"one of "
         f"{', '.join((*get_args(Content), *get_args(Format)))}"
     )
 
@@ -264,7 +264,7 @@ def _archives_pgn(path: Path) -> bool:
         with zipfile.ZipFile(path) as archive:
             return any(_PGN_NAME.search(one.lower()) for one in archive.namelist())
     except (zipfile.BadZipFile, ValueError):
-        return False  # the reader of archives says what is wrong
+        return False  # the reader of archives reports the problem
 
 
 def _read_bytes(data: bytes, name: str, format: str, options: Options) -> GameColumns:
@@ -280,7 +280,7 @@ def _read_bytes(data: bytes, name: str, format: str, options: Options) -> GameCo
 
 
 def _tags(options: Options) -> dict[str, str]:
-    """Return the tags of PGN that are asked for."""
+    """Return the wanted tags of PGN."""
     tags = {name: "" if value is None else str(value) for name, value in options.where}
     for name, value in options.where:
         if tags[name] != ("" if value is None else str(value)):

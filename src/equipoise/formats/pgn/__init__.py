@@ -1,1 +1,1 @@
-"""PGN: tags and results are read, moves are skipped."""
+"""Readers of PGN, which read tags and results and skip moves."""

@@ -1,7 +1,7 @@
-"""Read one game of PGN: the players and the result, why it does not count, or what is wrong.
+"""Reads one PGN game: the players and the result, or why it does not count, or its problems.
 
-`Notes` and `Identities` collect what a user should know besides: observations, counted by kind,
-and names or FIDE ids that may be mixed up.
+`Notes` and `Identities` collect notes for users: observations, counted by kind, and names or FIDE
+ids that may be mixed up.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from equipoise.formats.pgn.values import (
 from equipoise.formats.table import shown
 from equipoise.wording import counted
 
-#: Names told in one sentence before the rest is only counted.
-_TOLD = 5
-#: Doubtful names kept; beyond, they are only counted.
+#: Largest number of names in one sentence; the rest is only counted.
+_LISTED_NAMES = 5
+#: Largest number of doubtful names kept; more are only counted.
 _KEPT = 1000
 _NO_ID = frozenset(["", "0", "?", "-"])
 #: FIDE ids have at most ten digits.
@@ -39,15 +39,12 @@ ENDLESS = "a result in the tag Result but none after the moves; the tag is used"
 STAR_AFTER = "a result in the tag Result but * after the moves; the tag is used"
 STAR_BEFORE = "* in the tag Result but a result after the moves; the result after the moves is used"
 ONLY_AFTER = "no tag Result but a result after the moves, which is used"
-LOOSE = (
-    "quotation marks within a tag that are not escaped; the value was taken as the whole of its "
-    "line"
-)
+LOOSE = "quotation marks within a tag that are not escaped; the value is the rest of the line"
 
 
 @dataclass(slots=True)
 class Notes:
-    """Observations, counted by kind, with the first place of each."""
+    """Observations, counted by kind, with the place of the first of each."""
 
     _count: Counter[str] = field(default_factory=Counter)
     _first: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -58,7 +55,7 @@ class Notes:
         self._first.setdefault(what, (file, line))
 
     def sentences(self) -> list[str]:
-        """Return a sentence for every kind, in the order they first appeared."""
+        """Return a sentence for every kind, in the order of first appearance."""
         found = []
         for what, (file, line) in self._first.items():
             count = self._count[what]
@@ -69,7 +66,7 @@ class Notes:
 
 @dataclass(slots=True)
 class Identities:
-    """Names with their FIDE ids. Players are told apart by name; the ids only raise doubts."""
+    """Names with their FIDE ids. Names identify players; ids only raise doubts."""
 
     _id_of: dict[str, str] = field(default_factory=dict)
     _name_of: dict[str, str] = field(default_factory=dict)
@@ -77,7 +74,7 @@ class Identities:
     _names: dict[str, dict[str, None]] = field(default_factory=dict)
 
     def add(self, name: str, fide_id: str) -> None:
-        """Take note that a player was given a FIDE id."""
+        """Record that a player has a FIDE id."""
         if fide_id in _NO_ID or len(fide_id) > _LONGEST_ID:
             return
         first = self._id_of.setdefault(name, fide_id)
@@ -88,12 +85,12 @@ class Identities:
             self._names.setdefault(fide_id, {first: None})[name] = None
 
     def sentences(self) -> list[str]:
-        """Return what is doubtful: one name for two people, two names for one."""
+        """Return doubts: one name for two people, two names for one."""
         found = []
         if self._ids:
-            told = _listed([f"{name!r} ({', '.join(ids)})" for name, ids in self._ids.items()])
+            names = _listed([f"{name!r} ({', '.join(ids)})" for name, ids in self._ids.items()])
             found.append(
-                f"One name with several FIDE ids: {told}. They count as one player; if they are "
+                f"One name with several FIDE ids: {names}. They count as one player; if they are "
                 "several people, give them different names."
             )
         if self._names:
@@ -106,9 +103,9 @@ class Identities:
 
 
 def _listed(items: list[str]) -> str:
-    """Return items as text, and how many more there are."""
-    more = f" and {len(items) - _TOLD} more" if len(items) > _TOLD else ""
-    return ", ".join(items[:_TOLD]) + more
+    """Return items as text, with the number of others."""
+    more = f" and {len(items) - _LISTED_NAMES} more" if len(items) > _LISTED_NAMES else ""
+    return ", ".join(items[:_LISTED_NAMES]) + more
 
 
 TAGS = "must have its tags White, Black and Result before the moves"
@@ -127,11 +124,11 @@ USED = frozenset(
 
 @dataclass(slots=True)
 class Entry:
-    """What a game says.
+    """The content of a game.
 
-    points : of white, where it is a game; white_rating, black_rating : NaN where unrated
-    reason : why it is not a game, None where it is
-    problems : line, field, rule and what came; with any, the rest does not count
+    points : of white, if it is a game; white_rating, black_rating : NaN if unrated
+    reason : why it is not a game, None if it is one
+    problems : line, field, rule and value found; if there are any, the rest does not count
     notes : kinds of observations
     """
 
@@ -147,9 +144,9 @@ class Entry:
 
 
 def read_entry(game: RawGame, values: Values, used: frozenset[bytes] = USED) -> Entry:
-    """Return what a game says.
+    """Return the content of a game.
 
-    used : tags that matter; what is wrong with others is passed over
+    used : tags that matter; problems of other tags are ignored
     """
     entry = Entry()
     if game.again or game.broken or game.loose or game.ending.fault or not game.tags:
@@ -175,7 +172,7 @@ def read_entry(game: RawGame, values: Values, used: frozenset[bytes] = USED) -> 
 
 
 def with_needed_tags(tags: dict[bytes, bytes]) -> dict[bytes, bytes]:
-    """Return tags in which White, Black and Result are found in any spelling of their letters."""
+    """Return tags with White, Black and Result found in any case of letters."""
     if b"White" in tags and b"Black" in tags and b"Result" in tags:
         return tags
     found = dict(tags)
@@ -185,7 +182,7 @@ def with_needed_tags(tags: dict[bytes, bytes]) -> dict[bytes, bytes]:
 
 
 def _check_shape(game: RawGame, entry: Entry, used: frozenset[bytes]) -> None:
-    """Record tags that cannot be read, that contradict each other, and moves without an end."""
+    """Record tags that cannot be read or contradict each other, and moves without an end."""
     for tag, (line, text) in game.broken.items():
         if tag in used:
             got = shown(text[: LONGEST * 4].decode("utf-8", "replace").strip())
@@ -204,7 +201,7 @@ def _check_shape(game: RawGame, entry: Entry, used: frozenset[bytes]) -> None:
 
 
 def _reason(tags: dict[bytes, bytes], entry: Entry, values: Values, named: bool) -> str | None:
-    """Return why names or the tag Termination say that this is not a game."""
+    """Return the reason, from names or the tag Termination, why this is not a game."""
     if not named and (is_nobody(entry.white) or is_nobody(entry.black)):
         return BYE
     termination = tags.get(b"Termination")
@@ -214,25 +211,25 @@ def _reason(tags: dict[bytes, bytes], entry: Entry, values: Values, named: bool)
 
 
 def _outcome(game: RawGame, entry: Entry, values: Values) -> Outcome | None:
-    """Return what the tag Result and the moves tell together; None where that is a problem."""
+    """Return the result from the tag Result and the moves; None if there is a problem."""
     value = game.tags.get(b"Result")
     after = game.ending.outcome
-    told = None if value is None else STANDARD.get(value)
-    if told is not None and told == after:
-        return told
-    if told is None:
+    outcome = None if value is None else STANDARD.get(value)
+    if outcome is not None and outcome == after:
+        return outcome
+    if outcome is None:
         text = values.text(value)
         if is_nothing(text):
             return _without_tag(game, entry, after)
-        told = outcome_of(text)
-        if told is None:
+        outcome = outcome_of(text)
+        if outcome is None:
             entry.problems.append((game.line_of("Result"), "Result", RESULT, shown(text)))
             return None
-    return _agreed(game, entry, told, after)
+    return _agreed(game, entry, outcome, after)
 
 
 def _without_tag(game: RawGame, entry: Entry, after: Outcome | None) -> Outcome | None:
-    """Return the result after the moves, where there is no tag for it."""
+    """Return the result after the moves, if there is no tag for it."""
     if after is None and b"Result" not in game.broken:
         entry.problems.append((game.line_of("Result"), "Result", RESULT, "nothing"))
     elif isinstance(after, float):
@@ -240,27 +237,27 @@ def _without_tag(game: RawGame, entry: Entry, after: Outcome | None) -> Outcome 
     return after
 
 
-def _agreed(game: RawGame, entry: Entry, told: Outcome, after: Outcome | None) -> Outcome | None:
-    """Return which counts of the tag Result and the result after the moves."""
-    if isinstance(told, str):
-        if told == UNFINISHED and isinstance(after, float):
+def _agreed(game: RawGame, entry: Entry, outcome: Outcome, after: Outcome | None) -> Outcome | None:
+    """Return the result that counts: that of the tag Result or that after the moves."""
+    if isinstance(outcome, str):
+        if outcome == UNFINISHED and isinstance(after, float):
             entry.notes.append(STAR_BEFORE)
             return after
-        return told
+        return outcome
     if after is None:
         if game.ending.moved:
             entry.notes.append(ENDLESS)
     elif after == UNFINISHED:
         entry.notes.append(STAR_AFTER)
-    elif after != told:
+    elif after != outcome:
         ends = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}[float(after)]
         got = f"{game.tags[b'Result'].decode('utf-8', 'replace')} before and {ends} after them"
         entry.problems.append((game.line_of("Result"), "Result", AGREE, got))
-    return told
+    return outcome
 
 
 def _check_players(game: RawGame, entry: Entry) -> None:
-    """Record players without a name, and names that cannot be one."""
+    """Record players without a name, and invalid names."""
     for side, name in (("White", entry.white), ("Black", entry.black)):
         if is_unknown(name):
             if side.encode() not in game.broken:
@@ -270,7 +267,7 @@ def _check_players(game: RawGame, entry: Entry) -> None:
 
 
 def _read_ratings(game: RawGame, entry: Entry, values: Values) -> None:
-    """Read the ratings of both players; a bad one matters only in a game that counts."""
+    """Read both players' ratings; a bad one matters only in a game that counts."""
     white = values.rating(game.tags.get(b"WhiteElo"))
     black = values.rating(game.tags.get(b"BlackElo"))
     entry.white_rating = math.nan if white is None else white
@@ -283,7 +280,7 @@ def _read_ratings(game: RawGame, entry: Entry, values: Values) -> None:
 
 
 def _read_round(game: RawGame, entry: Entry, values: Values) -> None:
-    """Read the round; "" where it is not known."""
+    """Read the round; "" if unknown."""
     value = game.tags.get(b"Round")
     if value is None or value in (b"-", b"?"):
         return

@@ -1,11 +1,11 @@
-"""Read the results of PGN files into columns. Only tags and results are read; moves are skipped.
+"""Reads the results of PGN files into columns; moves are skipped.
 
 Source: the standard "Portable Game Notation Specification and Implementation Guide" of 1994, its
-import format, sections 4 to 8. Departures, as real files need them: text in UTF-8 as well as
-Latin-1, more spellings of results, unescaped quotation marks in a tag, tags in any spelling of
-White, Black and Result, games of tags alone.
+import format, sections 4 to 8. Departures, which real files need: text in UTF-8 as well as Latin-1,
+more spellings of results, unescaped quotation marks in a tag, White, Black and Result in any case
+of letters, and games that have only tags.
 
-A game that breaks a rule gives problems and no row. A game that was not played is counted by
+A game that breaks a rule adds problems and no row. A game that was not played is counted by
 reason, and its players are kept as names without a game.
 """
 
@@ -51,9 +51,9 @@ def _counts() -> array[int]:
 
 @dataclass(slots=True)
 class Rows:
-    """Rows of results. Names are shared, so a row takes some seventy bytes.
+    """Rows of results. Names are shared, so a row takes about seventy bytes.
 
-    moved : 1 where the game has moves; file : number of the row's file; line : where it begins
+    moved : 1 if the game has moves; file : number of the row's file; line : where the game begins
     """
 
     white: list[str] = field(default_factory=list)
@@ -85,7 +85,7 @@ class Rows:
     def columns(self, kept: Flags, files: Sequence[str]) -> GameColumns:
         """Return some of the rows as columns.
 
-        kept : shape (rows,), which of them; files : names by number
+        kept : shape (rows,), mask of the rows; files : names by number
         """
         points = np.array(self.points)[kept]
         at_file, at_line = _integers(self.file)[kept], _integers(self.line)[kept]
@@ -118,7 +118,7 @@ def texts(values: list[str]) -> Ids:
 
 
 def known(ratings: Floats) -> Floats | None:
-    """Return ratings, None where nobody has one."""
+    """Return ratings, None if no player has one."""
     return None if np.isnan(ratings).all() else ratings
 
 
@@ -126,20 +126,20 @@ def _integers(values: array[int]) -> Ints:
     return np.array(values, dtype=np.int64)
 
 
-#: Problems kept; beyond, they are only counted.
+#: Largest number of problems kept; more are only counted.
 MOST_PROBLEMS = 10_000
 
 MORE = "must follow the rules in all games"
 HEADERS_ONLY = (
-    "No game has moves, so the tags alone tell what was played; forfeits that are not marked as "
-    "such count as games."
+    "No game has moves, so only the tags show what was played. Forfeits that are not marked count "
+    "as games."
 )
 
 
 class PgnGames:
-    """Collects the games of one or several files.
+    """Collects the games of one or more files.
 
-    where : tag -> value; games in which one differs are left out
+    where : tag -> value; games with a different value are left out
     """
 
     def __init__(self, where: Mapping[str, str] | None = None) -> None:
@@ -161,7 +161,7 @@ class PgnGames:
         self._identities = Identities()
 
     def add_file(self, games: Iterable[RawGame], file: str) -> int:
-        """Take the games of a file, and return how many there were."""
+        """Add the games of a file, and return their number."""
         self._files.append(file)
         count = 0
         for game in games:
@@ -170,7 +170,7 @@ class PgnGames:
         return count
 
     def problems(self) -> list[Problem]:
-        """Return the problems so far, and how many more there are than are kept."""
+        """Return the problems so far, and the number of those that were not kept."""
         if not self._more_problems:
             return self._problems
         more = counted(self._more_problems, "more problem, which is", "more problems, which are")
@@ -199,7 +199,7 @@ class PgnGames:
         )
 
     def _add(self, game: RawGame, file: str) -> None:
-        """Take a game: it becomes a row, is left out, or has problems."""
+        """Add a game: it becomes a row, is left out, or has problems."""
         self._any_moved |= game.ending.moved
         game.tags = with_needed_tags(game.tags)
         if self._where and not self._is_wanted(game):
@@ -225,23 +225,23 @@ class PgnGames:
                 self._identities.add(name, self._values.text(game.tags[tag]))
 
     def _is_wanted(self, game: RawGame) -> bool:
-        """Return whether a game has the values asked for, or cannot tell."""
+        """Return whether a game has the wanted values, or lacks the tags."""
         self._never_seen -= game.tags.keys()
         if game.ending.fault is not None and game.ending.fault.rule == UNCLOSED:
-            return True  # its comment may hold what belongs to other games
+            return True  # its comment may contain other games
         return all(
             tag in game.broken or self._values.text(game.tags.get(tag)) == value
             for tag, value in self._where.items()
         )
 
     def _leave_out(self, entry: Entry, reason: str) -> None:
-        """Count what is not a game, and keep its players as named."""
+        """Count an entry that is not a game, and keep its players as named."""
         self._left_out[reason] += 1
         self._name(entry.white, entry.white_rating)
         self._name(entry.black, entry.black_rating)
 
     def _leave_out_rows(self, dropped: list[int]) -> None:
-        """Count rows that turned out not to be games, and keep their players as named."""
+        """Count rows that are not games after all, and keep their players as named."""
         rows = self._rows
         if dropped:
             self._left_out[WITHOUT_MOVES] += len(dropped)
@@ -260,11 +260,11 @@ class PgnGames:
 def read_pgn(
     data: bytes, name: str, *, where: Mapping[str, str] | None = None, block: int = BLOCK
 ) -> GameColumns:
-    """Return the games of a file of PGN, plain, compressed or in an archive.
+    """Return the games of a PGN file, plain, compressed or in an archive.
 
-    data : all bytes of it; name : of the file, for problems
-    where : tag -> value: games in which a tag has another value are left out as "filtered"
-    block : bytes looked at at once
+    data : all bytes of the file; name : of the file, for problems
+    where : tag -> value; games with another value are left out as "filtered"
+    block : number of bytes read at once
     Raises : InvalidDataError   there are no games, or the file cannot be read
     """
     file = io.BufferedReader(io.BytesIO(data))
@@ -272,17 +272,17 @@ def read_pgn(
 
 
 def read_pgn_files(path: Path, *, where: Mapping[str, str] | None = None) -> GameColumns:
-    """Return the games of a file, or of all files with PGN below a directory.
+    """Return the games of a file, or of all PGN files below a directory.
 
-    Files are read block by block, so memory does not grow with their size but with the number of
-    games. where : as for `read_pgn`
+    Files are read block by block, so memory grows with the number of games and not with the size of
+      files. where : as for `read_pgn`
     Raises : InvalidDataError   there are no games, or a file cannot be read
     """
     return _read(documents_in(path), where, BLOCK)
 
 
 def _read(sources: Sequence[Open], where: Mapping[str, str] | None, block: int) -> GameColumns:
-    """Return the games of all sources; what is wrong with whole files is told together."""
+    """Return the games of all sources; problems of complete files are raised together."""
     games = PgnGames(where)
     unreadable: list[Problem] = []
     for open_source in sources:

@@ -1,13 +1,13 @@
-"""Split PGN text, block by block, into games: their tags, how their moves end, and line numbers.
+"""Splits PGN text, block by block, into games with tags, the end of the moves, and line numbers.
 
 A game is a section of tags and what follows it, up to the next tag outside comments. A section
-without moves continues after a blank line unless it repeats a tag; this separates files of tags
-alone correctly. Of the moves only the end matters: comments in braces, the rest of a line after
+without moves continues after a blank line unless it repeats a tag; so files of tags without moves
+are split correctly. Only the end of the moves matters: comments in braces, the rest of a line after
 ";", lines that begin with "%" and variations in parentheses are ignored, and a move is recognised
 by the square it names.
 
-Memory holds one block and at most one game. Patterns never backtrack (possessive repeats), and
-text that is read again because a block ended inside a game at least doubles in size, so time grows
+Memory has room for one block and at most one game. Patterns never backtrack (possessive repeats).
+If a block ends inside a game, the text that is read again at least doubles in size. So time grows
 linearly with the length of the text.
 """
 
@@ -27,7 +27,7 @@ _NOISE = re.compile(_COMMENT)
 _STARTS_WITH_A_MOVE = re.compile(
     rb"(?:" + _COMMENT + rb"|(?!" + _MOVE + rb")[^{])*+(?:" + _MOVE + rb")"
 )
-#: As typographers write them, in UTF-8 and in Latin-1.
+#: Typographic characters, in UTF-8 and in Latin-1.
 _HALF, _DASH = rb"(?:1/2|\xc2?\xbd)", rb"(?:-|\xe2\x80\x93)"
 _RESULT = rb"1" + _DASH + rb"0|0" + _DASH + rb"1|" + _HALF + rb"(?:" + _DASH + _HALF + rb")?|\*"
 _TOKEN = re.compile(
@@ -43,7 +43,7 @@ ONE_RESULT = "must end with one result"
 
 
 class Fault(NamedTuple):
-    """A rule that the moves break; `at` is the place of it in them, in bytes."""
+    """A rule that the moves break; `at` is its position in them, in bytes."""
 
     at: int
     rule: str
@@ -51,9 +51,9 @@ class Fault(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How moves end.
+    """The end of the moves.
 
-    outcome : what stands after the last move, None where no result does
+    outcome : the result after the last move, None if there is none
     moved : whether there is a move
     """
 
@@ -66,11 +66,11 @@ _NOTHING = Ending(None, False)
 
 
 def ending(moves: bytes) -> Ending:
-    """Return how the text between the tags of one game and those of the next ends."""
+    """Return the end of the text between the tags of one game and those of the next."""
     text = moves.strip()
     if not text:
         return _NOTHING
-    # The commonest first, as they are looked for in every game: a byte is found faster than two.
+    # The most common first, because every game is searched: one byte is found faster than two.
     lines = b"\n" in text
     fault = _swallowed(moves) if lines and b"[" in text and b"\n[" in text else None
     escaped = b";" in text or (b"%" in moves and (moves[0] == 37 or b"\n%" in moves))
@@ -84,7 +84,7 @@ def ending(moves: bytes) -> Ending:
 
 
 def _hints(text: bytes, end: int) -> bool:
-    """Return whether something like a result may stand before the end."""
+    """Return whether there may be a result before the end."""
     return (
         text.find(b"*", 0, end) >= 0
         or (text.find(b"/", 0, end) >= 0 and text.find(b"/2", 0, end) >= 0)
@@ -94,12 +94,12 @@ def _hints(text: bytes, end: int) -> bool:
 
 
 def _blank(comment: re.Match[bytes]) -> bytes:
-    """Return spaces as long as a comment, so that places stay what they were."""
+    """Return spaces as long as a comment, so that positions do not change."""
     return b" " * (comment.end() - comment.start())
 
 
 def _walked(text: bytes) -> Ending:
-    """Return how moves without comments end, token by token."""
+    """Return the end of moves without comments, token by token."""
     depth = 0
     moved = False
     outcome: Outcome | None = None
@@ -114,17 +114,17 @@ def _walked(text: bytes) -> Ending:
             if depth == 0 and outcome is not None and fault is None:
                 fault = Fault(token.start(), AFTER_RESULT, "moves after a result")
         elif depth > 0:
-            inside = _told(word)
+            inside = _outcome_of(word)
         elif outcome is None:
-            outcome = _told(word)
-        elif outcome != _told(word) and fault is None:
+            outcome = _outcome_of(word)
+        elif outcome != _outcome_of(word) and fault is None:
             fault = Fault(token.start(), ONE_RESULT, f"another result, {word.decode('latin-1')}")
-    # A variation that is never closed takes the result of its game with it.
+    # A variation that is never closed contains the result of its game.
     return Ending(inside if outcome is None and depth > 0 else outcome, moved, fault)
 
 
-def _told(word: bytes) -> Outcome | None:
-    """Return what a result after the moves tells."""
+def _outcome_of(word: bytes) -> Outcome | None:
+    """Return the outcome of a result after the moves."""
     found = STANDARD.get(word)
     if found is not None:
         return found
@@ -132,7 +132,7 @@ def _told(word: bytes) -> Outcome | None:
 
 
 def _swallowed(moves: bytes) -> Fault | None:
-    """Return the comment that runs into the next game, up to the end of a comment there."""
+    """Return the comment that continues into the next game, up to the end of a comment there."""
     for comment in _NOISE.finditer(moves):
         text = comment.group()
         if text.startswith(b"{") and text.count(b"{") > 1 and NEXT_GAME.search(text):
@@ -143,12 +143,12 @@ def _swallowed(moves: bytes) -> Fault | None:
 
 #: Bytes read at a time.
 BLOCK = 1 << 20
-#: Bytes of a game with its tags, comments and variations; the largest annotated ones have a
-#: hundredth of it.
+#: Largest size of a game with tags, comments and variations, in bytes; the largest annotated games
+#: have a hundredth of it.
 LARGEST_GAME = 1 << 24
-#: Tags of one game; the standard names some forty.
+#: Largest number of tags of a game; the standard names about forty.
 MOST_TAGS = 500
-#: Tags matched at once; a longer section goes on in the next piece.
+#: Number of tags matched at once; a longer section continues in the next piece.
 _TAGS_AT_ONCE = 64
 
 LARGEST = "must be at most 16777216 bytes for a game, with its comments"
@@ -157,26 +157,26 @@ TAG = 'must be a tag such as [White "Carlsen, Magnus"]'
 _NAME = rb"[A-Za-z0-9_+#=:-]++"
 _VALUE = rb'[^"\\\n]*+(?:\\.[^"\\\n]*+)*+'
 _WHOLE = rb"\[\s*+" + _NAME + rb'\s*+"' + _VALUE + rb'"\s*+\]'
-#: Tags with at most a line end between them. Event begins a game wherever it stands.
+#: Tags with at most a line end between them. Event always begins a game.
 _SECTION = re.compile(
     _WHOLE + rb"(?:[ \t]*+\n?[ \t]*+(?!\[\s*+Event\b)" + _WHOLE + rb"){0,%d}+" % (_TAGS_AT_ONCE - 1)
 )
 _PAIR = re.compile(rb"\[\s*+(" + _NAME + rb')\s*+"(' + _VALUE + rb')"\s*+\]')
 _OPENING = re.compile(rb"\[\s*+(" + _NAME + rb")\s*+")
-#: What may stand beside text and comments in braces, up to the next tag: a bracket with a name and
-#: a quotation mark, or with a name and a space at the beginning of a line.
+#: The next tag after text and comments in braces: a bracket with a name and a quotation mark, or
+#: with a name and a space at the beginning of a line.
 _BESIDES = (
     rb"|;[^\n]*+|%(?:(?<=\n%)[^\n]*+)?"
     rb"|\[(?!\s*+" + _NAME + rb'\s*+")(?!(?<=\n\[)' + _NAME + rb"[ \t]))*+"
 )
-#: Everything up to the next tag. Brackets in comments are none.
+#: Everything up to the next tag. Brackets in comments are not tags.
 _MOVES = re.compile(rb"(?:[^{;\[%]++|\{[^}]*+\}" + _BESIDES)
-#: The same where a comment ends before the next game at the latest. It is used behind a comment
-#: that is never closed, where others may not be closed either: each would be sought to the end.
+#: The same, but a comment ends at the next game. It is used after a comment that is never closed.
+#: Others may not be closed either, and each would be searched to the end of the text.
 _MOVES_BEHIND = re.compile(
     rb"(?:[^{;\[%]++|\{(?:[^}\n]++|(?!" + NEXT_GAME.pattern + rb")\n)*+\}" + _BESIDES
 )
-#: A tag that the end of the block cuts, so that it is not known yet whether it is one.
+#: A possible tag that is cut off by the end of the block.
 _CUT = re.compile(
     rb"\[\s*+(?:" + _NAME + rb'\s*+(?:"' + _VALUE + rb'(?:\\|"\s*+)?)?)?\Z',
 )
@@ -185,16 +185,16 @@ _ENDS_VALUE = re.compile(rb'"\s*+\]')
 
 @dataclass(slots=True)
 class RawGame:
-    """A game as it stands in the text; nothing in it is checked yet.
+    """A game as written in the text, without any checks.
 
     line : where it begins, from 1
     tags : name -> value between its quotation marks, with its escapes
     sections : line and text of the tags, to find a tag's line
     moves_line : line where the moves begin
     ending : how the moves end
-    again : name, value and line of tags that are there already
+    again : name, value and line of tags that occurred before
     broken : name -> line and text of tags that cannot be read
-    loose : tags with quotation marks inside that ought to be escaped
+    loose : tags with quotation marks inside that should be escaped
     """
 
     line: int
@@ -208,7 +208,7 @@ class RawGame:
     loose: int = 0
 
     def line_of(self, tag: str) -> int:
-        """Return the line of a tag, or that of the game where it has no such tag."""
+        """Return the line of a tag, or the line of the game if it has no such tag."""
         opening = re.compile(rb"\[\s*+" + re.escape(tag.encode()) + rb'\s*+"', re.IGNORECASE)
         for line, text in self.sections:
             found = opening.search(text)
@@ -218,7 +218,7 @@ class RawGame:
 
     @property
     def empty(self) -> bool:
-        """Whether there is neither move nor result after the tags."""
+        """Whether there is neither a move nor a result after the tags."""
         outcome, moved, fault = self.ending
         return outcome is None and not moved and fault is None
 
@@ -235,7 +235,7 @@ class RawGame:
         return bool(self.tags or self.broken) and not many
 
     def joined(self, other: RawGame) -> RawGame:
-        """Return one game of this one's tags and all of another."""
+        """Return one game made of this one's tags and all of another."""
         return RawGame(
             self.line,
             self.tags | other.tags,
@@ -252,7 +252,7 @@ class RawGame:
 def scan(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
     """Yield the games of a text.
 
-    blocks : pieces of it, with line feeds as line ends; name : of the file
+    blocks : pieces of the text, with line feeds as line ends; name : of the file
     Raises : InvalidDataError   a game is too large
     """
     last: RawGame | None = None
@@ -269,7 +269,7 @@ def scan(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
 
 
 def _pieces(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
-    """Yield sections of tags with what follows them; before them, text that has none."""
+    """Yield sections of tags with the text after them; first, text without tags."""
     buffer, at, line, final = b"\n", 0, 0, False
     behind = False
     while True:
@@ -279,7 +279,7 @@ def _pieces(blocks: Iterator[bytes], name: str) -> Iterator[RawGame]:
             behind |= _never_closes(game)
             if end - at > LARGEST_GAME:
                 refuse(name, LARGEST, f"{end - at} bytes", line=line)
-            # Before the first tag there may be a letter head or a comment.
+            # Before the first tag there may be the header of an e-mail or a comment.
             if game.sections or not game.empty:
                 yield game
             line += buffer.count(b"\n", at, end)
@@ -307,7 +307,7 @@ def _never_closes(game: RawGame) -> bool:
 def _taken(
     buffer: bytes, at: int, line: int, final: bool, behind: bool
 ) -> tuple[RawGame, int] | None:
-    """Return the piece that begins at a place and its end; None where it needs more text.
+    """Return the piece that begins at a position, and its end; None if it needs more text.
 
     behind : whether an earlier comment is never closed
     """
@@ -326,7 +326,7 @@ def _taken(
     end = matched.end() if matched else head_end
     unclosed = buffer.startswith(b"{", end)
     swallowed = NEXT_GAME.search(buffer, end) if unclosed and behind else None
-    # A comment that is longer than any game will not be closed.
+    # A comment that is longer than any game is never closed.
     endless = swallowed is not None or (unclosed and len(buffer) - at > LARGEST_GAME)
     if not (final or endless) and (unclosed or end == len(buffer) or _CUT.match(buffer, end)):
         return None
@@ -339,7 +339,7 @@ def _taken(
         game.ending = game.ending._replace(fault=fault)
         game.fault_line = line + buffer.count(b"\n", at, end)
     if _never_closes(game):
-        # The games behind the comment are not lost with this one.
+        # The games after the comment are not lost.
         swallowed = swallowed or NEXT_GAME.search(buffer, head_end if not unclosed else end)
         if swallowed is None and not final:
             return None
@@ -348,9 +348,9 @@ def _taken(
 
 
 def _line_end(buffer: bytes, at: int, final: bool) -> int:
-    """Return where a line of a broken tag ends, -1 where that is not in the buffer yet.
+    """Return where the line of a broken tag ends, -1 if that is not in the buffer yet.
 
-    Where no tag begins at all, before the first one, that is the place itself.
+    If no tag begins there, the result is the position itself.
     """
     if not buffer.startswith(b"[", at):
         return at
@@ -359,7 +359,7 @@ def _line_end(buffer: bytes, at: int, final: bool) -> int:
 
 
 def _game(head: bytes, tags: dict[bytes, bytes], moves: bytes, line: int) -> RawGame:
-    """Return a game of its parts, with lines."""
+    """Return a game from its parts, with lines."""
     if not head:
         blank = len(moves) - len(moves.lstrip())
         line, moves = line + moves.count(b"\n", 0, blank), b"\n" + moves[blank:]
@@ -374,10 +374,10 @@ def _game(head: bytes, tags: dict[bytes, bytes], moves: bytes, line: int) -> Raw
 def _once(
     buffer: bytes, at: int, end: int, line: int
 ) -> tuple[dict[bytes, bytes], list[tuple[bytes, bytes, int]], int]:
-    """Return the tags of one game, those that it has again, and where it ends.
+    """Return the tags of one game, repeated tags, and where it ends.
 
-    Games of tags alone may stand back to back. The next one begins where the first tag comes
-    again, once it is said who played.
+    Games of tags without moves may follow each other directly. Once the players are known, the next
+    game begins where the first tag is repeated.
     """
     tags: dict[bytes, bytes] = {}
     again: list[tuple[bytes, bytes, int]] = []
@@ -395,10 +395,10 @@ def _once(
 
 
 def _read_broken(game: RawGame, text: bytes) -> None:
-    """Read a line that begins like a tag but is none.
+    """Read a line that begins like a tag but is not one.
 
-    A value with quotation marks inside that are not escaped is clear if the line has nothing
-    else; anything more is not guessed at.
+    A value with unescaped quotation marks inside is clear if the line has nothing else. Anything
+    more is not guessed.
     """
     opening = _OPENING.match(text)
     if opening is None:

@@ -1,9 +1,9 @@
-"""Open PGN text: plain files, compressed files, archives and directories of them, as blocks.
+"""Opens PGN text as blocks: plain files, compressed files, archives, and directories of them.
 
-The first bytes of a file tell how it is compressed, not its name. Everything is read as a stream,
-so a file that unpacks to a thousand times its size needs no more memory than another. Line ends
-become line feeds, UTF-16 becomes UTF-8, and a byte order mark is dropped. Other bytes stay as they
-are: each name tells its own encoding.
+The first bytes of a file, not its name, show how it is compressed. Everything is read as a stream,
+so a file that unpacks to a thousand times its size needs no more memory. Line ends become line
+feeds, UTF-16 becomes UTF-8, and a byte order mark is dropped. Other bytes stay unchanged, because
+the encoding is detected for each name.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from equipoise.errors import EquipoiseError
 from equipoise.formats.pgn.scan import BLOCK
 from equipoise.formats.table import NO_FILE, refuse
 
-#: Endings of the names that are read below a directory.
+#: Suffixes of the files that are read below a directory.
 ENDINGS = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.zst", ".pgn.zip")
 
 READABLE = "must be a readable file"
 
 
 class Packing(NamedTuple):
-    """A way to pack a file: what its first bytes are, and what must hold of it."""
+    """A kind of compression: its first bytes, and the rules for such a file."""
 
     first: re.Pattern[bytes]
     whole: str
@@ -48,7 +48,7 @@ _GZIP = Packing(
 _BZIP2 = Packing(
     re.compile(rb"BZh"), "must be a complete bzip2 file", "must be a readable bzip2 file"
 )
-# The second magic is of frames to be skipped, with which files of several frames may begin.
+# The second magic number is that of skippable frames, with which files of several frames may begin.
 _ZSTD = Packing(
     re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
     "must be a complete zstd file",
@@ -58,7 +58,8 @@ _ARCHIVE = "must be a complete, readable zip archive"
 _ZIP = Packing(re.compile(rb"PK(?:\x03\x04|\x05\x06)"), _ARCHIVE, _ARCHIVE)
 _PLAIN = Packing(re.compile(rb""), READABLE, READABLE)
 
-#: All that unpacking raises for data that is damaged, locked or packed in a rare way.
+#: Everything that decompression raises for data that is damaged, encrypted or uses a rare
+#: compression.
 _DAMAGE: tuple[type[Exception], ...] = (
     OSError,
     RuntimeError,
@@ -72,14 +73,14 @@ _BAD_ARCHIVE: tuple[type[Exception], ...] = (*_DAMAGE, EOFError)
 
 
 class Readable(Protocol):
-    """Anything that hands over bytes piece by piece."""
+    """Anything from which bytes can be read."""
 
     def read(self, size: int, /) -> bytes:
-        """Return the next bytes, at most so many."""
+        """Return the next bytes, at most `size`."""
 
 
 class Document(NamedTuple):
-    """A text to be read. name : for problems; stream : its bytes, unpacked as they are read."""
+    """A text to read. name : for problems; stream : its bytes, decompressed when read."""
 
     name: str
     stream: GuardedStream
@@ -89,7 +90,7 @@ Open: TypeAlias = Callable[[], Iterator[Document]]
 
 
 class GuardedStream:
-    """A stream whose failures are problems of its file."""
+    """A stream that turns failures into problems of its file."""
 
     def __init__(
         self,
@@ -101,7 +102,7 @@ class GuardedStream:
         self._stream, self._name, self._packing, self._damage = stream, name, packing, damage
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes, at most so many. Raises : InvalidDataError."""
+        """Return the next bytes, at most `size`. Raises : InvalidDataError."""
         try:
             return self._stream.read(size)
         except EOFError:
@@ -111,9 +112,9 @@ class GuardedStream:
 
 
 def documents_in(path: Path) -> list[Open]:
-    """Return how to open a file, or each file with PGN below a directory, by name.
+    """Return functions that open a file, or each PGN file below a directory, by name.
 
-    Hidden files and links to directories are passed over.
+    Hidden files and links to directories are skipped.
     Raises : InvalidDataError   there is nothing to open
     """
     name = str(path)
@@ -131,10 +132,10 @@ def documents_in(path: Path) -> list[Open]:
 
 
 def documents_of(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
-    """Yield the text of an open file, or those of an archive.
+    """Yield the text of an open file, or the texts of an archive.
 
-    Raises : InvalidDataError   it cannot be unpacked
-    Raises : EquipoiseError     a library is missing for that
+    Raises : InvalidDataError   it cannot be decompressed
+    Raises : EquipoiseError     a library for it is missing
     """
     try:
         first = file.peek(4)[:4]
@@ -158,7 +159,7 @@ def documents_of(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
 
 
 def _below(path: Path) -> Iterator[Path]:
-    """Yield the files with PGN below a directory, in any order."""
+    """Yield the PGN files below a directory, in any order."""
 
     def fail(error: OSError) -> None:
         raise error
@@ -200,7 +201,7 @@ def _members(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
 
 
 def _is_pgn(member: str) -> bool:
-    """Return whether a member of an archive is PGN; macOS adds hidden files of its own."""
+    """Return whether a member of an archive is PGN; macOS adds hidden files."""
     hidden = PurePosixPath(member).name.startswith(".") or member.startswith("__MACOSX/")
     return member.lower().endswith(".pgn") and not hidden
 
@@ -234,8 +235,8 @@ TEXT = "must be PGN text"
 def blocks_of(stream: GuardedStream, name: str, size: int = BLOCK) -> Iterator[bytes]:
     """Yield the text of a stream, block by block.
 
-    size : bytes read at once
-    Raises : InvalidDataError   it is not text, or there is nothing
+    size : number of bytes read at once
+    Raises : InvalidDataError   it is not text, or is empty
     """
     first = stream.read(size)
     if not first:
@@ -249,7 +250,7 @@ def blocks_of(stream: GuardedStream, name: str, size: int = BLOCK) -> Iterator[b
 
 
 def _raw(first: bytes, stream: GuardedStream, size: int) -> Iterator[bytes]:
-    """Yield a first block without its byte order mark, and the rest of its stream."""
+    """Yield a first block without its byte order mark, then the rest of the stream."""
     block = first.removeprefix(_UTF_8_MARK)
     while block:
         yield block
@@ -257,7 +258,7 @@ def _raw(first: bytes, stream: GuardedStream, size: int) -> Iterator[bytes]:
 
 
 def _from_utf_16(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Yield text in UTF-16 as UTF-8."""
+    """Yield UTF-16 text as UTF-8."""
     decoder = codecs.getincrementaldecoder("utf-16")()
     try:
         for block in blocks:
@@ -268,11 +269,11 @@ def _from_utf_16(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 
 def _with_line_feeds(blocks: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield text whose line ends are line feeds, whatever they were."""
+    """Yield text with line feeds as line ends."""
     held = b""
     for block in blocks:
         text = held + block
-        # What follows a return in the next block decides whether it is half of a line end.
+        # The next block decides whether a carriage return is half of a line end.
         held = b"\r" if text.endswith(b"\r") else b""
         text = text.removesuffix(b"\r")
         if b"\r" in text:

@@ -1,6 +1,6 @@
-"""Interpret the values of PGN tags: results, terminations, ratings, and names that mean nobody.
+"""Interprets the values of PGN tags: results, terminations, ratings, and names that mean no player.
 
-`Values` interprets each value once, however often it occurs.
+`Values` interprets each distinct value once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from equipoise.wording import counted
 
-#: Points of white where the game was played to an end; else why it is not a game.
+#: White's points if the game was finished; else the reason why it is not a game.
 Outcome: TypeAlias = float | str
 
 UNFINISHED: Final = "unfinished"
@@ -22,17 +22,18 @@ BYE: Final = "bye"
 WITHOUT_MOVES: Final = "without moves"
 FILTERED: Final = "filtered"
 
-#: Above every rating list; what is higher is a slip of the finger.
+#: Higher than any rating list; a larger number is a typing error.
 HIGHEST_RATING: Final = 5000
 
-#: As the standard of PGN writes results; they are looked up before anything else.
+#: Results in the spelling of the PGN standard, which are looked up first.
 STANDARD: Final[dict[bytes, Outcome]] = {
     b"1-0": 1.0,
     b"0-1": 0.0,
     b"1/2-1/2": 0.5,
     b"*": UNFINISHED,
 }
-#: Without spaces, in small letters, with "-" for every dash and colon and "1/2" for every half.
+#: Results without spaces, in small letters, with "-" for every dash and colon and "1/2" for every
+#: half.
 _PLAYED: dict[str, Outcome] = {
     "1-0": 1.0,
     "0-1": 0.0,
@@ -50,8 +51,8 @@ _DASHES = {ord(dash): "-" for dash in ":\u2010\u2011\u2012\u2013\u2014\u2212"}
 _FORFEIT_MARK = re.compile(r"\(?f{1,2}\)?$|\(?forfeit\)?$")
 _NOTHING = frozenset(["", "?", "??"])
 
-#: The tag Termination says that the result was not reached over the board. A "time forfeit" was,
-#: and so was an "adjudication".
+#: Values of Termination for a result that was not reached over the board. A "time forfeit" and an
+#: "adjudication" were.
 _TERMINATIONS: dict[str, str] = {
     "unterminated": UNFINISHED,
     "abandoned": ABANDONED,
@@ -65,33 +66,33 @@ _TERMINATIONS: dict[str, str] = {
     "unplayed": FORFEIT,
     "bye": BYE,
 }
-#: Names that stand where a round has no opponent.
+#: Names that mean that a round has no opponent.
 _NOBODY = frozenset(["bye", "(bye)", "-", "--", "not paired", "spielfrei"])
 _UNRATED = re.compile(r"[0?+-]*|unr|unrated")
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
-#: Marks of a rating from few games: 1500?, 1500P as FICS writes it, 1500P12 and 1500/12 (of twelve
-#: games) as the US federation does. The first group is the number.
+#: Marks of a rating from few games: 1500?, 1500P in the notation of FICS, 1500P12 and 1500/12
+#: (twelve games) in that of the US federation. The first group is the number.
 PROVISIONAL: Final = r"^\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:\?|[Pp][0-9]{0,2}|/[0-9]{1,2})\s*$"
 _PROVISIONAL = re.compile(PROVISIONAL)
 
 
 def is_nothing(text: str) -> bool:
-    """Return whether a value is one that PGN writes for "not known"."""
+    """Return whether a value means "not known" in PGN."""
     return text in _NOTHING
 
 
 def is_nobody(name: str) -> bool:
-    """Return whether a name stands for a round without an opponent."""
+    """Return whether a name means a round without an opponent."""
     return name.casefold() in _NOBODY
 
 
 def is_unknown(name: str) -> bool:
-    """Return whether a name names no one: nothing, or question marks."""
+    """Return whether a name is unknown: empty, or question marks."""
     return not name.strip("?")
 
 
 def outcome_of(text: str) -> Outcome | None:
-    """Return what a Result tag tells; None where it is not the spelling of a result."""
+    """Return the outcome of a Result tag; None if it is not a result."""
     plain = "".join(text.split()).casefold().translate(_DASHES)
     plain = plain.replace("\u00bd", "1/2").replace(",", ".").replace("0.5", "1/2")
     if plain in _PLAYED:
@@ -103,25 +104,25 @@ def outcome_of(text: str) -> Outcome | None:
 
 
 def not_played(termination: str) -> str | None:
-    """Return why a Termination tag says that this is not a game, None where it is one."""
+    """Return the reason, from a Termination tag, why this is not a game; None if it is one."""
     return _TERMINATIONS.get(" ".join(termination.split()).casefold())
 
 
 def is_provisional(text: str) -> bool:
-    """Return whether a rating is marked as one from few games."""
+    """Return whether a rating is marked as provisional."""
     return _PROVISIONAL.match(text) is not None
 
 
 def describe_provisional(count: int, example: str) -> str:
-    """Return a note on ratings that are marked so."""
+    """Return a note on ratings that are marked as provisional."""
     ratings = counted(count, "rating is", "ratings are")
     return f"{ratings} marked as provisional (as {example!r}); the number is read"
 
 
 def rating_of(text: str) -> float | None:
-    """Return the rating of an Elo tag, NaN where it says unrated; None where it is neither.
+    """Return the rating of an Elo tag, NaN if it means unrated; None if it is neither.
 
-    Of a provisional rating it is the number.
+    For a provisional rating this is the number.
     """
     if _UNRATED.fullmatch(text.casefold()):
         return float("nan")
@@ -132,18 +133,18 @@ def rating_of(text: str) -> float | None:
     return rating if 1 <= rating <= HIGHEST_RATING else None
 
 
-#: Characters of a name or a round.
+#: Largest number of characters of a name or a round.
 LONGEST = 1000
-#: Values whose meaning is kept at hand, beside the names of players.
+#: Number of values that are cached, in addition to the names of players.
 _KEPT = 50_000
 
 _ESCAPED = re.compile(r'\\(["\\])')
 
 
 class Values:
-    """Bytes between quotation marks -> what they mean.
+    """Meanings of the bytes between quotation marks.
 
-    persons : value -> name, of all values that name a player
+    persons : value -> name, for all values that name a player
     """
 
     def __init__(self) -> None:
@@ -154,7 +155,7 @@ class Values:
         self._latin: dict[str, None] = {}
 
     def text(self, value: bytes | None) -> str:
-        """Return a value as text without escapes and needless spaces; "" where there is none."""
+        """Return a value as text without escapes and superfluous spaces; "" if it is empty."""
         if value is None:
             return ""
         known = self._texts.get(value)
@@ -166,7 +167,7 @@ class Values:
         return text
 
     def name(self, value: bytes | None) -> str:
-        """Return the text of a name, which becomes one of the persons if it is a player's."""
+        """Return the text of a name, and add it to the persons if it names a player."""
         known = None if value is None else self.persons.get(value)
         if known is not None or value is None:
             return known or ""
@@ -176,7 +177,7 @@ class Values:
         return text
 
     def rating(self, value: bytes | None) -> float | None:
-        """Return the rating an Elo tag gives, NaN for unrated; None where it gives neither."""
+        """Return the rating of an Elo tag, NaN for unrated; None if it is neither."""
         if value is None:
             return math.nan
         known = self._ratings.get(value)
@@ -192,7 +193,7 @@ class Values:
         return rating
 
     def notes(self) -> list[str]:
-        """Return what should be known about how values were written."""
+        """Return notes on the spelling of values."""
         return [*self._told_latin(), *self._told_provisional()]
 
     def _told_provisional(self) -> list[str]:
@@ -209,7 +210,7 @@ class Values:
         return [f"{what} not UTF-8 and read as Windows-1252, which holds Latin-1 (as {one!r})."]
 
     def _decoded(self, value: bytes) -> str:
-        """Return bytes as UTF-8, or where they are not, as the other encoding of PGN."""
+        """Return bytes as UTF-8, or else in the other encoding of PGN."""
         try:
             return value.decode("utf-8")
         except UnicodeDecodeError:

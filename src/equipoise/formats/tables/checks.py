@@ -1,4 +1,4 @@
-"""Check a long table: its rows one by one, and the rows of each match together."""
+"""Checks a long table: its rows one by one, and the rows of each match together."""
 
 from __future__ import annotations
 
@@ -52,19 +52,17 @@ SCORE_IN_TEAM = (
     "must be the same for all players of a team because it decides the places "
     "(if players have scores of their own, give rank or winner too, and --stat score=WEIGHT)"
 )
-ADJACENT = (
-    "must be on adjacent rows where there are no times; otherwise one id could mean two matches"
-)
+ADJACENT = "must be on adjacent rows if there are no times; otherwise one id could mean two matches"
 TWO_TEAMS = "must have exactly two teams if a winner is given"
 NAMES_NONE = "must name one of the match's teams, or be empty for a draw"
 
 
-#: Columns that say something of the whole match.
+#: Columns that have one value for the complete match.
 _SAME_ON_ALL_ROWS = ("time", "rated", "weight", "performance_ceiling")
 
 
 class Labels(NamedTuple):
-    """Numbers of team labels; -1 is absent. `winner` is None where ranks decide."""
+    """Numbers of team labels; -1 is absent. `winner` is None if ranks decide."""
 
     team: Ints
     winner: Ints | None
@@ -72,10 +70,10 @@ class Labels(NamedTuple):
 
 @dataclass(slots=True)
 class Rows:
-    """Checked rows of a table as columns; all arrays have one entry a row.
+    """Checked rows of a table as columns; all arrays have one element for each row.
 
-    place : position among the rows in play, where `Findings` counts
-    match : number of the match, as of the first grouping
+    place : position among the rows that are left, as counted by `Findings`
+    match : number of the match in the first grouping
     columns : rank, time, weight, performance_ceiling, share, performance
     statistics : named columns
     """
@@ -125,7 +123,7 @@ def check_rows(
         findings.add_faults("score", faults, frame["score"])
     _optional_numbers(frame, findings, columns)
     if "at_home" in frame.columns:
-        # Kept as it came; a word that nobody knows would be read as false.
+        # Kept as read; an unknown word would be read as false.
         findings.add_faults("at_home", read_truths(frame["at_home"])[1], frame["at_home"])
     statistics: dict[str, Ids] = {}
     for name in options.statistics:
@@ -133,10 +131,10 @@ def check_rows(
         findings.add_faults(name, numbers.faults, frame[name])
         statistics[name] = numbers.values
     rule = ONCE_BY_SYNONYMS if options.synonyms else ONCE
-    # Where only bad rows are dropped, a player may well have one of them beside a good one.
+    # If only bad rows are dropped, a player may have a bad row and a good one.
     unusable = findings.bad if options.skip_bad == "rows" else findings.bad_in("match", "player")
     _once(player, grouping, findings, frame["player"], rule, ~unusable)
-    # Without a selection, positions in play are row numbers of the table.
+    # Without a selection, positions are row numbers of the table.
     place = findings.rows if len(frame) == len(findings.table.frame) else np.arange(len(frame))
     return Rows(place, grouping.of_row, player, player_ids, labels, columns, statistics)
 
@@ -149,7 +147,7 @@ def _once(
     rule: str,
     good: Flags,
 ) -> None:
-    """Record every row that repeats a player in a match, among the good rows."""
+    """Record every good row that repeats a player of its match."""
     if not good.all():
         grouping, player = regroup(grouping.of_row[good])[0], player[good]
     repeated = repeated_rows(grouping, player)
@@ -167,7 +165,7 @@ def _labels(
     findings: Findings,
     options: Options,
 ) -> Labels | None:
-    """Return the teams (and winners) of rows as numbers; without teams a player is a label."""
+    """Return the teams (and winners) of rows as numbers; without teams, the player is the label."""
     deciding = "winner" in frame.columns
     teams = None
     if "team" in frame.columns:
@@ -185,7 +183,7 @@ def _labels(
     winners, faults = read_ids(frame["winner"], untyped)
     findings.add_faults("winner", faults, frame["winner"])
     if teams is None:
-        # A player alone is a team, and the winner is named as players are.
+        # A single player is a team, and the winner is the name of a player.
         teams = players
         winners = merge_ids(winners, options.synonyms) if options.synonyms else winners
     if teams.dtype != winners.dtype:
@@ -202,7 +200,7 @@ def _numbered(labels: pl.Series | None) -> Ints:
 
 
 def _optional_numbers(frame: pl.DataFrame, findings: Findings, columns: dict[str, Ids]) -> None:
-    """Read the optional columns of numbers; one that is empty throughout is left out."""
+    """Read the optional columns of numbers; an empty column is left out."""
     for name, default in (
         ("weight", 1.0),
         ("performance_ceiling", np.nan),
@@ -235,7 +233,7 @@ def _optional_numbers(frame: pl.DataFrame, findings: Findings, columns: dict[str
 def check_matches(
     rows: Rows, grouping: Grouping, frame: pl.DataFrame, findings: Findings, already_reported: Flags
 ) -> Flags:
-    """Return the bad matches of a grouping of good rows, after recording why.
+    """Return the bad matches of a grouping of good rows, after recording their problems.
 
     already_reported : matches whose faults `check_matches_with_bad_rows` records
     """
@@ -260,10 +258,10 @@ def check_matches(
 
 
 def check_matches_with_bad_rows(rows: Rows, frame: pl.DataFrame, findings: Findings) -> None:
-    """Record what else is wrong with matches of which a cell is bad.
+    """Record the other problems of matches with a bad cell.
 
-    A bad cell says nothing about the others: each rule is held against the rows whose cells it
-    needs are good. Rules on a whole match, such as the number of its teams, need all of its rows.
+    A bad cell says nothing about other cells. Each rule is checked on the rows whose cells it needs
+    are good. Rules on a complete match, such as the number of teams, need all of its rows.
     rows : all rows of these matches
     """
 
@@ -294,7 +292,7 @@ def check_matches_with_bad_rows(rows: Rows, frame: pl.DataFrame, findings: Findi
     some, grouping, _ = good()
     if some.labels is not None and len(some.match):
         of_match = some.match[grouping.first]
-        # Rows that could not be taken apart count too: the match may have another team there.
+        # Rows that could not be parsed count too, because they may have another team.
         unknown = np.isin(of_match, rows.match[findings.bad_in(field)[rows.place]])
         undecided = np.isin(of_match, rows.match[findings.bad_in("winner")[rows.place]])
         undecided |= unknown | np.isin(of_match, list(differing))
@@ -309,7 +307,7 @@ def _differing_values(
     findings: Findings,
     already_reported: Flags,
 ) -> Flags:
-    """Return the matches with several values where one must be."""
+    """Return the matches with several values in a column that must have one."""
     values = rows.columns[name]
     differs = grouping.differs(values)
     if differs is None:
@@ -328,7 +326,7 @@ def _differing_ranks(
     findings: Findings,
     already_reported: Flags,
 ) -> Flags:
-    """Return the matches with several ranks in a team."""
+    """Return the matches in which a team has several ranks."""
     if not len(rows.match):
         return np.zeros(grouping.matches, dtype=bool)
     lead = _leads(rows, team, grouping)
@@ -339,7 +337,7 @@ def _differing_ranks(
 
 
 def _deciding_column(frame: pl.DataFrame) -> str:
-    """Return the column that decides the places where there is no winner."""
+    """Return the column that decides the places if there is no winner."""
     return "rank" if "rank" in frame.columns else "score"
 
 
@@ -359,7 +357,7 @@ def _differing_winners(
 
 
 def _leads(rows: Rows, team: Ints, grouping: Grouping) -> Ints:
-    """Return the first row of the team of every row; a player without a team is one."""
+    """Return the first row of the team of every row; a player without a team is a team."""
     alone = len(rows.match) + np.arange(len(rows.match))
     return first_of_pair(grouping.of_row, np.where(team < 0, alone, team))
 
@@ -372,9 +370,9 @@ def _bad_sides(
     findings: Findings,
     already_reported: tuple[Flags, Flags],
 ) -> Flags:
-    """Return the matches with a winner but not two teams, or with a winner that is none of them.
+    """Return the matches with a winner and not two teams, or whose winner is not one of them.
 
-    already_reported : matches whose number of teams, and whose winner, are not recorded again
+    already_reported : matches whose number of teams and winner are not recorded again
     """
     winner = labels.winner
     if winner is None:
@@ -419,9 +417,9 @@ def _differing(
     already_reported: Flags,
     lead: Ints | None = None,
 ) -> Flags:
-    """Return the matches with differing rows, after recording the first of each match (or team).
+    """Return the matches with differing rows, after recording the first one of each match or team.
 
-    already_reported : matches of which nothing more is recorded
+    already_reported : matches for which nothing more is recorded
     """
     bad = np.zeros(grouping.matches, dtype=bool)
     at = np.flatnonzero(differs)
@@ -441,7 +439,7 @@ def _differing(
 
 
 def _scattered(rows: Rows, grouping: Grouping, frame: pl.DataFrame, findings: Findings) -> Flags:
-    """Record every later run of rows of a match that has several, without times."""
+    """Record every later run of rows of a match that has several runs and no times."""
     later = np.ones(len(grouping.starts), dtype=bool)
     later[np.unique(grouping.of_run, return_index=True)[1]] = False
     here = rows.place[grouping.starts[later]]

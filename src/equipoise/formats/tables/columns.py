@@ -1,4 +1,4 @@
-"""Read single columns of a table into typed values and faults, and arrange columns by name."""
+"""Reads single columns of a table into typed values and faults, and arranges columns by name."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ WHOLE = "must be a whole number from 0"
 NUMBER = "must be a number"
 FINITE = "must be a finite number"
 
-#: A whole number as a machine writes it: no leading zeros, no plus, so that it can come back.
+#: A whole number in canonical form, without leading zeros or plus, so that writing it gives the
+#: same text.
 _CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 _CANONICAL_FLOAT = r"^(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|NaN|-?inf)$"
 _TRUTHS = dict.fromkeys(AT_HOME, True) | dict.fromkeys(NOT_AT_HOME, False)
-#: Widest range of whole numbers, as a multiple of their count, that is numbered by a table.
+#: Widest range of whole numbers, as a multiple of their count, for which a lookup table is used.
 _SPREAD = 8
 
 
 class Numbers(NamedTuple):
-    """float64 of every row (NaN where absent or faulty), which are absent, and the faults."""
+    """The number of every row (NaN if absent or faulty), which are absent, and the faults."""
 
     values: Floats
     absent: Flags | None
@@ -44,12 +45,12 @@ def mask(flags: pl.Series) -> Flags:
 
 
 def faults_of(*candidates: tuple[Flags | None, str]) -> tuple[Fault, ...]:
-    """Return the faults among (rows, rule) in which any row is broken."""
+    """Return those (rows, rule) as faults that have any rows."""
     return tuple(Fault(rows, rule) for rows, rule in candidates if rows is not None and rows.any())
 
 
 def _as_text(column: pl.Series) -> pl.Series:
-    """Return text-like columns as text, where empty text is absent."""
+    """Return text-like columns as text; empty text becomes null."""
     if column.dtype in (pl.Categorical, pl.Enum, pl.Binary):
         column = column.cast(pl.String, strict=False)
     if column.dtype != pl.String:
@@ -59,16 +60,16 @@ def _as_text(column: pl.Series) -> pl.Series:
 
 
 def text_of(column: pl.Series) -> pl.Series:
-    """Return values as text, null where they have none: lists, objects, bytes that are no text."""
+    """Return values as text, null for lists, objects, and bytes that are not text."""
     if column.dtype.is_nested() or column.dtype == pl.Object:
         return pl.Series(column.name, [None] * len(column), dtype=pl.String)
     return column.cast(pl.String, strict=False)
 
 
 def read_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fault, ...]]:
-    """Return ids as Int64 or String, null where absent or faulty, and the faults.
+    """Return ids as Int64 or String (null if absent or faulty), and the faults.
 
-    untyped : text that is a canonical whole number on every row becomes whole numbers
+    untyped : text becomes whole numbers if it is a canonical whole number on every row
     """
     column = _as_text(column)
     if column.dtype == pl.String:
@@ -92,7 +93,7 @@ def read_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fault, 
 
 
 def required_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fault, ...]]:
-    """Return ids as `read_ids` does, with a fault where they are absent."""
+    """Return ids as `read_ids` does; absent ids are faults."""
     ids, faults = read_ids(column, untyped)
     if ids.null_count() == 0:
         return ids, faults
@@ -125,7 +126,7 @@ def read_ranks(column: pl.Series) -> tuple[Ints, tuple[Fault, ...]]:
 
 
 def read_numbers(column: pl.Series, *, nan_is_absent: bool = True) -> Numbers:
-    """Return finite numbers, NaN where absent, and the faults."""
+    """Return finite numbers, NaN if absent, and the faults."""
     column = _as_text(column)
     unread = None
     if column.dtype == pl.String:
@@ -148,15 +149,15 @@ def read_numbers(column: pl.Series, *, nan_is_absent: bool = True) -> Numbers:
 
 
 def read_scores(column: pl.Series, *, lower_is_better: bool) -> tuple[Ints, tuple[Fault, ...]]:
-    """Return numbers as ranks from 1, equal ones sharing theirs (0 on faulty rows), and the faults.
+    """Return numbers as ranks from 1, with equal ranks for equal numbers (0 if faulty), and faults.
 
     lower_is_better : the lowest number has the lowest rank, not the highest
     """
     numbers = read_numbers(column)
     faults = numbers.faults
     if numbers.absent is not None:
-        told = faulty_rows(faults, len(column))
-        faults = (*faults, *faults_of((numbers.absent & ~told, NUMBER)))
+        faulty = faulty_rows(faults, len(column))
+        faults = (*faults, *faults_of((numbers.absent & ~faulty, NUMBER)))
     exact = _as_text(column)
     if exact.dtype == pl.String:
         whole = whole_numbers(exact)
@@ -173,7 +174,7 @@ def read_scores(column: pl.Series, *, lower_is_better: bool) -> tuple[Ints, tupl
 
 
 def read_truths(column: pl.Series) -> tuple[Flags, tuple[Fault, ...]]:
-    """Return truth values, true where absent, and the faults."""
+    """Return truth values (true if absent), and the faults."""
     column = _as_text(column)
     if column.dtype == pl.Boolean:
         return column.fill_null(True).to_numpy(), ()
@@ -186,9 +187,9 @@ def read_truths(column: pl.Series) -> tuple[Flags, tuple[Fault, ...]]:
 
 
 def number_ids(ids: pl.Series) -> tuple[Ints, Ids]:
-    """Return the row of every id among the distinct ids in ascending order, and these.
+    """Return the row of every id among the distinct ids in ascending order, and the distinct ids.
 
-    Null is given row 0: rows without an id are dropped before it matters.
+    Null gets row 0; rows without an id are dropped before it matters.
     """
     present = ids.drop_nulls()
     if ids.dtype == pl.String:
@@ -211,7 +212,7 @@ def number_ids(ids: pl.Series) -> tuple[Ints, Ids]:
 
 
 def keep_used(rows: Ints, ids: Ids) -> tuple[Ints, Ids]:
-    """Return rows and ids without the ids that no row uses."""
+    """Return rows and ids without unused ids."""
     used = np.zeros(len(ids), dtype=bool)
     used[rows] = True
     if used.all():
@@ -220,7 +221,7 @@ def keep_used(rows: Ints, ids: Ids) -> tuple[Ints, Ids]:
 
 
 def read_attribute(column: pl.Series, untyped: bool) -> Ids | None:
-    """Return a kept column: int64, float64, bool or objects (text); None where it is nested.
+    """Return a kept column: int64, float64, bool or objects (text); None if it is nested.
 
     Absent values are NaN among numbers with a fraction, else None.
     """
@@ -239,14 +240,14 @@ def read_attribute(column: pl.Series, untyped: bool) -> Ids | None:
         return column.fill_null(np.nan).to_numpy()
     if column.dtype.is_integer():
         whole = column.cast(pl.Int64, strict=False)
-        # Beyond 64 bits only text keeps every digit.
+        # Beyond 64 bits, only text keeps every digit.
         fits = whole.null_count() == column.null_count()
         column = whole if fits else column.cast(pl.String)
     return text_objects(column) if column.dtype == pl.String else _plain(column)
 
 
 def text_objects(column: pl.Series) -> Ids:
-    """Return text as objects, one object for equal texts."""
+    """Return text as objects; equal texts share one object."""
     distinct = column.drop_nulls().unique().sort()
     codes = column.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     objects = np.array([*distinct.to_list(), None], dtype=object)
@@ -261,7 +262,7 @@ def _plain(column: pl.Series) -> Ids:
 
 
 def _recognised(column: pl.Series) -> pl.Series:
-    """Return text as numbers or truth values where every value present is one."""
+    """Return text as numbers or truth values, if every value present is one."""
     whole = whole_numbers(column)
     if whole is not None:
         return whole
@@ -290,9 +291,9 @@ PLACES = "needs a rank, winner or score column"
 
 
 def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Return the table under the names asked for, and notes.
+    """Return the table with its columns renamed, and notes.
 
-    Raises : InvalidParameterError   a column that was named is not there
+    Raises : InvalidParameterError   a named column does not exist
     Raises : InvalidDataError        required columns or all rows are missing
     """
     frame, names = table.frame, list(options.columns)
@@ -302,7 +303,8 @@ def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple
     hidden = [name for name in frame.columns if name in names and name not in moved]
     kept = [name for name in frame.columns if name not in moved and name not in names and name]
     if names or len(kept) < len(frame.columns):
-        # Column by column: as an expression a name such as * or ^a.*$ would mean several.
+        # Column by column, because as an expression a name such as * or ^a.*$ means several
+        # columns.
         renamed = [frame[old].alias(new) for new, old in options.columns.items()]
         frame = pl.DataFrame([*(frame[name] for name in kept), *renamed])
     for name in options.statistics:

@@ -1,7 +1,7 @@
-"""Read CSV and TSV into a table of text.
+"""Reads CSV and TSV into a table of text.
 
-Polars reads well-formed files. Other files (ragged rows, stray quotes) are read again by the
-standard library, slower but row by row, so that every bad row is reported with its line.
+Polars reads well-formed files. The standard library then reads files with ragged rows or stray
+quotes row by row. This is slower, but every bad row is reported with its line.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
     header = _header(body, name, separator, above)
     notes: tuple[str, ...] = ()
     if separator == "," and len(header) == 1:
-        # A spreadsheet's CSV in countries where the comma is the decimal point.
+        # The CSV of spreadsheets in countries with a decimal comma.
         other = next((mark for mark in (";", "\t") if mark in header[0]), None)
         if other is not None:
             separator, notes = other, (f"columns are separated by {other!r}, not by a comma",)
@@ -114,7 +114,7 @@ def _named(frame: pl.DataFrame, header: list[str]) -> pl.DataFrame:
 
 
 def _blank_rows(frame: pl.DataFrame) -> Flags:
-    """Return the rows without any value: blank lines, or nothing but separators."""
+    """Return the rows without any value: blank lines, or only separators."""
     if not frame.width or not len(frame) or not frame[:, 0].null_count():
         return np.zeros(len(frame), dtype=bool)
     blank: Flags = frame.select(pl.all_horizontal(pl.all().is_null())).to_series().to_numpy()
@@ -134,7 +134,7 @@ def _lines_of(
 
 
 def _records(data: bytes, separator: int) -> tuple[Ints, Ints]:
-    """Return where every record ends, and its number of fields; quoted newlines do not count."""
+    """Return the end of every record, and its number of fields; quoted newlines do not count."""
     letters = np.frombuffer(data, np.uint8)
     outside = None
     if _QUOTE in data:
@@ -151,7 +151,7 @@ def _records(data: bytes, separator: int) -> tuple[Ints, Ints]:
 
 
 def _careful(data: bytes, name: str, separator: str, header: list[str], above: int) -> Table:
-    """Return the table of a file with malformed rows, each of which is reported."""
+    """Return the table of a file with malformed rows, and report each of them."""
     width = len(header)
     rows: list[list[str | None]] = []
     lines: list[int] = []
@@ -184,7 +184,7 @@ def _careful(data: bytes, name: str, separator: str, header: list[str], above: i
 def _strict_records(
     data: bytes, name: str, separator: str, above: int
 ) -> Iterator[tuple[int, list[str], str]]:
-    """Yield the line, the fields and what is wrong of every record below the header."""
+    """Yield the line, the fields and the problem of every record below the header."""
     text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
     reader = csv.reader(text, delimiter=separator, strict=True)
     next(reader)

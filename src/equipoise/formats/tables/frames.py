@@ -1,4 +1,4 @@
-"""Read tables in memory (Polars, pandas, Arrow, mappings of arrays) and Parquet and Arrow files."""
+"""Reads tables in memory (Polars, pandas, Arrow, mappings of arrays), Parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from equipoise.formats.table import Table, check_columns, refuse
 
 
 def read_frame(source: object) -> Table | None:
-    """Return the table of a value in memory, or None if it is no table at all."""
+    """Return the table of a value in memory, or None if it is not a table."""
     library = type(source).__module__.partition(".")[0]
     try:
         if isinstance(source, pl.LazyFrame):
@@ -60,7 +60,7 @@ def series_of(name: str, values: Any) -> pl.Series:
 
 
 def _missing(value: object) -> bool:
-    # Not-a-number is the only value that differs from itself, pandas' NaT too.
+    # Only not-a-number, and pandas' NaT, differ from themselves.
     return value is None or (isinstance(value, float) and value != value)
 
 
@@ -117,7 +117,7 @@ def _pandas_column(name: str, column: Any) -> pl.Series:
             return pl.Series(name, pl.from_pandas(column))
         except (TypeError, ValueError, ImportError, pl.exceptions.PolarsError):
             column = column.astype(str).where(column.notna())
-    # pandas writes absence as None, NaN, NaT and NA.
+    # Missing values of pandas are None, NaN, NaT and NA.
     absent = column.isna().tolist()
     values = column.tolist()
     return series_of(
@@ -135,7 +135,7 @@ def _from_arrow(source: Any) -> pl.DataFrame:
 
 PARQUET_MAGIC = b"PAR1"
 ARROW_MAGIC = b"ARROW1"
-#: All that Polars raises for damaged files; of some it says so by a panic.
+#: Everything that Polars raises for damaged files; for some it panics.
 _UNREADABLE = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,

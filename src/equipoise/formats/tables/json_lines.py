@@ -1,4 +1,4 @@
-"""Read JSON Lines, one object a row, into a table."""
+"""Reads JSON Lines, with one object for each row, into a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OBJECT = "must be one JSON object"
 
 
 def holds_contests(data: bytes) -> bool:
-    """Return whether the first line is a contest with its standings, not a row."""
+    """Return whether the first line is a contest with standings instead of a row."""
     start = len(data) - len(data.lstrip(b"\xef\xbb\xbf \t\r\n"))
     end = data.find(b"\n", start)
     try:
@@ -28,7 +28,7 @@ def holds_contests(data: bytes) -> bool:
 
 
 def read_json_lines(data: bytes, name: str) -> Table:
-    """Return the table of a file of JSON objects, a line each."""
+    """Return the table of a file with one JSON object on each line."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     if data.isspace() or not data:
         refuse(name, "must hold at least one row", "an empty file")
@@ -48,7 +48,7 @@ def _fast(data: bytes) -> pl.DataFrame | None:
     plain = (pl.Int64, pl.Float64, pl.String, pl.Boolean, pl.Null)
     if not all(dtype in plain for dtype in frame.dtypes):
         return None
-    # Blank lines are no rows: count lines only where there are none.
+    # Blank lines are not rows, so lines are counted only if there are none.
     lines = data.count(b"\n") + (not data.endswith(b"\n"))
     return frame if lines == len(frame) else None
 
@@ -87,7 +87,7 @@ def _careful(data: bytes, name: str) -> Table:
                 refuse(name, "must be complete", "a truncated last line", line=at + 1)
             row = str(error)
         except RecursionError:
-            row = None  # brackets nested too deeply: no object of plain values
+            row = None  # nested too deeply: not an object of plain values
         if not isinstance(row, dict):
             got = shown(text.decode("utf-8", "replace")[:80])
             broken.append(BrokenRow(len(rows), "", OBJECT, got))
@@ -102,7 +102,7 @@ def _careful(data: bytes, name: str) -> Table:
 
 
 def read_json_rows(documents: list[Any], name: str) -> Table:
-    """Return the table of a JSON list of objects, a row each."""
+    """Return the table of a JSON list with one object for each row."""
     broken = tuple(
         BrokenRow(at, "", OBJECT, shown(one))
         for at, one in enumerate(documents)

@@ -1,6 +1,6 @@
-"""Build a history from a long table: select rows, check them, skip bad ones, assemble the rest.
+"""Builds a history from a long table: selects, checks and skips rows, and assembles the rest.
 
-A history has its matches in order of time and its players in order of id.
+The matches of a history are in order of time, and its players in order of id.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def assemble(
 ) -> tuple[History, tuple[str, ...]]:
     """Return the history, and notes on columns that could not be kept.
 
-    frame : the rows in play, from which labels and attributes are taken
+    frame : the rows that are left, from which labels and attributes are taken
     match_ids : id of every match of `grouping`
     """
     moments = None if times is None else times.at(rows.place[grouping.first])
@@ -101,9 +101,9 @@ def assemble(
 
 
 def _order(moments: Ints | None, grouping: Grouping) -> tuple[Ints | slice, Ints, Ints | None]:
-    """Return the order of matches, their offsets, and the order of rows (None: as it is).
+    """Return the order of matches, their offsets, and the order of rows (None: unchanged).
 
-    Stable: matches of one time, and the rows of a match, keep the order of the file.
+    The order is stable: matches of the same time, and the rows of a match, stay in file order.
     """
     total = len(grouping.of_row)
     if moments is None or np.all(moments[1:] >= moments[:-1]):
@@ -121,7 +121,7 @@ def _order(moments: Ints | None, grouping: Grouping) -> tuple[Ints | slice, Ints
 
 
 def _ranks(rows: Rows) -> Ints:
-    """Return the rank of every row; the winner's label decides where it is given."""
+    """Return the rank of every row; the winner's label decides if it is given."""
     if rows.labels is None or rows.labels.winner is None:
         return rows.columns["rank"]
     team, winner = rows.labels.team, rows.labels.winner
@@ -136,7 +136,7 @@ def _teams(
     offsets: Ints,
     permutation: Ints | None,
 ) -> tuple[Ints, Ids | None]:
-    """Return the team of every row within its match, and the labels if there were any."""
+    """Return the team of every row within its match, and the labels if there are any."""
     has_labels = "team" in frame.columns and frame["team"].null_count() < len(frame)
     if rows.labels is None or not has_labels or not np.any(rows.labels.team >= 0):
         return _numbers_within(offsets), None
@@ -149,7 +149,7 @@ def _teams(
 
 
 def _numbers_within(offsets: Ints) -> Ints:
-    """Return the number from 0 of every row within its match."""
+    """Return the number of every row within its match, from 0."""
     numbers = np.ones(offsets[-1], np.int64)
     numbers[offsets[1:-1]] -= np.diff(offsets)[:-1]
     numbers[0] = 0
@@ -167,7 +167,7 @@ def _label_objects(labels: pl.Series) -> Ids:
 def _attributes(
     frame: pl.DataFrame, table: Table, rows: Rows, permutation: Ints | None
 ) -> tuple[dict[str, Ids], tuple[str, ...]]:
-    """Return every column without a meaning of its own, and notes on nested ones."""
+    """Return every column without a reserved meaning, and notes on nested ones."""
     place = rows.place if permutation is None else rows.place[permutation]
     moved = permutation is not None or len(place) < len(frame)
     kept: dict[str, Ids] = {}
@@ -193,7 +193,7 @@ def _if_any(numbers: Floats | None) -> Floats | None:
 
 
 def _owned(array: Ids, table: Table) -> Ids:
-    """Return an array that nobody else can change: a history never changes."""
+    """Return an array that no other code can change, because a history never changes."""
     return array.copy() if table.borrowed and not array.flags.owndata else array
 
 
@@ -202,7 +202,7 @@ LEFT = "must leave at least one match"
 
 @dataclass(slots=True)
 class _Keys:
-    """The columns that tell matches apart and which of them are asked for.
+    """The columns that identify and select matches.
 
     place : number in the table of every row
     """
@@ -233,7 +233,7 @@ class _Keys:
 
 
 def build_history(table: Table, options: Options) -> HistoryReading:
-    """Return the history of a table, and everything that is wrong with it.
+    """Return the history of a table, and all of its problems.
 
     Raises : InvalidDataError        required columns, or all rows, are missing
     Raises : InvalidParameterError   the options do not suit the table
@@ -290,7 +290,7 @@ def _apply_skip_policy(
     findings: Findings,
     rows: Rows,
 ) -> HistoryReading:
-    """Return the history of the good rows if nothing is wrong or what is wrong may be skipped."""
+    """Return the history of the good rows, if there are no problems or they may be skipped."""
     ids = keys.ids.gather(grouping.first)
     has_bad_row = grouping.any(findings.bad)
     whole = grouping
@@ -322,7 +322,7 @@ def _apply_skip_policy(
 
 
 def _beyond_repair(skip_bad: SkipBad | None, has_bad_row: Flags, matches: Ids) -> Flags:
-    """Return the matches that go because of bad rows: all that have one, or that lost all."""
+    """Return the matches to drop because of bad rows: all that have one, or only have bad ones."""
     if skip_bad == "matches":
         return has_bad_row
     lost = np.ones(len(has_bad_row), dtype=bool)
@@ -333,7 +333,7 @@ def _beyond_repair(skip_bad: SkipBad | None, has_bad_row: Flags, matches: Ids) -
 def _account(
     reading: HistoryReading, findings: Findings, grouping: Grouping, bad: Flags, ids: pl.Series
 ) -> HistoryReading:
-    """Return the reading with what is dropped; rows without a match id belong to no match."""
+    """Return the reading with counts of what is dropped; rows without an id have no match."""
     named = bad & mask(ids.is_not_null())
     rows = findings.bad & ~named[grouping.of_row]
     return replace(
@@ -351,7 +351,7 @@ def _nothing_left(reading: HistoryReading, table: Table, got: str) -> HistoryRea
 def _assembled(
     table: Table, keys: _Keys, ids: pl.Series, rows: Rows, grouping: Grouping
 ) -> tuple[History, tuple[str, ...]]:
-    """Return the history of rows that obey every rule, and notes on columns left out."""
+    """Return the history of valid rows, and notes on columns left out."""
     match_ids = ids.gather(rows.match[grouping.first])
     history, notes = assemble(keys.frame, table, match_ids, keys.times, rows, grouping)
     if history.order is not None:

@@ -1,6 +1,6 @@
-"""Group the rows of a table into matches, number teams and ranks in them, and select matches.
+"""Groups the rows of a table into matches, numbers their teams and ranks, and selects matches.
 
-A selection follows `where`, `since`, `until` and `rated`; a match stays or goes as a whole.
+A selection follows `where`, `since`, `until` and `rated`; it keeps or drops complete matches.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from equipoise.formats.options import Options
 from equipoise.formats.times import Times
 from equipoise.wording import counted
 
-#: Matches of rows: half the memory of row numbers, which are many.
+#: Type of the match of a row, with half the memory of row numbers.
 Matches: TypeAlias = NDArray[np.int32]
-#: A table of all (match, value) pairs is used while it has at most this many cells a row.
+#: A table of all (match, value) pairs is used if it has at most this many cells for each row.
 _CELLS_A_ROW = 8
 
 
@@ -31,7 +31,7 @@ class Grouping:
 
     of_row : shape (N,), match of every row
     first : shape (M,), first row of every match
-    starts, of_run : first row and match of every run of rows that belong to one match
+    starts, of_run : first row and match of every run of adjacent rows of one match
     """
 
     of_row: Matches
@@ -50,13 +50,13 @@ class Grouping:
         return len(self.starts) == len(self.first)
 
     def any(self, rows: Flags) -> Flags:
-        """Return for every match whether the mask holds on any of its rows."""
+        """Return for every match whether the mask is true on any of its rows."""
         found = np.zeros(self.matches, dtype=bool)
         found[self.of_row[rows]] = True
         return found
 
     def differs(self, values: Ints) -> Flags | None:
-        """Return the rows whose value is not that of the first row of their match, or None."""
+        """Return the rows whose value differs from the first row of their match, or None."""
         changes = values[1:] != values[:-1]
         changes[self.starts[1:] - 1] = False
         firsts = values[self.starts]
@@ -67,7 +67,7 @@ class Grouping:
 
 
 def group_ids(ids: pl.Series) -> Grouping:
-    """Return the grouping of rows by their id; all rows without an id are one group."""
+    """Return the grouping of rows by id; all rows without an id are one group."""
     if ids.dtype == pl.Int64 and ids.null_count() == 0:
         values = ids.to_numpy()
         starts = _starts(values[1:] != values[:-1])
@@ -81,7 +81,7 @@ def group_ids(ids: pl.Series) -> Grouping:
 
 
 def regroup(of_row: Matches) -> tuple[Grouping, Matches]:
-    """Return the grouping of some of the rows of another, and the old number of every match."""
+    """Return the grouping of some rows of another grouping, and the old number of every match."""
     if not len(of_row):
         nothing = np.zeros(0, np.int64)
         return Grouping(of_row, nothing, nothing, nothing), of_row
@@ -93,7 +93,7 @@ def regroup(of_row: Matches) -> tuple[Grouping, Matches]:
 def number_teams(grouping: Grouping, labels: Ints) -> Ints:
     """Return the team of every row, numbered within the match by first appearance.
 
-    labels : from 0; -1 stands for a player alone
+    labels : from 0; -1 is a player without a team
     """
     alone = labels < 0
     if alone.any():
@@ -101,7 +101,7 @@ def number_teams(grouping: Grouping, labels: Ints) -> Ints:
         labels[alone] = np.flatnonzero(alone) + labels.max() + 1
     first = first_of_pair(grouping.of_row, labels)
     leads = np.flatnonzero(first == np.arange(len(first)))
-    # Leads in order of match, then of appearance; their places in it count the teams.
+    # First rows of teams in order of match, then of appearance; their positions count the teams.
     order = np.argsort(grouping.of_row[leads], kind="stable")
     matches = grouping.of_row[leads[order]]
     opens = np.flatnonzero(_opens(matches))
@@ -130,26 +130,26 @@ def first_of_pair(matches: Matches, values: Ints) -> Ints:
 
 
 def dense_ranks(offsets: Ints, ranks: Ints) -> Ints:
-    """Return ranks numbered densely from 0 within every match; rows lie match by match."""
+    """Return dense ranks from 0 within every match; rows are sorted by match."""
     if not len(ranks):
         return ranks
     step = np.empty(len(ranks), np.int64)
     np.subtract(ranks[1:], ranks[:-1], out=step[1:])
     step[offsets[:-1]] = 0
-    if step.min() >= 0:  # in order of rank already
+    if step.min() >= 0:  # already in order of rank
         np.minimum(step, 1, out=step)
-        # The first row of a match takes back what the match before it has summed up.
+        # The first row of a match subtracts the sum of the match before it.
         step[offsets[1:-1]] = -np.add.reduceat(step, offsets[:-1])[:-1]
         return np.cumsum(step, out=step)
     return _dense_unsorted(offsets, np.diff(offsets), ranks)
 
 
 def repeated_rows(grouping: Grouping, players: Ints) -> Flags | None:
-    """Return the rows that repeat a player within a match, or None if there are none."""
+    """Return the rows that repeat a player of their match, or None if there are none."""
     width = int(players.max(initial=0)) + 1
     if grouping.matches == len(players):
         return None
-    # Half the width sorts in less than half the time.
+    # Numbers of half the width are sorted in less than half the time.
     small = grouping.matches * width < 2**32
     keys = grouping.of_row.astype(np.uint32 if small else np.int64)
     np.multiply(keys, width, out=keys, casting="unsafe")
@@ -206,7 +206,7 @@ def _group_runs(starts: Ints, keys: Ids, rows: int) -> Grouping:
 
 
 class Selection(NamedTuple):
-    """The rows that stay (None: all), and how many matches went for which reason."""
+    """The rows that stay (None: all), and the number of dropped matches by reason."""
 
     rows: Flags | None
     unrated: int
@@ -221,10 +221,11 @@ def select(
     rated: Flags | None,
     options: Options,
 ) -> Selection:
-    """Return which rows are asked for; matches stay or go whole.
+    """Return the selected rows; matches are kept or dropped completely.
 
-    without_id : rows that belong to no match; they go only where `where` excludes them
-    Raises : InvalidParameterError   wrong usage: unknown column, no times, a match torn apart
+    without_id : rows that belong to no match; only `where` can exclude them
+    Raises : InvalidParameterError   wrong usage: unknown column, no times, a filter that splits a
+      match
     """
     bounded = options.since is not None or options.until is not None
     if rated is None and not options.where and not bounded:
@@ -264,7 +265,7 @@ def _whole(
     holds: Flags | None,
     options: Options,
 ) -> Flags:
-    """Return the matches on all of whose rows the filters hold; refuse to tear one apart."""
+    """Return the matches in which the filters hold on all rows; refuse to split a match."""
     if holds is None:
         return np.ones(grouping.matches, dtype=bool)
     chosen = grouping.any(holds & ~without_id)
@@ -274,14 +275,14 @@ def _whole(
         match = frame["match"][int(grouping.first[torn[0]])]
         filters = " and ".join(f"{name}={value}" for name, value in options.where)
         raise InvalidParameterError(
-            f"where (--where) must hold on all rows of a match or on none; {filters} holds on "
-            f"some rows only of {some}, of which the first is {match!r}"
+            f"where (--where) must hold on all rows of a match or on none; {filters} holds on only "
+            f"some rows of {some}, of which the first is {match!r}"
         )
     return chosen
 
 
 def equal_rows(column: pl.Series, value: object) -> Flags:
-    """Return the rows that have a value, compared as numbers where both are, else as text."""
+    """Return the rows that have a value, compared as numbers if both are numbers, else as text."""
     if value is None or value == "":
         empty = column.is_null()
         return (empty | (column == "") if column.dtype == pl.String else empty).to_numpy()
@@ -302,7 +303,7 @@ def equal_rows(column: pl.Series, value: object) -> Flags:
 
 
 def _in_time(grouping: Grouping, times: Times | None, options: Options) -> Flags:
-    """Return which matches lie in [since, until); a match has the time of its first row.
+    """Return which matches are in [since, until); a match has the time of its first row.
 
     A match without a readable time stays, so that it is reported.
     """
@@ -320,9 +321,9 @@ def _in_time(grouping: Grouping, times: Times | None, options: Options) -> Flags
 
 
 def within(moments: Ints, times: Times, options: Options) -> Flags:
-    """Return which moments, in the unit of `times.at`, lie in [since, until).
+    """Return which times, in the unit of `times.at`, are in [since, until).
 
-    Raises : InvalidParameterError   a bound that is none of these times
+    Raises : InvalidParameterError   a bound does not suit these times
     """
     inside = np.ones(len(moments), dtype=bool)
     if options.since is not None:

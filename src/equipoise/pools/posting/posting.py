@@ -18,6 +18,7 @@ from equipoise.pools.amended_log import Eligibility, latest_of
 from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.match_history import players_of
+from equipoise.pools.posting.partial_states import columns_after
 from equipoise.pools.posting.planning import (
     FUTURE_SECONDS,
     Clock,
@@ -71,9 +72,9 @@ def post_matches(
             read = [read_by_rules(post, rules) for post in posts]
         clock = Clock(now, future_seconds)
         plan, batch = _rate(connection, record, rules, posts, read, cache, clock)
-        after = _write(connection, record, plan, batch)
+        after = _write(connection, record, plan, batch, cache)
         answers = _answers(connection, after, rules, posts, read, plan, batch)
-    cache.update(record, after, None if batch is None else batch.states)
+    cache.update(record, after, batch)
     return answers
 
 
@@ -118,9 +119,13 @@ def _rate(
 
 
 def _write(
-    connection: Connection, pool: PoolRecord, plan: PostingPlan, batch: RatedBatch | None
+    connection: Connection,
+    pool: PoolRecord,
+    plan: PostingPlan,
+    batch: RatedBatch | None,
+    cache: StateCache,
 ) -> PoolRecord:
-    """Write log, changes and ratings; return the pool after that."""
+    """Write log, changes, ratings and a partial checkpoint; return the pool after that."""
     if not plan.records:
         return pool
     late = [record.position for record in plan.records if record.needs_replay]
@@ -143,6 +148,14 @@ def _write(
         columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
         if batch.shared or pool.shared:
             columns["shared"] = batch.shared
+        columns |= columns_after(
+            connection,
+            replace(pool, dirty=columns["dirty"]),
+            (columns["last_time"] or 0, columns["last_seq"]),
+            batch.participations,
+            lambda: cache.since_partial(pool, batch),
+            batch.shared,
+        )
         if pool.webhooks & webhooks.KINDS["match.rated"]:
             happened = [("match.rated", seq) for seq in sorted(set(batch.changes["seq"]))]
             now = plan.records[-1].received

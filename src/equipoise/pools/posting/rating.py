@@ -22,6 +22,9 @@ from equipoise.store.pools import PoolRecord
 #: Bytes of a cache at most.
 MOST_BYTES = 128 * 2**20
 
+#: Bytes of packed states kept for the next partial checkpoint at most.
+_RECENT_BYTES = 32 * 2**20
+
 #: Bytes of a player's id and row number, roughly.
 _ID_BYTES = 150
 _NO_ROWS = np.zeros(0, np.int64)
@@ -40,6 +43,10 @@ class RatedBatch:
     def shared(self) -> dict[str, Floats]:
         """State that belongs to no single player."""
         return self.states.state.shared
+
+    def packed(self) -> dict[str, bytes]:
+        """Return the packed states of the players."""
+        return dict(zip(self.ratings["player"], self.ratings["state"], strict=True))
 
 
 class UnratableMatchError(Exception):
@@ -160,25 +167,40 @@ class StateCache:
         state.shared = {name: values.copy() for name, values in pool.shared.items()}
         return PlayerStates(players, state, last_changes, new)
 
-    def update(self, before: PoolRecord, after: PoolRecord, states: PlayerStates | None) -> None:
+    def since_partial(self, pool: PoolRecord, batch: RatedBatch) -> dict[str, bytes] | None:
+        """Return the packed states of all players with changes since the last partial checkpoint.
+
+        pool : locked; batch : rated in this transaction
+        None if this cache does not have them all
+        """
+        known = self._pools.get(pool.id)
+        if pool.partial_due == 0:
+            return batch.packed()
+        if known is None or not known.holds(pool) or known.recent is None:
+            return None
+        return {**known.recent, **batch.packed()}
+
+    def update(self, before: PoolRecord, after: PoolRecord, batch: RatedBatch | None) -> None:
         """Store states that were written and committed.
 
         before, after : the pool when it was locked, and after the transaction
-        states : of the rated players, None if nobody was rated
+        batch : None if nobody was rated
         """
         known = self._pools.pop(before.id, None)
+        states = None if batch is None else batch.states
         if known is None or not known.holds(before):
             if states is None:
                 return
             known = _CachedPool(
                 before.generation,
-                before.local_head,
+                before.head,
                 states.state.take(_NO_ROWS),
                 LastChanges.empty(0),
             )
-        known.head = after.local_head
-        if states is not None:
-            known.put(states)
+        known.head = after.head
+        if batch is not None:
+            known.put(batch.states)
+            known.follow(before, after, batch)
         # The pools that were written to longest ago are dropped first.
         self._pools[after.id] = known
         while sum(one.size() for one in self._pools.values()) > self._most:
@@ -211,8 +233,11 @@ def _read(
 class _CachedPool:
     """States of some players of a pool, of one generation and after one log record.
 
-    head : of the local hash chain after that record
+    head : of the hash chain after that record
     rows : player -> row in state and last_changes, which have room for more rows
+    recent : packed states of the players with changes since the last partial checkpoint; None if
+        some are missing
+    recent_bytes : of them, states that were replaced since included
     """
 
     generation: int
@@ -220,10 +245,26 @@ class _CachedPool:
     state: State
     last_changes: LastChanges
     rows: dict[str, int] = field(default_factory=dict)
+    recent: dict[str, bytes] | None = None
+    recent_bytes: int = 0
+
+    def follow(self, before: PoolRecord, after: PoolRecord, batch: RatedBatch) -> None:
+        """Store packed states; before, after : the pool around the batch."""
+        if after.partial_due == 0:
+            self.recent, self.recent_bytes = {}, 0
+            return
+        if before.partial_due == 0:
+            self.recent, self.recent_bytes = {}, 0
+        if self.recent is None:
+            return
+        self.recent.update(batch.packed())
+        self.recent_bytes += sum(map(len, batch.ratings["state"]))
+        if self.recent_bytes > _RECENT_BYTES:
+            self.recent, self.recent_bytes = None, 0
 
     def holds(self, pool: PoolRecord) -> bool:
         """Return whether nothing was written to the pool since."""
-        return (self.generation, self.head) == (pool.generation, pool.local_head)
+        return (self.generation, self.head) == (pool.generation, pool.head)
 
     def put(self, states: PlayerStates) -> None:
         """Store new states of players."""

@@ -1,11 +1,12 @@
 """Why a match of a pool changed a player's rating.
 
-The state of the pool right before the match is made from the last checkpoint. The rating system
-explains the change from it.
+The states of the match's players right before it are made from partial checkpoints, or else the
+state of the whole pool from the last checkpoint. The rating system explains the change from them.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 
 import msgspec
@@ -26,7 +27,8 @@ from equipoise.pools.posting.match_history import (
     object_array,
     players_of,
 )
-from equipoise.pools.replay.checkpointing import state_before
+from equipoise.pools.replay.checkpointing import RunningPool, state_before
+from equipoise.pools.replay.match_state import players_before
 from equipoise.rating.explaining import explain_change, why_unrated
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state import COUNT
@@ -34,6 +36,8 @@ from equipoise.store import changes, log, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, get_pool
+
+_logger = logging.getLogger(__name__)
 
 
 def explain_player(
@@ -53,12 +57,42 @@ def explain_player(
         amendments = amendments_of(connection, record, through)
         logged = _match_of(connection, record, player, match)
         rated = _rated(logged, amendments, player)
-        before = state_before(connection, record, rules, amendments, rated.position)
-        earlier = _earlier(connection, record, before, player, rated)
-    found = _explained(rules, before, earlier, rated, player)
+        found = _explained_quickly(connection, record, rules, amendments, rated, player)
+        if found is None:
+            before = state_before(connection, record, rules, amendments, rated.position)
+            found = _explained_from(connection, record, rules, before, rated, player)
     message = explain_message(found, lambda time: _written_days(time, rules))
     played = amendments.time_played(str(logged.match), logged.posted_time)
     return msgspec.structs.replace(message, played=written(played, rules))
+
+
+def _explained_quickly(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    amendments: Amendments,
+    match: LoggedMatch,
+    player: str,
+) -> Explanation | None:
+    """Return the explanation made from partial checkpoints; None without those it needs.
+
+    Raises : InvalidDataError
+    """
+    stored = changes.changes_of_match(connection, pool, match.position)
+    if player not in stored:
+        # The system did not rate it, and the reason needs no states.
+        nobody = RunningPool.start(rules, pool.draws_from).pool_state()
+        _explained_from(connection, pool, rules, nobody, match, player)
+        return None
+    before = players_before(connection, pool, rules, amendments, match.position)
+    if before is None:
+        return None
+    found = _explained_from(connection, pool, rules, before, match, player)
+    row = stored[player]
+    if (row.rating_before, row.rating) == (found.rating_before, found.rating):
+        return found
+    _logger.warning("pool %s: partial checkpoints disagree with the changes", pool.name)
+    return None
 
 
 def _match_of(
@@ -119,14 +153,16 @@ def _earlier(
     ]
 
 
-def _explained(
+def _explained_from(
+    connection: Connection,
+    pool: PoolRecord,
     rules: PoolRules,
     before: PoolState,
-    earlier: list[LoggedMatch],
     match: LoggedMatch,
     player: str,
 ) -> Explanation:
     """Return the explanation that the system gives. Raises : InvalidDataError."""
+    earlier = _earlier(connection, pool, before, player, match)
     names = players_of(match.request)
     ids = list(dict.fromkeys([*before.player_ids.tolist(), *names]))
     before.state.grow(len(ids))

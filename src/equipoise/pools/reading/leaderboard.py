@@ -23,6 +23,7 @@ from equipoise.store import ratings, summaries
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.store.ratings import RatingRow
+from equipoise.store.schema import is_name
 
 #: Players that one search returns at most.
 MOST_FOUND = 200
@@ -97,8 +98,8 @@ def search_players(store: Store, pool: str, text: str, *, limit: int) -> list[Le
     with store.read() as connection:
         record = get_pool(connection, pool)
         rules = rules_of(record.settings)
-        # PostgreSQL cannot search for NUL, and no id has one.
-        found = [] if "\0" in text else summaries.players_with(connection, record, text, limit)
+        # No id has this text, and databases cannot search for it.
+        found = summaries.players_with(connection, record, text, limit) if is_name(text) else []
     return [_message(row, None, rules) for row in found]
 
 
@@ -157,8 +158,7 @@ class LeaderboardView:
         """Return the place that a player has, or would have, among the players listed."""
         return ratings.place_of(
             self._connection,
-            self._pool.id,
-            self._pool.generation,
+            self._pool,
             None if row.disqualified and not self._ranked else row,
             provisional=self._provisional,
             disqualified=self._ranked,

@@ -108,7 +108,7 @@ class LogWalk:
                 "the log does not lead to the head of its hash chain: its first settings or a "
                 "record were changed, added or removed"
             )
-        elif self.heads.local != pool.local_head:
+        elif self.heads != pool.heads:
             found.add(
                 "the log does not lead to the local head of its hash chain: the name of the pool, "
                 "the time of its creation, or the key of a record was changed"

@@ -11,7 +11,7 @@ from typing import Any
 
 from equipoise.analysis.clock import now
 from equipoise.pools.replay.leases import extend_lease
-from equipoise.store import changes, ratings
+from equipoise.store import changes, partial_checkpoints, ratings
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 
@@ -55,6 +55,7 @@ def clear(
                 record.replay_generation,
                 store.sizes.rows,
             )
+            gone += partial_checkpoints.forget_unseen(connection, record, store.sizes.partial_rows)
             if after is None and not gone:
                 change_pool(connection, record.id, garbage=False)
                 return True

@@ -19,6 +19,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.analysis.clock import now
+from equipoise.arrays import Ints
 from equipoise.errors import ConvergenceError, InvalidDataError
 from equipoise.pools.amended_log import (
     Eligibility,
@@ -35,10 +36,12 @@ from equipoise.pools.replay.differences import Numbers, difference, running_numb
 from equipoise.pools.replay.garbage import clear, collect_garbage
 from equipoise.pools.replay.leases import acquire_lease, check_lease, release_lease, renew_lease
 from equipoise.pools.replay.ordering import decay_leaderboard, rewrite_leaderboard
+from equipoise.pools.replay.partial_filling import RunningPartial, fill_partial_checkpoints
 from equipoise.pools.replay.unratable import void_unratable
-from equipoise.store import audit, changes, log, ratings, replays, webhooks
+from equipoise.store import audit, changes, log, partial_checkpoints, ratings, replays, webhooks
 from equipoise.store.bulk import without_collection
 from equipoise.store.connection import Store
+from equipoise.store.partial_checkpoints import End
 from equipoise.store.pools import (
     START,
     PoolRecord,
@@ -71,6 +74,7 @@ def maintain_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], boo
     keep_checkpoints(store, pool)
     rewrite_leaderboard(store, pool, stop=stop)
     decay_leaderboard(store, pool, stop=stop)
+    fill_partial_checkpoints(store, pool, stop=stop)
     return swapped
 
 
@@ -94,6 +98,7 @@ class _Replay:
     through : the last log record that it takes into account
     after : position up to which the log was read
     interval : participations between two checkpoints
+    partial : what changed since the last partial checkpoint
     held : checkpoints so far; held_at : participations up to the last of them
     """
 
@@ -108,6 +113,7 @@ class _Replay:
     after: Position
     started: int
     interval: int
+    partial: RunningPartial
     held: list[Checkpoint] = field(default_factory=list)
     held_at: int = 0
 
@@ -162,6 +168,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
         running = running_before(
             connection, pool, rules, amendments, begin, lambda: renew_lease(store, pool)
         )
+        known = partial_checkpoints.last_before(connection, pool, begin)
     running.matches, running.board_day = 0, pool.board_day
     # No match counts between this position and `begin`.
     after = (begin[0], begin[1] - 1) if begin != START else START
@@ -177,6 +184,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
         after=max(after, running.position),
         started=now(),
         interval=pool.checkpoint_every(store.sizes),
+        partial=RunningPartial.after(running, START if known is None else known.position),
         held_at=running.participations,
     )
 
@@ -230,6 +238,7 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
             return False
     replay.after = piece.end
     _make_checkpoint(replay)
+    _make_partial_checkpoint(replay, touched, len(rows["player"]))
     return True
 
 
@@ -290,6 +299,20 @@ def _make_checkpoint(replay: _Replay) -> None:
         replay.interval *= 2
 
 
+def _make_partial_checkpoint(replay: _Replay, touched: Ints, participations: int) -> None:
+    """Store a partial checkpoint of the new generation if one is due."""
+    running, partial = replay.running, replay.partial
+    sizes = replay.store.sizes
+    states = partial.add(sizes, running, touched, participations, now=False)
+    if states is None:
+        return
+    with replay.store.write() as connection:
+        record = _locked_pool(connection, replay)
+        end = End(running.position, replay.generation, partial.end)
+        partial_checkpoints.put(connection, record.id, end, states, running.state.shared)
+    partial.made(running)
+
+
 def _swap(replay: _Replay) -> None:
     """Rate the matches left and let readers see the new generation, in one transaction.
 
@@ -307,6 +330,7 @@ def _swap(replay: _Replay) -> None:
             if not piece.matches:
                 continue
             rows, touched = running.rate(piece.matches)
+            replay.partial.participations += len(rows["player"])
             changes.put(connection, record.id, replay.generation, rows)
             _put_ratings(connection, record, replay.generation, running.ratings(touched))
             names = [running.players[row] for row in touched.tolist()]
@@ -348,6 +372,9 @@ def _swap(replay: _Replay) -> None:
             rated_to=latest_of(record.last_time, running.last_time),
             code=code_version() if replay.begin == START else record.code,
             checkpoint_due=running.participations - replay.held_at,
+            partial_due=max(replay.partial.participations, 1),
+            partial_end=replay.partial.end,
+            unfilled=_still_unfilled(record, replay),
             # The leaderboard has the order of when the replay began; `maintain_pool` updates it.
             board_day=record.board_day if changed else running.board_day,
             board_from="" if changed else None,
@@ -362,6 +389,13 @@ def _swap(replay: _Replay) -> None:
             # The difference may have a name that was erased in the meantime.
             found = msgspec.json.encode(difference({}, {}, running.matches)).decode()
         replays.store_difference(connection, replay.pool.id, replay.generation, found)
+
+
+def _still_unfilled(pool: PoolRecord, replay: _Replay) -> Position | None:
+    """Return the position up to which partial checkpoints are missing after a replay."""
+    if pool.unfilled is None or replay.begin == START:
+        return None
+    return min(pool.unfilled, replay.begin)
 
 
 def _append_events(connection: Connection, pool: PoolRecord, replay: _Replay) -> int:

@@ -113,7 +113,7 @@ def _verified(
         differences=found.listed,
         seconds=working_time() - started,
         head=record.head.hex(),
-        local_head=record.local_head.hex(),
+        local_head=record.heads.local.hex(),
         chained_from=record.chained_from,
     )
 

@@ -44,7 +44,7 @@ class TrueSkillSystem(System):
 
     @abstractmethod
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
 
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
@@ -59,7 +59,7 @@ class TrueSkillSystem(System):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrueSkill(TrueSkillSystem):
-    """TrueSkill [TS]_ for teams of any size, any number a match, ties.
+    """TrueSkill [TS]_ for teams of any size, any number of teams in a match, and ties.
 
     initial_rating, initial_deviation : of a new player, rating points
     beta : standard deviation of one performance, rating points; half the initial deviation [TS]_
@@ -86,7 +86,7 @@ class TrueSkill(TrueSkillSystem):
         require(1e-9 <= chance < 1, "draw_probability", "from 1e-9 to below 1", chance)
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them; the margin is that of a duel [TS]_ sec. 2."""
+        """Return the parameters for kernels; the margin is that of a duel [TS]_ sec. 2."""
         z = NormalDist().inv_cdf(0.5 * (1.0 + self.draw_probability))
         return Settings(
             beta=float(self.beta),
@@ -97,7 +97,7 @@ class TrueSkill(TrueSkillSystem):
         )
 
     def draw_margin(self, players: int) -> float:
-        """Return the margin between two teams with so many players in total."""
+        """Return the margin between two teams with this total number of players."""
         return self.settings().margin * math.sqrt(0.5 * players)
 
 
@@ -137,7 +137,7 @@ class TrueSkillSPb(TrueSkillSystem):
         require(0 < eps < math.inf, "convergence_eps", "positive", eps)
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(
             beta=float(self.beta),
             drift=float(self.sigma_drift),

@@ -97,11 +97,11 @@ def _contributions(effects: dict[int, float], match: History, own: int) -> list[
         if team < 0:
             name, reason = "the place", "the performance of this place by all other teams"
         elif ranks[team] == ranks[own]:
-            name, reason = "a neighbour tied with", "teams that tie perform about equally"
+            name, reason = "a neighbour tied with", "tied teams perform about equally"
         elif ranks[team] < ranks[own]:
-            name, reason = "the team just above", "and through it all teams ranked above it"
+            name, reason = "the team just above", "and, through it, all teams ranked above it"
         else:
-            name, reason = "the team just below", "and through it all teams ranked below it"
+            name, reason = "the team just below", "and, through it, all teams ranked below it"
         parts.append(Contribution(name=name, change=change, reason=reason))
     return parts
 
@@ -129,7 +129,7 @@ def _quantities(found: Inferred, teams: Teams, own: int, variance: float) -> lis
                 name="performance",
                 value=weighted / precision,
                 unit="points",
-                meaning="the team's performance as shown by this match",
+                meaning="the team's performance inferred from this match",
             )
         )
     return quantities

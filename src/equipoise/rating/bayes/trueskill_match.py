@@ -38,11 +38,11 @@ from equipoise.rating.draws import count_match
 #: Passes through all messages after which inference has failed.
 MAX_SWEEPS = 2000
 
-#: The smallest variance that a message may leave, relative to that before: even an outcome that was
-#: next to impossible gives a finite message.
+#: The smallest variance that a message may leave, relative to that before: even a nearly impossible
+#: outcome gives a finite message.
 _LEAST = 1e-12
 
-#: Precision, in units of 1/eps^2, below which a message is that of no information: from there on
+#: Precision, in units of 1/eps^2, below which a message has no information, because
 #: `difference_message` could not distinguish the remaining variance from 0.
 _NOTHING = 3e-12
 
@@ -68,7 +68,7 @@ class Chain(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them.
+    """Parameters in the form that kernels use.
 
     beta, drift : rating points; drift is added to a deviation before the match
     margin : of a draw between two players (classic), or eps

@@ -48,7 +48,7 @@ _LEAST_SQUARED = 1e-150
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them; `pairs` chooses Bradley-Terry."""
+    """Parameters in the form that kernels use; `pairs` chooses Bradley-Terry."""
 
     beta: float
     drift: float
@@ -90,7 +90,7 @@ def spread(teams: Teams, beta: float) -> float:
 
 @kernel
 def stages(teams: Teams, c: float) -> tuple[Floats, Floats, Floats]:
-    """Return (e, S, A): e_i = exp(mu_i/c) scaled; of every rank its S and its number of teams.
+    """Return (e, S, A): e_i = exp(mu_i/c) scaled; for every rank, its S and its number of teams.
 
     S is the sum of e over the teams of that rank and all worse ones.
     """
@@ -281,7 +281,7 @@ class WengLinParameters(System):
         )
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(float(self.beta), float(self.drift), float(self.least_share), self.pairs)
 
 

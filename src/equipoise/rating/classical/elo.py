@@ -32,7 +32,7 @@ RATING, MATCHES, LAST_TIME = range(3)
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them; slope = ln 10/scale."""
+    """Parameters in the form that kernels use; slope = ln 10/scale."""
 
     k: float
     slope: float
@@ -152,11 +152,11 @@ class Elo(System):
         return {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(float(self.k), math.log(10.0) / self.scale)
 
     def own(self, state: State, history: History, start: int, stop: int) -> Floats:
-        """Return the head starts. Raises : InvalidDataError without a column of who is at home."""
+        """Return the head starts. Raises : InvalidDataError without a column for the home side."""
         return self._head_start(history, int(history.offsets[start]), int(history.offsets[stop]))
 
     def update(
@@ -185,6 +185,8 @@ class Elo(System):
             return np.empty(0)
         home = history.at_home(low, high)
         if home is None:
-            rule = "must be a column (true for the side at home), or side, for home_advantage"
+            rule = (
+                "must be a column (true for the home side), or give side, if home_advantage is set"
+            )
             raise InvalidDataError([Problem("", None, "at_home", rule, "neither")])
         return np.where(home, self.home_advantage, 0.0)

@@ -43,7 +43,7 @@ Q = math.log(10.0) / 400.0
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them."""
+    """Parameters in the form that kernels use."""
 
     drift: float
     drift_per_day: float
@@ -201,5 +201,5 @@ class Glicko(System):
         return Outlook(centre=rating, scale=scale, curve="logistic", shared=shared)
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(float(self.drift), float(self.drift_per_day), float(self.max_deviation))

@@ -51,12 +51,12 @@ MAX_VOLATILITY = 2.0
 #: The search for the volatility ends when ln sigma^2 changes by less (READINGS A6).
 _LAST_STEP = 1e-12
 
-#: Columns of the state; the first three are from before the period in progress.
+#: Columns of the state; the first three are values before the period in progress.
 RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE = range(8)
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them; period_days is inf where every match is a period."""
+    """Parameters in the form that kernels use; period_days is inf if every match is a period."""
 
     initial_rating: float
     max_phi: float
@@ -338,7 +338,7 @@ class Glicko2(System):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Two players; time where there are rating periods."""
+        """Two players; time if there are rating periods."""
         periods = self.period_days is not None
         return Capabilities(
             max_team_size=1,
@@ -349,7 +349,7 @@ class Glicko2(System):
         )
 
     def newcomer(self) -> Mapping[str, float]:
-        """Return a player of whom nothing is known, in no rating period yet."""
+        """Return a new player, who is in no rating period yet."""
         return {
             "rating": self.initial_rating,
             "deviation": self.initial_deviation,
@@ -383,7 +383,7 @@ class Glicko2(System):
         return team_mean_outlook(rating, deviation)
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(
             float(self.initial_rating),
             float(self.max_deviation) / GLICKO2_SCALE,

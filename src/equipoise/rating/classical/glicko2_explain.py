@@ -63,7 +63,7 @@ def explain(system: Glicko2, before: State, history: History, match: int, row: i
             Contribution(
                 name="earlier matches of the period",
                 change=GLICKO2_SCALE * (phi_2**2 - phi_1**2) * earlier[1],
-                reason="another match makes the deviation smaller, and so the weight of each match",
+                reason="another match reduces the deviation, and with it the weight of each match",
             )
         )
     effect = parts[0].change

@@ -40,7 +40,7 @@ _SMALLEST_DECAY = 1e-140
 #: A Newton correction below this share of beta_bar is the last: the next would be its square.
 _LAST_CORRECTION = 1e-7
 
-#: Numbers in a line of the cache.
+#: Number of float64 in a line of the cache.
 _CACHE_LINE = 8
 
 #: Exponentials at the next x are computed by one factor if the step is smaller than this.
@@ -99,8 +99,9 @@ class _Run(NamedTuple):
 def _run_of(spans: Ints, row: int) -> _Run:
     """Return the indices of a player's terms.
 
-    They are unsigned, because Numba then leaves out the test for negative indices, and loops over
-    terms become vector instructions. Views would do so too, but a view costs as much as ten terms.
+    They are unsigned, so that Numba leaves out the test for negative indices and compiles loops
+    over terms to vector instructions. Views would do the same, but a view costs as much as ten
+    terms.
     """
     start, room = spans[row, BEGIN] + spans[row, FIRST], spans[row, ROOM]
     count = (spans[row, COUNT] + PADDING - 1) // PADDING * PADDING
@@ -196,7 +197,7 @@ def _move_to_front(beliefs: Beliefs, row: int) -> None:
 
 @inner_kernel
 def _remember(beliefs: Beliefs, row: int, performance: float, beta_bar: float) -> None:
-    """Append a performance at weight 1/beta^2 (Algorithm 3); the caller reserved the room."""
+    """Append a performance at weight 1/beta^2 (Algorithm 3); the caller has reserved memory."""
     player, span = beliefs.table[row], beliefs.spans[row]
     if player[DECAY] < _SMALLEST_DECAY:
         run = _run_of(beliefs.spans, row)

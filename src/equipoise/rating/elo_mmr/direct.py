@@ -61,7 +61,7 @@ class Results(NamedTuple):
 
 @kernel
 def _room_for(n: int) -> Results:
-    """Return results of n opponents, not filled in yet."""
+    """Return empty results for n opponents."""
     m = np.empty((8, n))
     return Results(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7])
 

@@ -75,7 +75,7 @@ class EloMMRParameters(System):
         limits = self.weight_limit is not None or self.sigma_limit is not None
         if limits and (self.beta is not None or self.gamma is not None):
             raise InvalidParameterError(
-                "give either weight_limit and sigma_limit or beta and gamma, not some of both"
+                "give either weight_limit and sigma_limit or beta and gamma, not a mixture"
             )
         if (self.beta is None) != (self.gamma is None):
             raise InvalidParameterError("beta and gamma must be given together")
@@ -96,7 +96,7 @@ class EloMMRParameters(System):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What users of these parameters should know, as sentences without full stops."""
+        """Notes for users of these parameters, as sentences without full stops."""
         if self.opponents is None:
             return ()
         return (f"{self.name} with opponents={self.opponents} is {FEW_OPPONENTS}",)
@@ -172,7 +172,7 @@ class EloMMRParameters(System):
         return Outlook(centre=rating, scale=SCALE_OF_DEVIATION * delta, curve="logistic")
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         weight_limit, sigma_limit = self.limits()
         endless = np.iinfo(np.int64).max
         return Settings(
@@ -193,7 +193,7 @@ class EloMMRParameters(System):
     def own(self, state: State, history: History, start: int, stop: int) -> Beliefs:
         """Return the beliefs, with room for every performance of matches start:stop.
 
-        If there is not enough room, it is made for the rest of the history at once.
+        If memory is missing, it is reserved for the rest of the history at once.
         """
         runs = state.runs
         if runs is None:
@@ -205,7 +205,7 @@ class EloMMRParameters(System):
         return Beliefs(state.table, runs.spans, runs.values)
 
     def _records(self, matches: Ints) -> Ints:
-        """Return how many records so many matches can add before old ones are dropped."""
+        """Return how many records these matches can add before old ones are dropped."""
         if self.gaussian:
             return np.zeros_like(matches)
         if math.isinf(self.rho):
@@ -240,11 +240,11 @@ class EloMMR(EloMMRParameters):
     initial_rating, initial_deviation : of a new player, rating points
     split_ties : a tie is half a win and half a loss instead of a win and a loss (B3)
     rate_all_ties : rate matches of three or more in which all tie (B7)
-    opponents : only that many opponents nearest in rating count, and all who are as near as the
-        last of them (B6); None counts all. For reproducing published figures only: it breaks
-        Theorems 5.2, 5.5 and 5.6, so that a better place may get a lower performance and a worse
-        one a higher rating, and it is slower than counting all
-    remembered : only that many newest performances stay logistic (B6); None keeps all
+    opponents : number of opponents, nearest in rating, that count, together with all who are as
+        near as the last of them (B6); None counts all. For reproducing published figures only: it
+        breaks Theorems 5.2, 5.5 and 5.6, so that a better place may get a lower performance and a
+        worse one a higher rating, and it is slower than counting all
+    remembered : number of newest performances that stay logistic (B6); None keeps all
     Warns : ApproximationWarning   where `opponents` is given, once for each object
     """
 

@@ -234,7 +234,7 @@ def _contributions(remembered: list[Remembered]) -> list[Contribution]:
             Contribution(
                 name="earlier performances",
                 change=math.fsum(one.change for one in older),
-                reason=f"{_still(len(older))}, {weight:.1%} of the rating in all",
+                reason=f"{_still(len(older))}, {weight:.1%} of the rating in total",
             )
         )
     parts.append(

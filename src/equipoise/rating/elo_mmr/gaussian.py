@@ -35,7 +35,7 @@ HALF_WIDTH = 1.6
 #: Places whose sums are kept at a time.
 _PLACES = 32
 
-#: By rounding, a root may be so many widths outside its interval.
+#: Rounding may put a root outside its interval by up to this many widths.
 _MARGIN = 1e-6
 
 #: A Newton correction below this share of an interval is the last: the next would be its square.

@@ -44,8 +44,8 @@ from equipoise.rating.elo_mmr.performance import (
 )
 from equipoise.rating.platforms.contest import is_rated
 
-#: How many players ahead memory is fetched. Their rows are scattered, and waiting for memory takes
-#: longer than the arithmetic.
+#: Number of players whose memory is fetched ahead. Their rows are scattered, and waiting for memory
+#: takes longer than the arithmetic.
 _AHEAD, _FAR_AHEAD = 3, 12
 
 
@@ -183,7 +183,7 @@ def spread(by_place: Floats, places: Ints) -> Floats:
 def trace_expected(
     expected: Floats, field: Field, wanted: Option, logistic: Option, gaussian: Option
 ) -> None:
-    """Write to the trace the mean chance of beating another, performing at one's rating.
+    """Write to the trace the mean probability of beating another player, at one's own rating.
 
     The mean of F_j(mu_i) over all others j [EM] sec. 3.1.
     """

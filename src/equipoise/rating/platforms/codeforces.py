@@ -14,9 +14,9 @@ The authors' rules differ from the platform's: tied players share the mean of th
 are not whole numbers, and no points are taken to prevent inflation.
 
 With both sets of rules a match of weight m counts as in the authors' program: beta is divided by
-sqrt m, and `weight` is multiplied by m. A contest of three or more in which all tie is skipped, as
-there (READINGS B7). The platform has no weights, and its published rules rate such a contest too,
-as `rate_all_ties` does.
+sqrt m, and `weight` is multiplied by m. A contest of three or more players in which all tie is
+skipped, as in that program (READINGS B7). The platform has no weights, and its published rules rate
+such a contest too, as `rate_all_ties` does.
 
 By the authors' rules no performance counts for more than the match's `performance_ceiling`, as in
 their program (READINGS B8). The platform's rules have no ceiling.
@@ -54,7 +54,7 @@ RATING, MATCHES, LAST_TIME = range(3)
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them; slope = pi/(sqrt 3 beta)."""
+    """Parameters in the form that kernels use; slope = pi/(sqrt 3 beta)."""
 
     slope: float
     weight: float
@@ -88,7 +88,7 @@ def end_contest(
     start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
     n, trace = stop - start, job.trace
     weight, ceiling = job.settings.weight * job.matches.weight[m], job.matches.ceiling[m]
-    # 1 where the weight is infinite
+    # 1 if the weight is infinite
     share = 1.0 / (1.0 + 1.0 / weight)
     for i in range(n):
         player = job.table[job.matches.player[start + i]]
@@ -186,7 +186,7 @@ class Codeforces(System):
     weight : of a performance, where the rating before has weight 1; the default moves a rating half
         of the way, as on the platform
     initial_rating : of a new player, rating points; a whole number by the platform's rules. The
-        platform began at 1500, and has begun at 1400 since May 2020
+      platform used 1500 at first, and has used 1400 since May 2020
     initial_deviation : reported as the deviation of all players; it has no effect
     rate_all_ties : rate matches of three or more in which all tie (READINGS B7)
     """
@@ -236,7 +236,7 @@ class Codeforces(System):
         return {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(
             slope=1.0 / self.scale,
             weight=float(self.weight),

@@ -185,15 +185,15 @@ def _cuts_and_points(done: PlatformRound, i: int, exact: float) -> list[Contribu
         Contribution(
             name="rounding",
             change=float(done.changes[i]) - exact,
-            reason="the needed rating and the change are cut to whole numbers",
+            reason="the needed rating and the change are truncated to whole numbers",
         ),
         Contribution(
-            name="against inflation: all players",
+            name="against inflation: points taken from all players",
             change=float(done.from_everyone),
             reason=f"brings the sum of the changes of all {n} players just below 0",
         ),
         Contribution(
-            name="against inflation: the best",
+            name="against inflation: points taken because of the best",
             change=float(done.for_the_best),
             reason=f"stops the {best_players(n)} highest rated from gaining points together;"
             " at most 10 points, taken from all players",
@@ -209,12 +209,13 @@ def _platform_quantities(done: PlatformRound, i: int, share: float) -> list[Quan
             expected=float(done.expected[i]),
             performance=float(done.needed[i]),
             tied="tied players all take the last of their places",
-            needed="the rating needed for that mean, cut to a whole number from 1 to 7999",
+            needed="the rating needed for that mean, truncated to a whole number from 1 to 7999",
         ),
         Quantity(
             name="share",
             value=share,
             unit="",
-            meaning="change over (performance - rating): weight/(1 + weight), cut towards zero",
+            meaning="change over (performance - rating): weight/(1 + weight), truncated towards "
+            "zero",
         ),
     ]

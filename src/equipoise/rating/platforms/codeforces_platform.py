@@ -35,7 +35,8 @@ from equipoise.arrays import Floats, Ints
 
 #: Bounds of the search for a needed rating [CF]; the upper one is never the result.
 LOWEST_NEEDED, SEARCH_END = 1, 8000
-#: The best are so many times the root of n, and at most so many points are taken for them [CF].
+#: The number of the best is the first number times the root of n; at most the second number of
+#: points is taken for them [CF].
 _BEST, _MOST_TAKEN = 4.0, 10.0
 
 #: exp(x) and exp(-x) are normal numbers up to here.
@@ -154,7 +155,7 @@ def _needed(field: Field, rating: float, target: float, known: Floats) -> float:
 
 @inner_kernel
 def best_players(n: int) -> int:
-    """Return how many of n players count as the best, whose changes should not sum to above 0."""
+    """Return how many of n players count as the best, whose changes should sum to at most 0."""
     return min(n, int(_BEST * np.rint(math.sqrt(n))))
 
 

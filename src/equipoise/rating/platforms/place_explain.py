@@ -2,7 +2,7 @@
 
 Both infer the performance from an expected and an actual place, which differ by the sum over all
 opponents of (score - expected score). So performance minus rating is divided among the opponents in
-proportion to that, and the parts add up.
+proportion to (score - expected score), and the parts add up.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def contributions_by_result(
     *,
     scores: Floats | None = None,
 ) -> list[Contribution]:
-    """Return the change by result: wins, ties and losses, each `share` of their effect.
+    """Return the change by wins, by ties and by losses, each `share` of their effect.
 
     scores : shape (n,), as the place counts them; None: 1, 1/2 or 0
     """

@@ -78,7 +78,7 @@ _LEAST_VOLATILITY, _LARGEST_VOLATILITY = 1e-6, 1e9
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them."""
+    """Parameters in the form that kernels use."""
 
     weight_noob: float
     weight_limit: float
@@ -223,7 +223,7 @@ def step_of(player: Floats, surplus: float, match_weight: float, settings: Setti
         weight *= settings.top_factor
     elif player[RATING] >= settings.high_rating:
         weight *= settings.high_factor
-    # 1 where the weight is infinite
+    # 1 if the weight is infinite
     share = 1.0 / (1.0 + 1.0 / weight)
     target = share * surplus
     sigma = player[DEVIATION]
@@ -316,7 +316,7 @@ class TopCoder(System):
     cap_noob, cap_limit : the change in the k-th contest is at most cap_limit + cap_noob/(k + 1)
         rating points, in proportion to the weights if those are not the platform's
     high_rating, high_factor : from this rating on, weights are multiplied by this factor
-    top_rating, top_factor : the same from a higher rating on
+    top_rating, top_factor : the same for a higher rating
     initial_rating, initial_deviation : of a new player, rating points; the deviation is the
         volatility
     rate_all_ties : rate matches of three or more in which all tie (READINGS B7)
@@ -366,7 +366,7 @@ class TopCoder(System):
         )
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         return Settings(
             weight_noob=float(self.weight_noob),
             weight_limit=float(self.weight_limit),

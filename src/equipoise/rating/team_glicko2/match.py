@@ -40,7 +40,7 @@ _GRID = 2.0**40
 
 
 class Settings(NamedTuple):
-    """Parameters as kernels take them.
+    """Parameters in the form that kernels use.
 
     max_change : on the internal scale, inf for none
     activity_window, period : in microseconds
@@ -179,7 +179,7 @@ def learn_roles(roles: Floats, role: Ints, performance: Floats) -> None:
 
 @inner_kernel
 def standardise(team: Ints, performance: Floats, z: Floats, sides: Sides) -> None:
-    """Write the z of every player [6]-[8]; 0 among equals and without a performance.
+    """Write the z of every player [6]-[8]; 0 if all are equal, or without a performance.
 
     team : shape (n,); performance, z : the first n are those of the match
     """
@@ -245,7 +245,7 @@ def idle_deviation(player: Floats, day: float, settings: Settings) -> float:
     """Return a deviation, increased for inactivity until a day [42]-[44] (READINGS A8)."""
     deviation: float = player[DEVIATION]
     idle = _microseconds(day, player[LAST_TIME])
-    # NaN, where there are no times or no match yet, fails this comparison.
+    # NaN, if there are no times or no match yet, fails this comparison.
     if not idle >= settings.period:
         return deviation
     # If the oldest of the remembered matches is in the window, all of them are.

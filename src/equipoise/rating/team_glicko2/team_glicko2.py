@@ -53,7 +53,7 @@ class TeamGlicko2(System):
         bounds of that, in points and in deviations (36)-(38)
     deviation_scale, blend : deviation at which form has half its weight, and its largest
         weight (39)-(40)
-    activity_matches, activity_window : so many matches in so many days keep a player active
+    activity_matches, activity_window : a player with this many matches in this many days is active
     period_days : days after which an inactive player's deviation grows again (42)
     max_deviation : largest deviation that it grows to, rating points (44)
     max_volatility : cap of the volatility, internal scale; a larger initial one is its own cap
@@ -130,7 +130,7 @@ class TeamGlicko2(System):
         )
 
     def newcomer(self) -> Mapping[str, float]:
-        """Return a player of whom nothing is known."""
+        """Return a new player."""
         return {
             "rating": self.initial_rating,
             "deviation": self.initial_deviation,
@@ -189,7 +189,7 @@ class TeamGlicko2(System):
         return team_mean_outlook(rating, deviation)
 
     def settings(self) -> Settings:
-        """Return the parameters as kernels take them."""
+        """Return the parameters in the form that kernels use."""
         limit = math.inf if self.max_change is None else float(self.max_change)
         return Settings(
             initial_rating=float(self.initial_rating),
@@ -213,7 +213,7 @@ class TeamGlicko2(System):
             return [], np.zeros(0, np.int64)
         column: Ids | None = history.attributes.get("role")
         if column is None:
-            rule = "must be a column, for roles"
+            rule = "must be a column if roles is set"
             raise InvalidDataError([Problem("", None, "role", rule, "none")])
         names, role = np.unique(column[low:high].astype(str), return_inverse=True)
         return names.tolist(), role.astype(np.int64).reshape(-1)

@@ -1,16 +1,16 @@
 """A proven lower bound: no split of the lobby has a smaller objective.
 
-A player who comes in a party brings a fixed part of a team along. Two arguments follow:
+A party is a fixed part of a team. Two arguments follow:
 
-- The rest of that team is some choice of other players, of exactly the missing number. Whatever
-  the choice, the other teams share the remaining players, and one of these teams is at least as far
-  away as their mean.
+- The rest of that team is a choice of other players, whose number is known. For every choice, the
+  other teams share the remaining players, and one of these teams is at least as far away as their
+  mean.
 - Units that are too large for one team are in different teams. Filled up with the best or the worst
   players available, their means lie between two values, and so do the means of other such units.
-  Where the two ranges do not overlap, some two teams differ by at least the distance of the ranges.
+  If the two ranges do not overlap, two teams differ by at least the distance of the ranges.
 
-The mean of the others' uncertainties is at most the root of their mean square. That is why J may be
-bounded by m + u and m - u of the aggregate of the others, where the team's u is the larger.
+The mean of the others' uncertainties is at most the root of their mean square. So J is bounded by m
++ u and m - u of the aggregate of the others, if the team's u is the larger.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from equipoise.teams.lobby.task import Task, Units
 _ROUNDING = 1e-13
 #: Number of the largest units whose combinations count.
 _LARGEST = 7
-#: Ways to complete a team that are listed, at most; where there are more, they give no bound.
+#: Largest number of ways to complete a team that are listed; with more, there is no bound.
 _LISTED = 50_000
 
 
 class Range(NamedTuple):
-    """The least and the greatest mean that some teams together may have."""
+    """The smallest and the largest mean that several teams together may have."""
 
     low: float
     high: float
@@ -53,7 +53,7 @@ def lower_bound(task: Task, units: Units) -> float:
     if task.weight > 0:
         square = _Forced(task, units, units.square, largest)
         bounds.append(task.weight * square.distance(root=True))
-    # Sums are rounded: stay below by more than the error. A root near 0 magnifies it.
+    # Sums are rounded, so the bound stays below by more than the error. A root near 0 magnifies it.
     slack = _ROUNDING * float(np.abs(units.strength).sum())
     slack += task.weight * math.sqrt(_ROUNDING * float(units.square.sum()))
     return max(0.0, max(bounds) - slack)
@@ -81,12 +81,12 @@ def _completion_bound(task: Task, units: Units, unit: int, forced: _Forced) -> f
 
 
 def _completions(units: Units, unit: int, size: int) -> Floats | None:
-    """Return strength and square of all teams of some size with a unit; None: too many."""
+    """Return strength and square of all teams of a size with a unit; None if there are too many."""
     missing = size - int(units.size[unit])
     if missing < 0:
         return np.zeros((2, 0))
     columns = np.stack([units.strength, units.square])
-    # of_size[s]: sums of all choices of s players among the units seen so far.
+    # of_size[s]: sums of all choices of s players among the units so far.
     of_size = [columns[:, [unit]] if s == 0 else np.zeros((2, 0)) for s in range(missing + 1)]
     for other in range(len(units.size)):
         own = int(units.size[other])
@@ -105,10 +105,10 @@ def _completions(units: Units, unit: int, size: int) -> Floats | None:
 
 
 class _Forced:
-    """The ranges of one column of values, for units that are certainly in different teams.
+    """The ranges of one column of values, for units that must be in different teams.
 
     groups : units in different teams, the smaller groups first; known : the same, as sorted tuples
-    ends : for every group and number of players the least and the greatest sum
+    ends : for every group and number of players, the smallest and the largest sum
     """
 
     def __init__(self, task: Task, units: Units, values: Floats, largest: Sequence[int]) -> None:
@@ -143,7 +143,7 @@ class _Forced:
         return best
 
     def beside(self, group: tuple[int, ...], taken: Floats, size: int) -> Floats:
-        """Return the distance of a group's teams from all others but one, whose sum is given.
+        """Return the distance of a group's teams from all others except one, whose sum is given.
 
         taken : sums of that team; size : its players
         """
@@ -172,7 +172,7 @@ class _Forced:
 
 
 def _distance(one: Range, other: Range, root: bool) -> float:
-    """Return the least distance between values of two ranges."""
+    """Return the smallest distance between values of two ranges."""
     if root:
         one = Range(*(math.sqrt(max(end, 0.0)) for end in one))
         other = Range(*(math.sqrt(max(end, 0.0)) for end in other))
@@ -180,7 +180,7 @@ def _distance(one: Range, other: Range, root: bool) -> float:
 
 
 def _groups(task: Task, units: Units, largest: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Yield groups of units that are certainly in different teams, the smaller groups first."""
+    """Yield groups of units that must be in different teams, the smaller groups first."""
     separated = set(units.separated)
 
     def different(one: int, other: int) -> bool:
@@ -203,9 +203,9 @@ def _sizes(task: Task, count: int) -> Iterator[int]:
 def _completed(
     units: Units, values: Floats, group: tuple[int, ...], players: int
 ) -> tuple[float, float] | None:
-    """Return the least and the greatest sum of a group filled up to a number of players.
+    """Return the smallest and the largest sum of a group filled up to a number of players.
 
-    The group is filled with complete units: a knapsack that must be full. None where no units fit.
+    The group is filled with complete units, as a knapsack that must be full. None if no units fit.
     """
     missing = players - int(units.size[list(group)].sum())
     if missing < 0:

@@ -1,4 +1,4 @@
-"""How fair a split is, and which of several equally fair splits is taken.
+"""The fairness of a split, and the order of equally fair splits.
 
 Source: [TG2]_ (46)-(48) for the objective J, section 13.5 and READINGS A10 for the tie-breaks.
 
@@ -37,7 +37,7 @@ class Parts(NamedTuple):
 def parts_of(
     strength: Floats, square: Floats, teams: Sequence[Sequence[int]], weight: float
 ) -> Parts:
-    """Return J [TG2]_ (48) and its parts, for the pair of teams that differ most.
+    """Return J [TG2]_ (48) and its parts for the pair of teams that differ most.
 
     Sums are rounded once, so neither the order of players nor of teams matters.
 
@@ -57,7 +57,7 @@ def parts_of(
 def _extreme_pairs(
     mean: Sequence[float], spread: Sequence[float], weight: float
 ) -> list[tuple[int, int]]:
-    """Return the two pairs of teams of which one is the pair with the largest J."""
+    """Return two pairs of teams, one of which has the largest J."""
     pairs = []
     for sign in (1.0, -1.0):
         key = [m + sign * weight * u for m, u in zip(mean, spread, strict=True)]
@@ -73,11 +73,11 @@ def sum_difference(strength: Floats, teams: Sequence[Sequence[int]]) -> float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
-    """Splits into two teams, as the first team: the one with the top player.
+    """Splits into two teams, each given by the first team, which has the top player.
 
     objective : J; left, right : ways of both halves; size : players
     mean, spread : differences of the mean long-term ratings and of the uncertainties U
-    members : who is in it; splits : how many splits there are in all
+    members : the players of the first team; splits : total number of splits
     """
 
     objective: Floats
@@ -91,7 +91,7 @@ class Candidates:
 
 
 class Members:
-    """Tells who is in the first team of a split, from the ways of both halves."""
+    """The players in the first team of a split, from the ways of both halves."""
 
     def __init__(self, units: Units, components: BipartiteComponents, middle: int) -> None:
         self._middle = middle
@@ -114,7 +114,7 @@ class Members:
 
 
 def ranked(task: Task, found: Candidates, keep: int) -> list[tuple[int, ...]]:
-    """Return the rows of the first teams of the best splits, the best first."""
+    """Return the rows of the first teams of the best splits, best first."""
     order = np.argsort(found.objective, kind="stable")
     sorted_ = found.objective[order]
     chosen: list[int] = []
@@ -156,7 +156,7 @@ def _rows(task: Task, found: Candidates, best: int) -> tuple[int, ...]:
 def ranked_teams(
     task: Task, splits: Sequence[Sequence[tuple[int, ...]]], objective: Sequence[float]
 ) -> list[tuple[tuple[int, ...], ...]]:
-    """Return splits into any number of teams, the best first, equals as for two teams.
+    """Return splits into any number of teams, best first, with the tie-breaks of two teams.
 
     Differences are the largest between any two teams; lists of ids are compared team by team.
 

@@ -1,10 +1,10 @@
-"""Whether a lobby can be split at all: a first placement, or the reason why there is none.
+"""Whether a lobby can be split: a first placement, or the reason why there is none.
 
 `packed` finds teams that keep every rule; a search starts from them. Units that have several
 players or that must be separated are placed one by one, the largest first, with backtracking. The
 other players fill the free places, which always works.
 
-`impossible` says in plain words why parties, locks and avoid pairs, which are always kept, leave no
+`impossible` explains in words why parties, locks and avoid pairs, which are always kept, leave no
 split.
 """
 
@@ -27,12 +27,12 @@ from equipoise.teams.lobby.task import (
 )
 from equipoise.wording import counted
 
-#: Placements tried until the search gives up.
+#: Largest number of placements tried.
 MOST_TRIED = 200_000
 
 
 class NoPlacementError(Exception):
-    """No teams keep every rule; `proved` is False where the tries ran out."""
+    """No teams keep every rule; `proved` is False if the search reached its limit."""
 
     def __init__(self, proved: bool) -> None:
         super().__init__("no teams keep every rule")
@@ -40,9 +40,9 @@ class NoPlacementError(Exception):
 
 
 def packed(task: Task, units: Units, rng: np.random.Generator | None = None) -> Ints:
-    """Return a team for every unit, such that all rules are kept and strengths are roughly even.
+    """Return a team for every unit that keeps all rules and makes strengths roughly even.
 
-    rng : varies the start; None always gives the same one
+    rng : varies the start; None always gives the same start
     Raises : NoPlacementError
     """
     strength = units.strength
@@ -99,14 +99,14 @@ class _Placement:
         return self.team
 
     def _put(self, unit: int, team: int) -> None:
-        """Put a unit into a team, or take it out: -1."""
+        """Put a unit into a team; team -1 takes it out."""
         sign, where = (1, team) if team >= 0 else (-1, int(self.team[unit]))
         self.load[where] += sign * int(self.units.size[unit])
         self.total[where] += sign * float(self.strength[unit])
         self.team[unit] = team
 
     def _options(self, depth: int) -> list[int]:
-        """Return the teams that a unit may go to, the most suitable last; only one empty team."""
+        """Return the teams that a unit may join, the most suitable last; at most one is empty."""
         unit = self.placed[depth]
         size = int(self.units.size[unit])
         taken = {int(self.team[other]) for other in self.separated[unit]}
@@ -152,7 +152,7 @@ def _filled(task: Task, units: Units, team: Ints, strength: Floats) -> Ints:
 
 
 def _room(task: Task, load: Ints, top: int) -> Ints:
-    """Return how many places every team still has; the fullest teams become the larger ones."""
+    """Return the number of free places of every team; the fullest teams become the larger ones."""
     size = np.full(task.teams, task.smaller)
     order = np.argsort(-load, kind="stable")
     if task.uneven and top >= 0:
@@ -162,12 +162,12 @@ def _room(task: Task, load: Ints, top: int) -> Ints:
     return room
 
 
-#: Players named in a message.
+#: Largest number of players named in a message.
 _NAMED = 6
 
 
 def impossible(lobby: Lobby, teams: int, task: Task, order: Ints) -> InvalidDataError:
-    """Return the error that says why no split keeps parties, locks and avoid pairs."""
+    """Return an error that explains why no split keeps parties, locks and avoid pairs."""
     ids = [str(one) for one in lobby.player_ids[order].tolist()]
     reason = (
         _too_many_locks(lobby, teams)
@@ -269,7 +269,7 @@ def _kept(task: Task, avoid: tuple[tuple[int, int], ...]) -> Task:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return names as a list in words; of many, the first few and how many more there are."""
+    """Return names as a list in words; of many, the first few and the number of the others."""
     if len(names) > _NAMED:
         return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]

@@ -1,15 +1,15 @@
 """Fair teams from a lobby.
 
-Source: [TG2]_ section 13; READINGS A10 for the order among equals and for the rules that give way.
-Departures: any number of teams. With n teams, the rule for the top two covers the top n players,
-and the rule for uneven teams says that the top player is in one of the smaller teams.
+Source: [TG2]_ section 13; READINGS A10 for the order among equals and for the rules that may be
+waived. Departures: any number of teams. With n teams, the rule for the top two covers the top n
+players, and the rule for uneven teams says that the top player is in one of the smaller teams.
 
 Parties, locks and avoid pairs are always kept. The rules for the top players and for uneven teams
-give way, in this order, where no split keeps them as well.
+are waived, in this order, if no split keeps them too.
 
-Two teams are compared exactly where the lobby allows it (`two_teams`), more teams where the lobby
-is small (`many_teams`). For other lobbies a search (`local_search`) finds a good split, and a lower
-bound (`bound`) says how far it can be from the best.
+For two teams, all splits are compared if the lobby allows it (`two_teams`); for more teams, if the
+lobby is small (`many_teams`). For other lobbies a search (`local_search`) finds a good split, and a
+lower bound (`bound`) limits its distance from the best.
 """
 
 from __future__ import annotations
@@ -48,18 +48,18 @@ Objective: TypeAlias = Literal["mean", "sum"]
 RowTeams: TypeAlias = tuple[tuple[int, ...], ...]
 #: A search for the cost of a constraint takes this fraction of the steps.
 _COST_SHARE = 20
-#: Steps of the search that precedes a comparison of all splits.
+#: Steps of the search before a comparison of all splits.
 _SHORT = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long a search may take.
+    """Limits of a search.
 
-    steps : pairs of teams to reassign, at most
+    steps : largest number of pairs of teams to reassign
     seed : random seed
     in_time : called after every step; False ends the search
-    whole : where J times this number must be a whole number; 0 where it need not
+    whole : J times this number must be a whole number; 0 if it need not
     """
 
     steps: int
@@ -70,10 +70,10 @@ class Effort:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solution:
-    """The best splits, the best first.
+    """The best splits, best first.
 
-    bound : a proven lower bound of J; None where the first split is proved to be the best
-    compared : number of splits, where all of them were compared
+    bound : a proven lower bound of J; None if the first split is proved to be the best
+    compared : number of splits, if all of them were compared
     stopped : the time limit ended the search
     """
 
@@ -122,33 +122,34 @@ def balance(
 ) -> Balance:
     """Return the fairest teams of a lobby, whose sizes differ by at most one [TG2]_ (48).
 
-    Two teams of up to 24 players are split exactly, and larger ones wherever it is feasible;
-    players of a party or an avoid pair count as one. For more teams, a search gives teams and a
-    lower bound.
+    Two teams of up to 24 players are split exactly, and larger ones if it is feasible; players of a
+    party or an avoid pair count as one. For more teams, a search gives teams and a lower bound.
 
     teams : number of teams, from 2 to the number of players
     uncertainty_weight : lambda of (48), at least 0
     objective : "mean", or "sum" for the largest difference of the sums of effective ratings,
         without uncertainty; for teams of equal size
     top_two : keep the best players, as many as there are teams, in different teams
-    uneven : where sizes differ, keep the top player in a smaller team
-    alternatives : how many of the next best splits to return
-    costs : whether to search for what every constraint costs
+    uneven : if sizes differ, keep the top player in a smaller team
+    alternatives : number of next best splits to return
+    costs : whether to compute the cost of every constraint
     steps, seed : steps and random seed of a search; the same numbers give the same teams
-    time_limit : seconds after which a search ends, even with steps left; None for no limit
+    time_limit : seconds after which a search ends, even if steps are left; None for no limit
     Raises : InvalidParameterError   an argument is out of its range
     Raises : InvalidDataError        no split keeps all parties, locks and avoid pairs
     Raises : ConvergenceError        no split was found, though one may exist
     """
     require(isinstance(lobby, Lobby), "lobby", "a Lobby", type(lobby).__name__)
     require(teams >= 2 and int(teams) == teams, "teams", "a whole number from 2", teams)
-    require(teams <= lobby.players, "teams", f"at most {lobby.players}, the players", teams)
+    require(
+        teams <= lobby.players, "teams", f"at most {lobby.players}, the number of players", teams
+    )
     _check_numbers(uncertainty_weight, objective, alternatives, steps, seed, time_limit)
     by_sum = objective == "sum"
     require(
         not by_sum or lobby.players % teams == 0,
         "objective",
-        f"'mean' where {lobby.players} players do not make {teams} equal teams",
+        f"'mean' if {lobby.players} players do not make {teams} equal teams",
         objective,
     )
     order = lobby.order()
@@ -236,7 +237,7 @@ def _named_groups(labels: Ids | None, order: Ints) -> Iterator[tuple[str, tuple[
 def _solved(ordered: _OrderedLobby, task: Task, effort: Effort, keep: int) -> tuple[Task, Solution]:
     """Return the task with the rules that can be kept, and its solution.
 
-    Raises : InvalidDataError   there is none even without the rules that may give way
+    Raises : InvalidDataError   there is none even without the rules that may be waived
     """
     for rules in _rules_to_try(task):
         relaxed = replace(task, top=rules[0], uneven=rules[1])
@@ -254,9 +255,9 @@ def _rules_to_try(task: Task) -> Iterator[tuple[bool, bool]]:
 
 
 def solve(task: Task, effort: Effort, keep: int, start: Ints | None = None) -> Solution | None:
-    """Return the `keep` best splits of a task; None where there is no split at all.
+    """Return the `keep` best splits of a task; None if there is no split.
 
-    start : team of every player, where a search starts; None lets it make its own start
+    start : team of every player at the start of a search; None lets it choose a start
     Raises : NoPlacementError   no split was found, though one may exist
     """
     units = units_of(task)
@@ -302,7 +303,7 @@ def _searched(
 
     every = None
     try:
-        # Where all splits can be compared, a short search shows which ones can be skipped.
+        # If all splits can be compared, a short search shows which ones can be skipped.
         found = searched(min(effort.steps, _SHORT) if len(leads) <= MOST_UNITS else effort.steps)
         if len(leads) <= MOST_UNITS:
             limit = found.splits[-1][0] if len(found.splits) == keep else np.inf
@@ -369,10 +370,10 @@ def _relaxed(
 ) -> Iterator[tuple[ConstraintKind, tuple[int, ...], str | None, Task | None]]:
     """Yield the kind, rows and label of every constraint, and the task without it or None.
 
-    The task is None where the constraint is waived.
+    The task is None if the constraint is waived.
 
-    The other constraints stay as they are kept: top players of one party need not be separated
-    when the party is left out.
+    The other constraints stay as they were kept. For example, top players of one party need not be
+    separated when the party is left out.
     """
     lobby, top_pairs = ordered.lobby, _top_pairs(task)
     kept = replace(task, top=False, avoid=task.avoid + top_pairs)
@@ -397,7 +398,7 @@ def _relaxed(
 
 
 def _top_pairs(task: Task) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of top players that must be separated: those of different units."""
+    """Return the pairs of top players that must be separated: players of different units."""
     units = units_of(task)
     if not task.top or units is None:
         return ()

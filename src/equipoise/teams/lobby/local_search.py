@@ -1,4 +1,4 @@
-"""Good splits where there are too many to compare all: many teams, or large lobbies.
+"""Good splits if there are too many to compare all: many teams, or large lobbies.
 
 Iterated local search. Each step takes two teams and reassigns up to a dozen of their units: it
 compares all ways that keep every rule and takes the best. This covers every swap of players and
@@ -22,18 +22,18 @@ from equipoise.arrays import Flags, Floats, Ints
 from equipoise.teams.lobby.feasibility import packed
 from equipoise.teams.lobby.task import TOLERANCE, Task, Units
 
-#: Units reassigned at once: 2^11 ways, or twice as many where some units stay.
+#: Units reassigned at once: 2^11 ways, or twice as many if some units stay.
 MOST_REASSIGNED = 12
-#: Steps without an improvement after which a pair of teams is skipped, where the units to reassign
-#: are drawn at random.
+#: Steps without an improvement after which a pair of teams is skipped, if the units to reassign are
+#: drawn at random.
 _PATIENCE = 4
 #: Perturbations without a better split before the search starts from a new split.
 _FAILED_PERTURBATIONS = 200
-#: Number of pairs of teams that a perturbation reassigns, from the first and below the second, and
-#: number of best ways of which it draws one.
+#: Bounds of the number of pairs of teams that a perturbation reassigns (the second is excluded),
+#: and number of best ways from which it draws one.
 _PERTURBED_PAIRS = (6, 10)
 _CHOICES = 8
-#: Changes below this are rounding.
+#: Smaller changes are rounding errors.
 _ROUNDING = 1e-12
 
 
@@ -55,7 +55,7 @@ class Assignment:
         self.separated = separation_matrix(units)
         #: m + u and m - u of every team, shape (2, T): J is the larger of their ranges.
         self.keys = keys_of(self.sums, task.weight)
-        # The spread of teams is measured from here; any constant would do.
+        # The spread of teams is measured from this value; any constant is possible.
         self.middle = task.weight * float(np.sqrt(units.square.sum() / task.players))
 
     def copy(self) -> Assignment:
@@ -73,7 +73,7 @@ class Assignment:
         changed = sorted({*self.team[moved].tolist(), *team.tolist()})
         self.team[moved] = team
         for one in changed:
-            # Summed again instead of updated: rounding errors must not add up.
+            # Summed again instead of updated, so that rounding errors do not add up.
             self.sums[:, one] = self.columns[:, self.team == one].sum(axis=1)
         self.keys[:, changed] = keys_of(self.sums[:, changed], self.task.weight)
 
@@ -115,7 +115,7 @@ class TeamPair(NamedTuple):
 
     free : units that may change sides
     stay : units that stay in the first and in the second team
-    base : sums of what stays in the first and in the second team, each of shape (3, 1)
+    base : sums of the units that stay in the first and in the second team, each of shape (3, 1)
     """
 
     free: Ints
@@ -128,7 +128,7 @@ def team_pair(
 ) -> TeamPair:
     """Return at most `most` units of two teams that may change sides, drawn at random."""
     inside = np.flatnonzero((assignment.team == one) | (assignment.team == other))
-    # Teams have no names: where no unit stays, one may keep its side, which halves the work.
+    # Teams have no names: if no unit stays, one may keep its side, which halves the work.
     stay, free = inside[:1], inside[1:]
     if len(inside) > most:
         mixed = rng.permutation(inside)
@@ -223,7 +223,8 @@ def _separates(assignment: Assignment, pair: TeamPair, ways: Ints) -> Flags:
 class Found:
     """The best splits seen.
 
-    keep : how many; splits : the best first; steps : number of pairs of teams reassigned
+    keep : number of splits to keep; splits : best first; steps : number of pairs of teams
+      reassigned
     stopped : the time limit ended the search
     """
 
@@ -265,7 +266,7 @@ def search(
 ) -> Found:
     """Return the best splits found.
 
-    keep : how many different ones
+    keep : number of different splits
     steps : pairs of teams to reassign, at most
     enough : a J that cannot be improved
     start : team of every unit to start from; None packs the units
@@ -379,7 +380,7 @@ def _spread(assignment: Assignment, mine: Floats, rest: Floats) -> Floats:
 
 
 def _assign(assignment: Assignment, one: int, other: int, pair: TeamPair, way: int) -> None:
-    """Assign the free units of two teams as a way says."""
+    """Assign the free units of two teams according to a way."""
     in_first = (way >> np.arange(len(pair.free))) & 1 == 1
     moved = np.concatenate([pair.free, *pair.stay])
     team = np.concatenate(
@@ -393,7 +394,7 @@ def _assign(assignment: Assignment, one: int, other: int, pair: TeamPair, way: i
 
 
 def _perturb(assignment: Assignment, rng: np.random.Generator) -> None:
-    """Reassign some pairs of teams in one of their better ways: other teams, nearly as even."""
+    """Reassign some pairs of teams in one of their better ways, which stay nearly as even."""
     teams = assignment.task.teams
     for _ in range(1 if teams == 2 else int(rng.integers(*_PERTURBED_PAIRS))):
         one, other = sorted(rng.permutation(teams)[:2].tolist())

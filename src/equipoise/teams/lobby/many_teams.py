@@ -1,8 +1,8 @@
-"""The best splits into more than two teams, exactly, for small lobbies of a dozen players or so.
+"""The best splits into more than two teams, exactly, for lobbies of about a dozen players.
 
-Branch and bound: teams are formed one after the other, each with the best player left. A branch
-ends when the new team is already further from an earlier team, or from the mean that the remaining
-players can have, than the best splits known.
+Branch and bound: teams are formed one after the other, each with the best remaining player. A
+branch ends if the new team is already further from an earlier team, or from the possible means of
+the remaining players, than the best known splits allow.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from equipoise.arrays import Flags, Floats, Ints
 from equipoise.teams.lobby.local_search import keys_of, separation_matrix, subset_sums
 from equipoise.teams.lobby.task import TOLERANCE, Task, Units
 
-#: Nodes of the search, at most; each takes about a tenth of a millisecond.
+#: Largest number of nodes of the search; each takes about a tenth of a millisecond.
 MOST_NODES = 3000
-#: Units, at most: with so many there are 2^17 ways to choose companions for the first.
+#: Largest number of units: then there are 2^17 ways to choose companions for the first.
 MOST_UNITS = 18
 
 
@@ -24,7 +24,7 @@ class TooManySplitsError(Exception):
 
 
 def all_best(task: Task, units: Units, limit: float, keep: int) -> list[tuple[float, Ints]] | None:
-    """Return the `keep` best splits, J and a team for every unit; None: too many to compare.
+    """Return the `keep` best splits, J and a team for every unit; None if there are too many.
 
     limit : a J that at least `keep` splits do not exceed, or infinity
     """
@@ -54,7 +54,7 @@ class _BranchAndBound:
     def extend(self, left: Ints, larger: int, number: int, keys: Floats) -> None:
         """Form team `number` of the units left, and all that follow.
 
-        larger : how many teams with one player more are still to be formed
+        larger : number of teams with one more player that must still be formed
         keys : m + u and m - u of the teams formed, shape (2, number)
         Raises : TooManySplitsError
         """
@@ -92,7 +92,7 @@ class _BranchAndBound:
         return ways, sums[:, ways], rest[:, ways]
 
     def _separates(self, left: Ints, ways: Ints) -> Flags:
-        """Return which ways put no two units into one team that must be separated."""
+        """Return the ways that put no two units into one team that must be separated."""
         good = np.ones(len(ways), dtype=bool)
         among = self.separated[np.ix_(left, left)]
         for one, other in np.argwhere(np.triu(among)).tolist():
@@ -112,7 +112,8 @@ class _BranchAndBound:
         if exact:
             whole: Floats = (np.maximum(high, others) - np.minimum(low, others)).max(axis=0)
             return whole
-        # Of the rest, some team has at most the m + u of all of it, and some at least the m - u.
+        # Of the remaining teams, one has at most the m + u of all together, and one at least the m
+        # - u.
         beside = np.maximum(high[0] - others[0], others[1] - low[1])
         least: Floats = np.maximum((high - low).max(axis=0), beside)
         return least

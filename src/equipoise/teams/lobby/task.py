@@ -1,13 +1,13 @@
 """A lobby as arrays, and its constraints as units and as components of avoid pairs.
 
-Rows are in the order of `Lobby.order`, the top player first, so the order in which the lobby lists
-its players changes nothing. Strengths are differences from their mean: J does not depend on the
-mean, and sums stay small.
+Rows are in the order of `Lobby.order`, with the top player first, so the order of players in the
+lobby has no effect. Strengths are differences from their mean: J does not depend on the mean, and
+sums stay small.
 
 Players who must stay together form one unit. For two teams, an avoid pair says "opposite sides", as
 do locks to different teams and the rule for the top two. Units connected by such pairs form a
-component, which can be assigned to the two teams in only two ways. So every split is a choice
-between two ways for each component, whatever the constraints are.
+component, which can be assigned to the two teams in only two ways. So with any constraints, every
+split is a choice between two ways for each component.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def centred(values: Floats) -> Floats:
 
 
 def units_of(task: Task) -> Units | None:
-    """Return the units of a task; None where two players of one unit must be separated."""
+    """Return the units of a task; None if two players of one unit must be separated."""
     together = [(group[0], row) for group in (*task.parties, *task.locks) for row in group[1:]]
     first, second = np.array(together, dtype=np.int64).reshape(-1, 2).T
     of_player = components(first, second, task.players, plain=True)
@@ -129,7 +129,7 @@ def units_of(task: Task) -> Units | None:
 
 
 def _top_pairs(task: Task, of_player: Ints) -> set[tuple[int, int]]:
-    """Return the pairs of units that hold the best players; a unit may hold several of them."""
+    """Return the pairs of units that contain the best players; a unit may contain several."""
     units = sorted(set(of_player[: task.teams].tolist()))
     return {(one, other) for at, one in enumerate(units) for other in units[at + 1 :]}
 

@@ -5,9 +5,9 @@ Source: [TG2]_ section 13; READINGS A10 for the tie-breaks.
 The search covers all splits by meeting in the middle. It divides the components of avoid pairs
 (see `task`) into two halves and lists all ways to assign each half to the two teams, with their
 sums. J is at least the difference of the mean ratings. So for one way of the left half, only those
-ways of the right half matter whose means come within the best J found so far. Sorted by strength,
-they are consecutive. Of 1.35 million splits of 24 players, the search computes J of some thousands,
-and no other split can be among the best.
+ways of the right half matter for which this difference is within the best J so far. Sorted by
+strength, they are consecutive. For 24 players, the search computes J of a few thousand out of 1.35
+million splits, and no other split can be among the best.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from equipoise.arrays import Floats, Ints
 from equipoise.teams.lobby.fairness import Candidates, Members
 from equipoise.teams.lobby.task import TOLERANCE, BipartiteComponents, Task, Units
 
-#: Components that are split exactly: 2^18 ways for either half, some tenths of a second.
+#: Largest number of components that are split exactly: 2^18 ways for either half take a few tenths
+#: of a second.
 MOST_COMPONENTS = 36
-#: Splits of which J is computed, at most: many equal players give many ties, which all count.
+#: Largest number of splits for which J is computed: many equal players give many ties, which all
+#: count.
 MOST_COMPARED = 5_000_000
-#: Splits of which J is computed together.
+#: Number of splits for which J is computed together.
 _CHUNK = 1 << 16
 _Number = TypeVar("_Number", np.int64, np.float64)
 
@@ -35,7 +37,7 @@ class Half(NamedTuple):
     """All ways to assign half of the components: sums over the players of the first team.
 
     Bit j of a way's number is the side of component j in the first team. For squares there are also
-    the sums over the second team: a difference would lose the digits of a small sum.
+    the sums over the second team, because a difference would lose the digits of a small sum.
     """
 
     size: Ints
@@ -60,15 +62,15 @@ class Group(NamedTuple):
 def best_splits(
     task: Task, units: Units, components: BipartiteComponents, keep: int
 ) -> Candidates | None:
-    """Return all splits whose J is among the `keep` least; None where there are too many.
+    """Return all splits whose J is among the `keep` smallest; None if there are too many.
 
-    The result is empty where no split keeps the constraints.
+    The result is empty if no split keeps the constraints.
     """
     count = len(components.sides)
     if count > MOST_COMPONENTS:
         return None
     middle = (count + 1) // 2
-    # The first component holds the top player, whose team is the first: only one way counts.
+    # The first component contains the top player, whose team is the first, so only one way counts.
     left = _ways(components, range(1, middle), base=0)
     right = _ways(components, range(middle, count), base=None)
     groups = list(_groups(task, left, right))
@@ -153,7 +155,7 @@ def _first_limit(task: Task, left: Half, right: Half, groups: list[Group], keep:
 
 
 def _least(objectives: Floats, keep: int) -> float:
-    """Return the `keep`-th least of some objectives, plus what counts as equal to it."""
+    """Return the `keep`-th smallest objective, plus the tolerance for equal ones."""
     if len(objectives) < keep:
         return np.inf
     return float(np.partition(objectives, keep - 1)[keep - 1]) + 2.0 * TOLERANCE
@@ -176,7 +178,7 @@ def _run_lengths(task: Task, left: Half, right: Half, group: Group, limit: float
 def _gather(
     task: Task, left: Half, right: Half, groups: list[Group], limit: float, keep: int
 ) -> tuple[Floats, Ints, Ints, Ints]:
-    """Return J, left way, right way and size of all splits whose J is among the `keep` least."""
+    """Return J, left way, right way and size of all splits whose J is among the `keep` smallest."""
     best = np.full(keep, np.inf)
     parts: list[tuple[Floats, Ints, Ints, Ints]] = []
     for group in groups:
@@ -200,7 +202,7 @@ def _gather(
 
 
 def _chunks(length: Ints) -> Iterator[slice]:
-    """Yield slices of rows whose runs have some ten thousand splits together."""
+    """Yield slices of rows whose runs have about ten thousand splits together."""
     ends = np.cumsum(length)
     start = 0
     while start < len(length):

@@ -1,12 +1,13 @@
 """Combination: teams are filled one after the other, in every way.
 
-Source: [MR]_ "Combination"; READINGS D3, D4. For the first team parties are chosen in lexicographic
-order of arrival, for the next from the rest, and so on. Teams are labelled, so mirror images
-appear. Departures: where teams need not be full (the method is requested for a loose ruleset or for
-a session), every filling that the ruleset allows is listed, the fuller first.
+Source: [MR]_ "Combination"; READINGS D3, D4. Parties for the first team are chosen in lexicographic
+order of arrival, then parties for the next team from the rest, and so on. Teams are labelled, so
+mirror images appear. Departures: if teams need not be full, because the method is requested for a
+loose ruleset or a session, every filling that the ruleset allows is listed, with fuller teams
+first.
 
-The best filling is not searched for in the list. It is one of the most even compositions, and the
-last of these in the order of the list follows from how the list is ordered.
+The best filling is not searched in the list. It is one of the most even compositions, and the order
+of the list determines which of these comes last.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field
 
 from equipoise.teams.parties.placing import Placing
 
-#: Steps of counting fillings, at most.
+#: Largest number of steps of counting fillings.
 _MOST_COUNTED = 200_000
 #: The move that closes a team; other moves are the number of the party placed.
 _CLOSE = -1
@@ -29,7 +30,7 @@ class Fillings:
     """All fillings, in the document's order or backwards; a filling is the team of every party.
 
     most_tried : limit of moves: parties placed and teams closed
-    complete : the limit did not end the list
+    complete : whether the list ended before the limit
     """
 
     placing: Placing
@@ -42,7 +43,7 @@ class Fillings:
     _team: int = 0
     _left: int = 0
     _suffix: list[list[int]] = field(default_factory=list)
-    # Players that the teams after each must still get, and may still get.
+    # Smallest and largest number of players that the teams after each still get.
     _missing: list[int] = field(init=False)
     _room: list[int] = field(init=False)
 
@@ -164,13 +165,13 @@ def sequence_of(placing: Placing, team_of: Sequence[int]) -> tuple[int, ...]:
 
 
 def count_fillings(placing: Placing) -> int | None:
-    """Return the number of fillings; None where counting takes too many steps."""
+    """Return the number of fillings; None if counting takes too many steps."""
     ways: dict[tuple[int, ...], int] = {tuple(sorted(placing.counts)): 1}
     steps = 0
     for size in placing.sizes:
         more: dict[tuple[int, ...], int] = {}
         for counts, number in ways.items():
-            # Teams of equal size are interchangeable from here on: one stands for all of them.
+            # From here on, teams of equal size are interchangeable, so only one is counted.
             for count, alike in Counter(counts).items():
                 if count + size <= placing.capacity:
                     rest = list(counts)

@@ -1,7 +1,7 @@
-"""Good teams where there are too many to compare all: a start, and exchanges between two teams.
+"""Good teams if there are too many to compare all: a start, and exchanges between two teams.
 
-These heuristics are our own. They give branch and bound a first solution. Where that search ends
-early, they are the answer, with the gap that was proved.
+These heuristics are our own. They give branch and bound a first solution. If that search ends
+early, they are the answer, with the proved gap.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from equipoise.arrays import Floats, Ints
 from equipoise.teams.parties.combination import Fillings
 from equipoise.teams.parties.placing import Placing
 
-#: Parties of a team whose exchanges are compared, at most.
+#: Largest number of parties of a team whose exchanges are compared.
 MOST_LOOKED_AT = 300
 #: Parties times teams up to which every team is considered for every party.
 _MOST_WORK = 300_000
-#: Teams of which pairs are formed, at most.
+#: Largest number of teams that form pairs.
 _MOST_TEAMS = 64
-#: Parties placed until the search for a first filling gives up.
+#: Largest number of placements of the search for a first filling.
 _MOST_TRIED = 20_000
 #: A change of distance below this, relative to the largest, is rounding.
 _ROUNDING = 1e-12
@@ -39,7 +39,7 @@ def good_start(placing: Placing, most_pairs: int) -> tuple[int, ...] | None:
 
 
 def _smallest_first(placing: Placing) -> tuple[int, ...] | None:
-    """Return the teams when the largest party goes first, each to the smallest team it balances."""
+    """Return teams after placing each party, largest first, in the smallest team it balances."""
     players = placing.players
     total = sum(placing.totals) + sum(placing.sums)
     # Excess of a party or team over the mean of all, times the number of players, which is exact.
@@ -72,7 +72,7 @@ def _smallest_first(placing: Placing) -> tuple[int, ...] | None:
 
 
 class _Exchange(NamedTuple):
-    """The best exchange between two teams: how even teams are then, and the parties; -1: none."""
+    """The best exchange between two teams: the resulting evenness, and the parties (-1: none)."""
 
     difference: int
     distance: float
@@ -120,7 +120,7 @@ class _TeamArrays:
     def pairs(self, most: int) -> list[tuple[int, int]]:
         """Return pairs of teams that have players, those that differ most first.
 
-        Of very many teams, only those furthest from the mean count.
+        With very many teams, only those furthest from the mean count.
         """
         there = np.flatnonzero(self.counts)
         means = self.totals[there] / self.counts[there]
@@ -151,7 +151,7 @@ class _TeamArrays:
         return exchange.distance < now - self.rounding * len(means)
 
     def best_exchange(self, one: int, other: int) -> _Exchange | None:
-        """Return the best of all exchanges between two teams; None where none is allowed."""
+        """Return the best of all exchanges between two teams; None if none is allowed."""
         mine, theirs = self._members(one), self._members(other)
         # One more entry for no party, so that a move is an exchange too.
         size = [np.append(self.sizes[parties], 0) for parties in (mine, theirs)]

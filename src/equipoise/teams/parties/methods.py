@@ -1,8 +1,8 @@
 """The methods of rebalancing, for parties and teams as numbers.
 
 Source: [MR]_; READINGS D2 to D6, D9.
-Departures: where no attribute counts, a party's total for the greedy method is its size. Step 3 of
-the document's table for that method reads {G,H}.
+Departures: if no attribute counts, a party's total for the greedy method is its size. In step 3 of
+the document's table for that method we read {G,H}.
 
 `fill` is the greedy method. `Methods` has all methods for one number of teams; those that need the
 most even compositions (`optimal`) share one search for them. `listing` lists the sequences of a
@@ -23,7 +23,7 @@ from equipoise.teams.parties.optimal import Solution, optimum
 from equipoise.teams.parties.permutation import Found, NoPlace, Placed, Target
 from equipoise.teams.parties.placing import Evenness, Placing
 
-#: Teams in all steps together that are listed; nobody reads the steps of a match of thousands.
+#: Largest total number of teams in the listed steps; the steps of a match of thousands are useless.
 MOST_LISTED = 200_000
 
 
@@ -41,8 +41,9 @@ class Filled:
     """Result of the greedy method.
 
     order : parties, the largest total first; team_of : team of every party, -1 without a place
-    steps : empty where there would be too many
-    without_place : the party that no team had room for, which ends the method; None: all are placed
+    steps : empty if there would be too many
+    without_place : the party that no team had room for, which ends the method; None if all are
+      placed
     """
 
     order: tuple[int, ...]
@@ -52,9 +53,9 @@ class Filled:
 
 
 def fill(placing: Placing) -> Filled:
-    """Return where the greedy method places every party.
+    """Return the placement of every party by the greedy method.
 
-    Ties: the party that arrived first, the team with the lowest number.
+    Among equals, the party that arrived first and the team with the lowest number come first.
     """
     order = sorted(range(placing.parties), key=lambda party: (-placing.weight(party), party))
     counts = list(placing.counts)
@@ -112,7 +113,7 @@ class Effort:
     in_time: Callable[[], bool] = lambda: True
 
     def shared(self, number: int) -> Effort:
-        """Return the effort for number of teams `number` tried, so that many cost little more."""
+        """Return the effort for the `number`-th number of teams, which falls with `number`."""
         return replace(
             self,
             nodes=-(-self.nodes // number),
@@ -125,12 +126,12 @@ class Effort:
 class Outcome:
     """Result of a method for one number of teams.
 
-    order, team_of : the sequence, and the team of every party; None: no arrangement was found
-    impossible : it is proved that there is none
+    order, team_of : the sequence, and the team of every party; None if no arrangement was found
+    impossible : whether it is proved that there is none
     sequences : number of sequences it was chosen from
     truncated : not all sequences were compared
-    solution : the optimum, where it was searched for
-    without_place : the party that the greedy method found no room for
+    solution : the optimum, if it was searched
+    without_place : the party for which the greedy method found no place
     """
 
     order: tuple[int, ...] = ()
@@ -159,7 +160,7 @@ class Methods:
 
     @property
     def solution(self) -> Solution:
-        """The most even compositions, as far as effort allows."""
+        """The most even compositions within the effort."""
         if self._solution is None:
             self._solution = optimum(
                 self.placing,
@@ -262,7 +263,7 @@ class Methods:
         )
 
     def _last_filling(self, evenness: Evenness) -> tuple[int, ...] | None:
-        """Return the last filling of this evenness; None: not found in time."""
+        """Return the last filling of this evenness; None if not found in time."""
         placing = self.placing
         for team_of in combination.Fillings(placing, self.chosen, backwards=True):
             found = placing.evenness_of(team_of)
@@ -290,7 +291,7 @@ class Methods:
         )
 
     def greedy(self) -> Outcome:
-        """Return where the greedy method places everyone; no teams where a party finds no place."""
+        """Return the placement of the greedy method; no teams if a party has no place."""
         placing = self.placing
         filled = fill(placing)
         if filled.without_place is not None:
@@ -324,7 +325,7 @@ MOST_SEQUENCES = 2_000_000
 class Listing:
     """Sequences in the document's order.
 
-    placed : those that place everyone as allowed; without_place : how many do not
+    placed : sequences that place all parties as allowed; without_place : number of the others
     complete : there are no more
     """
 
@@ -334,7 +335,7 @@ class Listing:
 
 
 def listing(placing: Placing, method: str, most: int, outcome: Outcome) -> Listing:
-    """Return the sequences of a method, at most so many.
+    """Return the sequences of a method, at most `most`.
 
     most : limit of sequences; five times as many placements
     outcome : the arrangement, for a method that has only one
@@ -365,7 +366,7 @@ def listing(placing: Placing, method: str, most: int, outcome: Outcome) -> Listi
 
 
 def _filled(placing: Placing, most: int) -> Iterator[Placed | NoPlace]:
-    """Yield fillings as sequences; NoPlace(0) where the list ends early."""
+    """Yield fillings as sequences; NoPlace(0) if the list ends early."""
     fillings = combination.Fillings(placing, most)
     for team_of in fillings:
         order = combination.sequence_of(placing, team_of)

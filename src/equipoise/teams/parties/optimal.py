@@ -1,11 +1,10 @@
 """The most even teams, by branch and bound, and a proven bound for all others.
 
-Source: [MR]_ and READINGS D1, D4, D8 for what is minimised; the method is our own. The search
-places parties one by one, the largest first. Partial compositions are rows of arrays, some
-thousands at a time. For the least member-count difference the sizes of teams lie in a window, and
-the remaining parties must fill it. A lower bound of the distance follows from the least and the
-greatest mean that every team can still reach, if it is filled up with the best suited of all
-remaining players.
+Source: [MR]_ and READINGS D1, D4, D8 for the objective; the method is our own. The search places
+parties one by one, the largest first. Partial compositions are rows of arrays, a few thousand at a
+time. For the least member-count difference the sizes of teams lie in a window, and the remaining
+parties must fill it. A lower bound of the distance follows from the least and the greatest mean
+that every team can still reach, if it is filled with the most suitable of all remaining players.
 
 Teams without members are alike, so only the first of the empty teams is used.
 """
@@ -46,7 +45,7 @@ class Compositions(NamedTuple):
 
 
 class Remaining(NamedTuple):
-    """What the remaining parties can add to a team at least and at most, by number of players.
+    """The smallest and largest sums that remaining parties can add to a team, by players.
 
     players : of all remaining parties; least, greatest : shape (players + 1,)
     """
@@ -57,7 +56,7 @@ class Remaining(NamedTuple):
 
 
 def remaining_of(mean: Floats, sizes: Ints) -> Remaining:
-    """Return what parties could add to a team if parties could be divided.
+    """Return the sums that parties could add to a team if they could be divided.
 
     mean : of every party; sizes : its players
     """
@@ -113,7 +112,7 @@ def distances(rows: Compositions) -> Floats:
 _CHUNK, _MEMORY = 4096, 1 << 27
 #: Parties times players, up to which the tables of `Remaining` are computed.
 _MOST_LEFT = 4_000_000
-#: Compositions, equal to the best within tolerance, that are kept.
+#: Largest number of compositions, equal to the best within tolerance, that are kept.
 MOST_TIES = 4000
 #: Rounding error of a distance, relative to the largest mean.
 _ROUNDING = 1e-12
@@ -124,8 +123,9 @@ _NONE = Evenness(-1, 0.0)
 class Solution:
     """The best compositions, as the team of every party.
 
-    evenness : of the best, None where none was found
-    ties : those that are as even within tolerance, the best first; of empty teams the first is used
+    evenness : of the best, None if none was found
+    ties : compositions that are as even within tolerance, best first; of empty teams the first is
+      used
     all_ties : `ties` has all of them
     bound : no composition is more even
     proved : the best composition reaches the bound
@@ -160,9 +160,9 @@ def optimum(
     above: Evenness = _NONE,
     in_time: Callable[[], bool] = lambda: True,
 ) -> Solution:
-    """Return the most even compositions of those that are less even than `above`.
+    """Return the most even of the compositions that are less even than `above`.
 
-    most : limit of partial compositions to expand
+    most : largest number of partial compositions to expand
     start : a first composition, the team of every party
     in_time : called before every chunk; False ends the search
     """
@@ -194,8 +194,8 @@ class _Search:
         self.most = most
         self.above = above
         self.in_time = in_time
-        # At every depth the children of a chunk wait, minus the chunk itself. Where not even a
-        # chunk of one fits into memory, the search does not start, as it would prove no bound.
+        # At every depth the children of a chunk wait, minus the chunk itself. If not even a chunk
+        # of one fits into memory, the search does not start, because it would prove no bound.
         parties, teams = placing.parties, placing.teams
         self.chunk = min(_CHUNK, _MEMORY // (parties * teams * (2 * parties + 16 * teams)))
         self.over = self.chunk < 1 or parties * placing.players > _MOST_LEFT
@@ -207,7 +207,8 @@ class _Search:
         self.value = np.array([placing.number(total) for total in placing.totals])
         everything = sum(placing.totals) + sum(placing.sums)
         self.middle = placing.number(everything) / placing.players
-        # The parties hardest to place come first: the largest, then those furthest from the mean.
+        # The parties that are hardest to place come first: the largest, then those furthest from
+        # the mean.
         far = np.abs(self.value - self.middle * self.sizes)
         self.order = np.lexsort((np.arange(len(far)), -far, -self.sizes))
         self.start = Compositions(
@@ -226,7 +227,7 @@ class _Search:
         return float(np.abs(self.value / self.sizes).max(initial=members.max(initial=0.0)))
 
     def _remaining(self) -> list[Remaining]:
-        """Return, for every depth, what the parties that follow can add."""
+        """Return, for every depth, the sums that the following parties can add."""
         mean = self.value / self.sizes
         rest = [self.order[depth:] for depth in range(len(mean) + 1)]
         return [remaining_of(mean[parties], self.sizes[parties]) for parties in rest]
@@ -305,7 +306,7 @@ class _Search:
         # Distances too close to the excluded one for floats are decided by exact sums in `offer`.
         excluded = self._beyond(high - low) + self.placing.tolerance
         limit = float(np.min(far, where=far > excluded + self.rounding, initial=np.inf))
-        # The distance of the best matters only where its difference is the same.
+        # The distance of the best matters only if the difference is the same.
         if self.best is not None and self.best.difference == high - low:
             limit = min(limit, self.best.distance)
         at = np.flatnonzero((far <= limit + self.slack) & (far > excluded - self.rounding))
@@ -345,7 +346,7 @@ class _Search:
         )
 
     def solution(self, bound: Evenness, *, proved: bool) -> Solution:
-        """Return what was found, each composition once."""
+        """Return the compositions found, each once."""
         ties = dict.fromkeys(team_of for _, team_of in sorted(self.ties))
         return Solution(
             evenness=self.best,

@@ -1,14 +1,13 @@
-"""Permutation: parties in every order, each to the team where teams stay most even.
+"""Permutation: parties in every order, each placed in the team that keeps teams most even.
 
 Source: [MR]_ "Permutation"; READINGS D2, D4, D8, D9. Sequences come from swapping: place k is
 swapped with every later place in turn, from k itself to the last.
 
-The search merges equal states. Which team a party goes to depends only on the composition it finds,
-so the continuations do not depend on the order of the parties before. The search takes the
-sequences backwards and skips a composition that it has already met: whatever the composition leads
-to has already been found, by a sequence that comes later in the document's order, and the last of
-the best sequences is wanted. Where the compositions worth reaching are known, the search skips all
-others as well.
+The search merges equal states. The team of a party depends only on the composition so far, so
+continuations do not depend on the order of earlier parties. The search takes the sequences
+backwards and skips a composition that it has met before. All results of this composition are
+already known, from sequences that come later in the document's order, and the last of the best
+sequences is wanted. If the compositions worth reaching are known, the search skips all others.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Placed:
 
 
 class PartialComposition:
-    """Teams that parties are added to, one after the other."""
+    """Teams to which parties are added one after the other."""
 
     def __init__(self, placing: Placing) -> None:
         self.placing = placing
@@ -53,7 +52,7 @@ class PartialComposition:
         self.most_chosen = sys.maxsize
 
     def choose(self, party: int) -> int:
-        """Return the team that a party goes to; -1 where no team has room.
+        """Return the team of a party; -1 if no team has room.
 
         The least member-count difference decides, then the least distance, then the first team.
         """
@@ -136,7 +135,7 @@ class PartialComposition:
 
 @dataclass(frozen=True, slots=True)
 class NoPlace:
-    """Number of sequences that begin alike and leave a party without a place; 0: limit reached."""
+    """Number of sequences with the same beginning and a party without a place; 0: limit reached."""
 
     sequences: int
 
@@ -178,8 +177,8 @@ class Target:
 class Found:
     """Result of a search.
 
-    placed : the last of the best sequences, None where no sequence places everyone as allowed
-    complete : all other sequences are proved not to be better
+    placed : the last of the best sequences, None if no sequence places all parties as allowed
+    complete : whether all other sequences are proved not to be better
     chosen : placements tried; finished : sequences completed
     """
 
@@ -199,8 +198,8 @@ def search(
     """Return the last of the best sequences in the document's order.
 
     most_chosen : limit of placements
-    targets : the compositions to search for; None: all
-    least : a bound: no composition is more even
+    targets : the compositions to search for; None means all
+    least : a bound; no composition is more even
     """
     backward = _BackwardSearch(placing, targets, least)
     partial = backward.partial
@@ -276,10 +275,10 @@ def _all_sequences(
 ) -> Iterator[int]:
     """Place all sequences in turn; yield -1 at the end of each.
 
-    Where a party has no place, yield the number of parties after it and skip all sequences that
-    begin alike. The walk ends after `partial.most_chosen` placements.
+    If a party has no place, yield the number of parties after it and skip all sequences with the
+    same beginning. The iteration ends after `partial.most_chosen` placements.
 
-    enter : called with a party and its team; False skips every sequence that begins alike
+    enter : called with a party and its team; False skips every sequence with the same beginning
     """
     order = partial.order
     count = len(order)

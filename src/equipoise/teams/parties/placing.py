@@ -1,8 +1,8 @@
 """Parties and teams as numbers, and how even teams are.
 
 Source: [MR]_, READINGS D1, D2, D5, D7, D8. Attributes are kept as whole numbers over a common power
-of two, so sums are exact: a composition has the same distance whatever order led to it, and equal
-compositions can be merged.
+of two, so sums are exact. A composition has the same distance for every order that leads to it, and
+equal compositions can be merged.
 
 `Matched` is a request with the value of every player. `Placing` is the same for one number of
 teams.
@@ -30,7 +30,7 @@ TOLERANCE, MILLION = 1e-9, 1e6
 
 
 class Evenness(NamedTuple):
-    """What is minimised: first the difference of member counts, then the distance."""
+    """The objective: first the difference of member counts, then the distance."""
 
     difference: int
     distance: float
@@ -38,7 +38,7 @@ class Evenness(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placing:
-    """K parties and T teams, some of which may already have members.
+    """K parties and T teams, which may already have members.
 
     sizes : players of every party, in the order of arrival
     totals : sum of their attributes, times 2^shift
@@ -46,7 +46,7 @@ class Placing:
     capacity, minimum : most and fewest players of a team
     shift : see totals
     tolerance : distances this close are equal
-    by_size : no attribute counts; a party's total for the greedy method is its size
+    by_size : whether no attribute counts, so that a party's total for the greedy method is its size
     """
 
     sizes: tuple[int, ...]
@@ -87,14 +87,14 @@ class Placing:
         return self.sizes[party] if self.by_size else self.totals[party]
 
     def evenness(self, counts: Sequence[int], sums: Sequence[int]) -> Evenness:
-        """Return how even teams are, from their players and sums."""
+        """Return the evenness of teams, from their players and sums."""
         means = [
             self.mean(count, total) for count, total in zip(counts, sums, strict=True) if count
         ]
         return Evenness(max(counts) - min(counts), distance(means))
 
     def evenness_of(self, team_of: Sequence[int]) -> Evenness:
-        """Return how even teams are once the parties are placed."""
+        """Return the evenness of teams after placing the parties."""
         counts, sums = list(self.counts), list(self.sums)
         for party, team in enumerate(team_of):
             counts[team] += self.sizes[party]
@@ -142,9 +142,9 @@ def tolerance_of(values: Iterable[float]) -> float:
 
 
 class Matched:
-    """A request with every player's value: what the teams are compared by.
+    """A request with every player's value, by which teams are compared.
 
-    A single attribute counts as it is; several are each divided by their `max` and added.
+    A single attribute is the value; several are each divided by their `max` and added.
     """
 
     def __init__(self, request: RebalanceRequest) -> None:
@@ -164,7 +164,7 @@ class Matched:
         self.sizes = tuple(len(party.players) for party in self.parties)
         self.players = sum(self.sizes) + sum(self.counts)
         self.tolerance = tolerance_of(value for group in groups for value in group)
-        #: Teams that cannot be left out.
+        #: The smallest number of teams.
         self.used = max((team + 1 for team, count in enumerate(self.counts) if count), default=0)
 
     def attribute(self, player: MatchedPlayer, name: str) -> float:
@@ -224,13 +224,13 @@ class Matched:
         return distance([math.fsum(team) / len(team) for team in teams if team])
 
     def name(self, party: int) -> str:
-        """Return what a party is called in a sentence."""
+        """Return the name of a party for a sentence."""
         return name_of(self.parties[party])
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Number of players without a value of an attribute, and the default they get."""
+    """Number of players without a value of an attribute, and their default."""
 
     attribute: str
     players: int
@@ -253,7 +253,7 @@ def missing_of(request: RebalanceRequest) -> list[Missing]:
 
 
 def name_of(party: MatchedParty) -> str:
-    """Return what a party is called in a sentence: its name, or its first player."""
+    """Return the name of a party for a sentence: its name, or its first player."""
     if party.party is not None:
         return str(party.party)
     more = len(party.players) - 1

@@ -1,11 +1,10 @@
-"""Rebalance: matched parties into even teams, by the method of the ruleset.
+"""Rebalances matched parties into even teams, by the method of the ruleset.
 
-Source: [MR]_, the document on rebalancing in matchmaking; READINGS D for what it leaves open, D5 to
-D8 for the choice of the method.
-Departures: sequences that lead to the same state are merged (D9), so permutation and combination
-find the document's answer without listing every sequence; `optimal` is a method of our own. A
-session may stay below player_min_number where too few parties arrive to fill it, as it is already
-running.
+Source: [MR]_, the document on rebalancing in matchmaking; READINGS D for open questions in it, D5
+to D8 for the choice of the method. Departures: sequences that lead to the same state are merged
+(D9), so permutation and combination find the document's answer without listing every sequence;
+`optimal` is a method of our own. A session may stay below player_min_number if too few parties
+arrive to fill it, because it is already running.
 """
 
 from __future__ import annotations
@@ -69,21 +68,21 @@ def why_not(method: Method, outcome: Outcome, matched: Matched) -> str:
         return f"{method} finds no sequence that places everyone"
     if method == "greedy":
         return "greedy leaves a team below player_min_number"
-    return f"{method} has too many sequences for so many parties and teams"
+    return f"{method} has too many sequences for these numbers of parties and teams"
 
 
 def notes_of(matched: Matched, outcome: Outcome, teams: int, below: bool) -> Iterator[str]:
     """Yield notes on the teams.
 
-    below : player_min_number was not enforced, as a session may have too few players
+    below : whether player_min_number was waived, because a session may have too few players
     """
     rules = matched.request.ruleset
     yield from matched.request.notes
     yield from _attribute_notes(matched.request)
     if teams < rules.max_number and not below:
         yield (
-            f"{teams} of at most {counted(rules.max_number, 'team')}: with more teams, "
-            f"not all would have {_range(rules.player_min_number, rules.player_max_number)} players"
+            f"{teams} of at most {counted(rules.max_number, 'team')}: with more teams, some would "
+            f"not have {_range(rules.player_min_number, rules.player_max_number)} players"
         )
     assert outcome.team_of is not None
     if below:
@@ -92,8 +91,8 @@ def notes_of(matched: Matched, outcome: Outcome, teams: int, below: bool) -> Ite
         far = matched.distance_of(rule, outcome.team_of, teams)
         if rule.reference is not None and far > rule.reference + matched.tolerance:
             yield (
-                f"the distance of the teams in {rule.attribute} is {far:.2f}, more than the "
-                f"reference of {rule.reference:g}"
+                f"the distance of the teams in {rule.attribute} is {far:.2f}, which is more than "
+                f"the reference of {rule.reference:g}"
             )
     if outcome.truncated:
         yield "not all sequences were compared: more even teams may exist"
@@ -113,7 +112,7 @@ def _attribute_notes(request: RebalanceRequest) -> Iterator[str]:
     for one in missing_of(request):
         yield (
             f"{counted(one.players, 'player')} without {one.attribute}: the default of "
-            f"{one.default:g} from default_attributes counts"
+            f"{one.default:g} from default_attributes is used"
         )
     if unused := _unused(request):
         yield f"attributes without a matching rule do not count: {', '.join(unused)}"
@@ -172,15 +171,16 @@ def _range(low: int, high: int) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-#: Partial compositions that branch and bound expands: as the method, and beside another method.
+#: Limit of partial compositions of branch and bound: as the chosen method, and in addition to
+#: another method.
 NODES, NODES_BESIDE = 1_000_000, 100_000
-#: Sequences listed, at most (READINGS D9).
+#: Largest number of listed sequences (READINGS D9).
 MAX_SEQUENCES = 100_000
-#: Number of parties up to which methods that do not need the optimum get it as well.
+#: Number of parties up to which the optimum is computed for methods that do not need it.
 _COMPARED = 14
-#: Numbers of teams to try, at most.
+#: Largest number of numbers of teams to try.
 MOST_TEAM_COUNTS = 64
-#: The methods to use next where a method cannot place everyone (READINGS D6).
+#: The methods to use next if a method cannot place all parties (READINGS D6).
 _NEXT: dict[Method, tuple[Method, ...]] = {
     "permutation": ("greedy", "combination"),
     "greedy": ("combination",),
@@ -202,14 +202,14 @@ def rebalance(
     Parties stay together, and members of a session stay in their teams. The difference of member
     counts is minimised first, then the distance of the teams' mean attributes from their mean.
 
-    method : "permutation", "combination", "greedy", "optimal" or "vertical"; None: as the ruleset
-        says (READINGS D5)
+    method : "permutation", "combination", "greedy", "optimal" or "vertical"; None chooses it by the
+      ruleset (READINGS D5)
     candidates : whether to list every sequence in the document's order
     max_sequences : number of sequences to list, from 1 to 1,000,000
-    nodes : partial compositions that branch and bound may expand; None: a million for "optimal",
-        a tenth of that for other methods
-    time_limit : seconds after which a search ends with what it has; None: only its steps are
-        limited, so the same request always gets the same answer
+    nodes : partial compositions that branch and bound may expand; None means a million for
+      "optimal", a tenth of that for other methods
+    time_limit : seconds after which a search ends with its best result; None limits only its steps,
+      so the same request always gets the same answer
     Raises : InvalidParameterError   an argument is out of its range
     Raises : InvalidDataError        the parties fit into no teams that the ruleset allows
     Raises : ConvergenceError        no teams were found, though they may exist
@@ -243,7 +243,7 @@ def _clock(limit: float | None) -> Callable[[], bool]:
 class _Arrangement:
     """The teams found, the method that found them, and why earlier methods failed.
 
-    below : player_min_number was not enforced
+    below : whether player_min_number was waived
     """
 
     method: Method
@@ -273,7 +273,7 @@ def _arranged(matched: Matched, chosen: Method, effort: Effort) -> _Arrangement:
                     return _Arrangement(method, outcome, tried[key], tuple(failed), below)
                 why = why or why_not(method, outcome, matched)
                 if method == methods[-1]:
-                    # The last method considers all arrangements that exist.
+                    # The last method considers all arrangements.
                     proved = proved and outcome.impossible
             failed.append(why)
     if not proved:
@@ -284,10 +284,10 @@ def _arranged(matched: Matched, chosen: Method, effort: Effort) -> _Arrangement:
 
 
 def _team_numbers(matched: Matched) -> Iterator[list[tuple[int, int]]]:
-    """Yield lists of (number of teams, least players of each) to try, in this order.
+    """Yield lists of (number of teams, fewest players of each) to try, in this order.
 
-    The second list is for sessions to which too few players come: they are filled without a
-    minimum, in as few teams as possible.
+    The second list is for sessions with too few new players: they are filled without a minimum, in
+    as few teams as possible.
     """
     minimum = matched.request.ruleset.player_min_number
     counts = list(matched.team_counts())[:MOST_TEAM_COUNTS]
@@ -334,7 +334,7 @@ def _candidate(matched: Matched, placed: Placed, teams: int) -> Candidate:
 
 
 def _optimum(made: _Arrangement) -> Optimum | None:
-    """Return the optimum where it is known or soon found."""
+    """Return the optimum if it is known or quickly found."""
     solution = made.outcome.solution
     if solution is None and made.methods.placing.parties <= _COMPARED:
         solution = made.methods.solution

@@ -66,7 +66,7 @@ class PerformanceFunction:
         Raises : ConvergenceError
         """
         known = bool(np.all(np.isfinite(ratings[self._plays])))
-        require(known, "ratings", "numbers for all who played", "NaN or infinity")
+        require(known, "ratings", "numbers for all players with games", "NaN or infinity")
         middle = float(np.mean(ratings[self._plays])) if np.any(self._plays) else 0.0
         x = np.where(self._plays, ratings - middle, 0.0) / self._scale
         begin = x if start is None else (start - middle) / self._scale

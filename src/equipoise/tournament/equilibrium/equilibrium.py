@@ -3,11 +3,11 @@
 Source: [PRE]_. Additions: a scale or another curve, an advantage of colour, draws as results of
 their own, held ratings, a prior (READINGS C).
 
-The additive constant. Ratings in equilibrium stay so when all players of a component move by the
-same number. The document selects the equilibrium that x <- f(x) reaches from equal ratings, whose
-mean drifts a little during the iteration ([PRE]_ sec. 4). Near the equilibrium f is linear, and the
-mean weighted by d_i = sum_j w_ij psi'(x_i - x_j) no longer changes, so it is computed after a few
-steps. (The iteration itself need not converge: for a match of two teams it alternates for ever.)
+The additive constant. Ratings stay in equilibrium when all players of a component move by the same
+number. The document selects the equilibrium that x <- f(x) reaches from equal ratings, whose mean
+drifts a little during the iteration ([PRE]_ sec. 4). Near the equilibrium f is linear, and the mean
+weighted by d_i = sum_j w_ij psi'(x_i - x_j) no longer changes, so it is computed after a few steps.
+(The iteration itself need not converge: for a match of two teams it alternates forever.)
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Select: TypeAlias = Literal["equal", "mean", "initial", "document"]
 Advantage: TypeAlias = float | Literal["estimate"]
 Draws: TypeAlias = Literal["ignore", "davidson"]
 
-#: Largest prior, drawn games: with more all players are average, to the last digit.
+#: Largest prior, in drawn games; with more, all players are average to the last digit.
 MOST_PRIOR = 1e6
 #: Least number of them. Shares of fewer would be 0 in floating point.
 LEAST_PRIOR = 1e-100
@@ -52,14 +52,14 @@ _TOLERANCE = 0.03
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Equilibrium:
-    """Perfect performance ratings: with them before the tournament, all scores were as expected.
+    """Perfect performance ratings: with them, all scores are as expected.
 
     player_ids : shape (N,); every column is in this order
     rating : shape (N,), PPR, rating points; NaN for players without games
     expected, scored, played : shape (N,), points expected at these ratings, points made, and games
     component : shape (N,), from 0: players connected by games; -1 without games
-    relative : no rating and no anchor is known, so that means are 0
-    iterations, inner_iterations : of Newton's method; of conjugate gradients in it
+    relative : whether means are 0, because no rating and no anchor is known
+    iterations, inner_iterations : of Newton's method, and of conjugate gradients within it
     residual : largest difference of scored and expected points of a player who is not held; drawn
         games of a prior are included
     colour_advantage : rating points added to white; draw_parameter : nu, NaN without draws
@@ -113,11 +113,11 @@ def performance_equilibrium(
     curve : "elo", "normal", a curve, or a function of the difference of ratings over the scale
     scale : beta, in (0, 20]; 1 is Elo's 400 points
     select : the additive constant, see `Select`
-    anchor : average rating, instead of that of the initial ratings
+    anchor : average rating, instead of the mean of the initial ratings
     anchors : id -> rating at which that player is held
     prior : drawn games of every player against a player held at the average, from 0
     colour_advantage : rating points of white, or "estimate"
-    draws : "davidson" models draws as results of their own, with an estimated parameter
+    draws : "davidson" models draws separately, with an estimated parameter
     threads : number of threads; it never changes a result
     Raises : NoEquilibriumError   some players took every point of others; `.sweeps` names them
     Raises : InvalidParameterError, NotFoundError, ConvergenceError
@@ -195,7 +195,7 @@ def _check(
         fits = given and abs(colour_advantage) <= LARGEST_ADVANTAGE * scale
         require(fits, "colour_advantage", 'rating points, or "estimate"', colour_advantage)
     usable = games.coloured or colour_advantage == 0.0
-    require(usable, "colour_advantage", "0 where colours are not known", colour_advantage)
+    require(usable, "colour_advantage", "0 if colours are not known", colour_advantage)
     require(draws in ("ignore", "davidson"), "draws", "ignore or davidson", draws)
     compatible = draws == "ignore" or curve == "elo"
     require(compatible, "curve", "elo with draws=davidson, which extends it", curve)
@@ -315,7 +315,7 @@ def average_rating(
     A component without a rated player has the average of the tournament. If no player is rated, the
     average is 0 and ratings are relative.
 
-    initial : shape (N,), ratings before the tournament, NaN where unrated
+    initial : shape (N,), ratings before the tournament, NaN if unrated
     component : shape (N,), -1 for players without games, who do not count
     anchor : average to use instead, in every component
     """
@@ -355,7 +355,7 @@ def select_equilibrium(
     shape : shape (N,), any equilibrium; it has all players with pairs
     component : shape (N,), -1 for players without games; the players of a component move together
     average : shape (N,), of every player's component, see `average_rating`
-    initial : shape (N,), ratings before the tournament, NaN where unrated; for "initial" only
+    initial : shape (N,), ratings before the tournament, NaN if unrated; for "initial" only
     Raises : InvalidParameterError, ConvergenceError
     """
     check_select(select)

@@ -36,7 +36,7 @@ _TOLERANCE = 1e-10
 
 COLOURS = "must be games in which the effect of colours can be separated from ratings"
 DRAWN = "must be known for every game, so that draws can be modelled"
-DECIDED = "must leave some game decided, so that draws can be modelled"
+DECIDED = "must include a game that is not drawn, so that draws can be modelled"
 LIKELY = "must leave draws a finite weight: a player or group with draws must also have a loss"
 
 
@@ -126,7 +126,11 @@ def _with_advantage(question: Question, begin: Fit | None = None) -> Fit:
     step = (30.0 if begin is None else 3.0) * question.scale
     root = _falling_root(missing, first, step, (-limit, limit), _TOLERANCE * max(games, 1.0))
     if root is None:
-        raise _refused("colour_advantage", COLOURS, "white, or black, won all that colours decide")
+        raise _refused(
+            "colour_advantage",
+            COLOURS,
+            "white or black won all games that could show the advantage",
+        )
     return Fit(found["latest"], question.curve, root, math.nan)
 
 
@@ -169,9 +173,9 @@ def _with_draws(question: Question, advantage: float | Literal["estimate"]) -> F
 def _check_colours(question: Question) -> None:
     """Refuse colours from which an advantage cannot be separated from ratings.
 
-    That is the case if numbers p exist with p(white) - p(black) = 1 in every game and 0 for players
-    who are held: then an advantage is equivalent to other ratings. The best such p, by least
-    squares, solves a system like that of a step of Newton's method.
+    They cannot be separated if numbers p exist with p(white) - p(black) = 1 in every game and p = 0
+    for held players. Then an advantage is equivalent to different ratings. The best such p, by
+    least squares, solves a system like that of a step of Newton's method.
     """
     played = question.pairs.played(question.players)
     rows = np.flatnonzero(played > 0)
@@ -186,7 +190,7 @@ def _check_colours(question: Question) -> None:
         best = engine.step(np.where(held, 0.0, pull), zero, 1e-8)
     left = weight * (1.0 - (best[pairs.first] - best[pairs.second])) ** 2
     if float(np.sum(left)) <= 1e-9 * float(np.sum(weight)):
-        raise _refused("colour_advantage", COLOURS, "colours that go with the players")
+        raise _refused("colour_advantage", COLOURS, "colours that depend on the players")
 
 
 def _falling_root(
@@ -196,7 +200,7 @@ def _falling_root(
     limits: tuple[float, float],
     tolerance: float,
 ) -> float | None:
-    """Return the root of a falling function, where it was evaluated last; None: beyond limits.
+    """Return the root of a falling function, which it evaluates last; None beyond the limits.
 
     The search steps outwards until the sign changes. Then it uses the secant through both ends, and
     halves the value at an end that stays (Illinois), so that both ends converge.

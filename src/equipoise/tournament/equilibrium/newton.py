@@ -6,8 +6,8 @@ solves it: `DenseEngine` by elimination in NumPy, which has nothing to compile, 
 tournaments; `NetworkEngine` of `network` for large ones.
 
 Two rules make it converge from any start:
-- far from the equilibrium psi' may be almost 0 and a step endless. The Hessian's diagonal is
-  lifted so that no player alone would be moved by more than REACH points; the lift is 0 once
+- far from the equilibrium psi' may be almost 0 and a step extremely long. The Hessian's diagonal is
+  lifted so that no single player moves by more than REACH points; the lift is 0 once
   |m_i - E_i| < REACH H_ii, so the last steps are Newton's own;
 - every component has its own step length, which is shortened until the slope of P along the step
   is not clearly negative at its end. P is concave, so this needs no value of P.
@@ -35,14 +35,14 @@ SETTLED = 1e-7
 _ROUNDING = 3e-6
 #: Steps that fail to halve the residual before rounding is assumed to be the reason.
 _PATIENCE = 3
-#: Keeps the matrix regular where all slopes of a player underflow.
+#: Keeps the matrix regular if all slopes of a player underflow.
 LEAST_SLOPE = 1e-290
 
 
 class Limits(NamedTuple):
     """Limits between the ways to solve; they change results by rounding only.
 
-    dense_players : up to so many players with games a full matrix is used
+    dense_players : number of players with games up to which a full matrix is used
     steps : of Newton's method; from equal ratings it takes about five, extreme scores about thirty
     iterations : of conjugate gradients for one step
     before_multigrid : iterations after which building multigrid is worthwhile
@@ -111,8 +111,8 @@ def maximise(
 ) -> tuple[Place, int]:
     """Return where P is greatest, and the number of steps.
 
-    The goal is |m - E| <= tolerance min(1, k), or 3e-6 tolerance k for players with so many games
-    that float64 has no more digits. If rounding prevents that, tolerance k is accepted.
+    The goal is |m - E| <= tolerance min(1, k), or 3e-6 tolerance k for players with more games than
+    float64 has digits for. If rounding prevents that, tolerance k is accepted.
     Raises : ConvergenceError   not even that was reached, or ratings kept diverging
     """
     goal = task.tolerance * np.maximum(np.minimum(task.played, 1.0), _ROUNDING * task.played)

@@ -1,8 +1,8 @@
 """The roots of [PRE]_ Lemma 1 (1) for all players side by side, in NumPy; rules of every search.
 
-Newton's steps stay inside a bracket that the signs found so far leave. The search bisects where a
-step leaves the bracket, and in every other step after the first PATIENCE. `compiled_roots` searches
-in the same way, player by player.
+Newton's steps stay inside a bracket that the signs found so far leave. The search bisects if a step
+leaves the bracket, and in every other step after the first PATIENCE. `compiled_roots` searches in
+the same way, player by player.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The equilibrium of a tournament: ratings at which all expected scores are the actual scores.
 
-Source: [PRE]_. One solution covers any number of components, also thousands of tiny ones.
+Source: [PRE]_. One solution covers any number of components, even thousands of tiny ones.
 
 The result is guaranteed to have |m_i - E_i| <= 1e-9 k_i. The goal, which is missed only by rounding
 in very long sums, is |m_i - E_i| <= 1e-9 min(1, k_i) for players of up to 300,000 games, 3e-15 k_i
@@ -28,13 +28,13 @@ from equipoise.tournament.equilibrium.newton import (
 )
 from equipoise.tournament.pairs import Pairs
 
-#: Range of the scale. The curve has Elo's 400 points already, so a scale of 400 is refused.
+#: Range of the scale. The curve already contains Elo's 400 points, so a scale of 400 is refused.
 SMALLEST_SCALE, LARGEST_SCALE = 1e-3, 20.0
 #: A gap between groups that is checked, points over the scale.
 WIDE = 4_000.0
 #: Larger ratings are not used as a start, points over the scale.
 _FURTHEST_START = 10_000.0
-#: Share of draws that is added to the games of the start, so that its ratings are not endless.
+#: Share of draws that is added to the games of the start, so that its ratings are finite.
 _SLACK = 0.04
 
 
@@ -74,13 +74,13 @@ def solve(
     threads: int = 1,
     limits: Limits = LIMITS,
 ) -> Solution:
-    """Return the ratings that predict every score; `existence.graph` finds out if there are any.
+    """Return the ratings that predict every score; `existence.graph` decides whether they exist.
 
     component : shape (players,), numbers from 0; -1 for players without games
     scale : beta of [PRE]_ Def. 3, in (0, 20]
-    fixed : shape (players,), ratings that are held; NaN for those to be found
+    fixed : shape (players,), ratings that are held; NaN for unknown ones
     advantage : rating points added to the first of every pair
-    start : shape (players,), start of the search; None: ratings by score against equals
+    start : shape (players,), start of the search; None takes ratings by score against equals
     tolerance : of |m - E|, see the top of the file
     Raises : ConvergenceError
     """
@@ -173,7 +173,7 @@ def engine_for(
 def against_equals(played: Floats, scored: Floats, slack: float = 0.0) -> Floats:
     """Return ratings by score against equals on the Elo curve, rating points over the scale.
 
-    They are a start for any curve.
+    They are a suitable start for any curve.
 
     slack : share of the games that is added as draws
     """

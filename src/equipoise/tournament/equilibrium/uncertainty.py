@@ -42,7 +42,7 @@ from equipoise.tournament.pairs import Pairs
 if TYPE_CHECKING:
     from equipoise.tournament.equilibrium.network import NetworkEngine
 
-#: Up to so many players of a component the matrix is inverted: some seconds, half a gigabyte.
+#: Players of a component up to which the matrix is inverted, in a few seconds and half a gigabyte.
 #: In larger components a system is solved for every requested player.
 DENSE_PLAYERS = 3_000
 #: Largest ratio of the stiffness of two pairs. Beyond, elimination loses the digits of the weaker
@@ -86,12 +86,12 @@ class Uncertainty:
     ) -> None:
         """Keep the equilibrium; nothing is computed yet.
 
-        games : results from which the dispersion is estimated; None: it is 1. It is also 1 with
-            Davidson's curve, which models draws
+        games : results from which the dispersion is estimated; None sets it to 1. It is also 1 with
+          Davidson's curve, which models draws
         ratings : shape (N,), the equilibrium, NaN for players without
         component : shape (N,), from 0; -1 for players without games
         held : shape (N,), players whose rating is given
-        dense_players : up to so many players of a component the matrix is inverted
+        dense_players : number of players of a component up to which the matrix is inverted
         """
         self._dense_players = dense_players
         self._pairs, self._ratings = pairs, ratings
@@ -106,7 +106,8 @@ class Uncertainty:
     def errors(self, rows: Ints | None = None) -> Floats:
         """Return standard errors, rating points; 0 for players who are held.
 
-        rows : requested players; None: all N, NaN in components of more than 3,000 players
+        rows : requested players; None means all N, with NaN in components of more than 3,000
+          players
         Raises : ConvergenceError
         """
         players = len(self._ratings)
@@ -155,7 +156,7 @@ class Uncertainty:
         error = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * covariance, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             z = (ratings[:, None] - ratings[None, :]) / error
-        # Two players who are both held have no error: the better one is better.
+        # Two held players have no error, so the order of their ratings is certain.
         found = 0.5 * np.asarray(_erfc(-z / math.sqrt(2.0)), dtype=np.float64)
         return np.asarray(np.where(np.eye(len(wanted), dtype=np.bool_), np.nan, found))
 

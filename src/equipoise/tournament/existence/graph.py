@@ -1,10 +1,10 @@
 """Whether finite performance ratings exist, and which sweeps prevent them.
 
 Source: [PRE]_ sec. 3: Assumption 1 (irreducibility), Assumption 2 (non-dominance), Theorems 1 and
-2; READINGS C3. Take an arc from i to j if i took points off j. A set S sweeps the rest of its
-component exactly if no arc leads into S, so non-dominance holds exactly if every weakly connected
-component is strongly connected. If a component is not, its strongly connected classes are partially
-ordered by sweeps.
+2; READINGS C3. Let there be an arc from i to j if i took points off j. A set S sweeps the rest of
+its component exactly if no arc leads into S, so non-dominance holds exactly if every weakly
+connected component is strongly connected. If a component is not, its strongly connected classes are
+partially ordered by sweeps.
 
 Departures: none in substance. The document's condition is about every subset of players; here it
 is decided in time and memory proportional to players and pairs: up to 10 bytes a pair in addition
@@ -28,9 +28,9 @@ from equipoise.tournament.pairs import Pairs
 
 Relation: TypeAlias = Literal["same", "above", "below", "incomparable"]
 
-#: `PLAIN_LIMIT` for more than 500 players, whose ratings are computed by compiled code in any case.
+#: `PLAIN_LIMIT` for more than 500 players, whose ratings always need compiled code.
 PLAIN_LIMIT_OF_MANY = 20_000
-#: Up to so many classes the partial order is kept as a matrix.
+#: Number of classes up to which the partial order is kept as a matrix.
 MATRIX_LIMIT = 2_000
 
 
@@ -84,7 +84,8 @@ class Existence:
     def relation(self, a: int, b: int, *, matrix_limit: int = MATRIX_LIMIT) -> Relation:
         """Return the relation of class a to class b by chains of sweeps.
 
-        matrix_limit : up to so many classes the relation is looked up in a matrix, else searched
+        matrix_limit : number of classes up to which the relation is looked up in a matrix; else it
+          is searched
         """
         if a == b:
             return "same"
@@ -100,7 +101,8 @@ class Existence:
     def incomparable_pairs(self) -> Ints:
         """Return the pairs of classes a < b of one component that cannot be compared, (P, 2).
 
-        For up to `MATRIX_LIMIT` classes, because there may be half their square.
+        There must be at most `MATRIX_LIMIT` classes, because there may be half their square of
+        pairs.
         """
         require(self.classes <= MATRIX_LIMIT, "classes", f"at most {MATRIX_LIMIT}", self.classes)
         rows, start = self._by_class
@@ -151,7 +153,7 @@ def existence(
     players : N
     contracted : rows of players whose ratings are given. They count as one node of the graph: a
         sweep between them is allowed, and components with some of them are one
-    plain : without compiled code; None: if that is faster. The result is the same
+    plain : whether to run without compiled code; None decides by speed. The result is the same
     """
     node = _nodes(pairs, players, contracted)
     if node is not None:

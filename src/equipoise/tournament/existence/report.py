@@ -1,7 +1,7 @@
-"""Why a tournament has no finite performance ratings, in sentences for its organiser.
+"""Why a tournament has no finite performance ratings, as sentences for its organiser.
 
-Players are named by their ids. The report only words what `graph` has found. It stays short for
-every size of tournament: what is not shown is counted.
+Players are named by their ids. The report only describes the findings of `graph`. It stays short
+for tournaments of every size: further groups are only counted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from equipoise.arrays import Flags, Ids, Ints
 from equipoise.errors import SHOWN_IDS, SHOWN_PROBLEMS
 from equipoise.tournament.existence.graph import MATRIX_LIMIT, Existence
 
-#: Groups and pairs of groups shown before the rest is only counted.
+#: Largest number of groups and of pairs of groups shown; the rest is only counted.
 SHOWN_GROUPS = 6
 
 #: Name of a class by its number.
@@ -26,10 +26,10 @@ _Name: TypeAlias = Callable[[int], str]
 def explain(
     existence: Existence, player_ids: Ids, *, most_ordered: int = MATRIX_LIMIT
 ) -> list[str]:
-    """Return why finite ratings exist or not, one sentence an element.
+    """Return sentences on why finite ratings exist or not.
 
     player_ids : shape (N,)
-    most_ordered : with more classes than this, the report does not list which can be compared
+    most_ordered : number of classes up to which the report lists which can be compared
     Returns : whether ratings exist; groups that never met; who won or lost every game, and which
         groups took every point of which; who cannot be compared; who played no games
     """
@@ -65,7 +65,7 @@ def _headline(existence: Existence) -> str:
 
 
 def _components(existence: Existence, player_ids: Ids) -> Iterator[str]:
-    """Yield that there are groups that never met."""
+    """Yield a sentence on groups that never met."""
     if existence.components < 2:
         return
     shown = range(min(existence.components, SHOWN_GROUPS))
@@ -94,7 +94,7 @@ def _sweeps(existence: Existence, name: _Name) -> Iterator[str]:
 
 
 def _extreme(existence: Existence) -> Flags:
-    """Return which classes are one player who won, or lost, every game: (classes,).
+    """Return which classes are a single player who won, or lost, every game, shape (classes,).
 
     Two players who met no others are not included: their sweep is one sentence, not two.
     """
@@ -121,7 +121,7 @@ def _order(existence: Existence, name: _Name, most: int) -> Iterator[str]:
         yield _sentence(f"{name(a)} cannot be placed above or below {name(b)}")
     if len(pairs) > SHOWN_GROUPS:
         more = _counted(len(pairs) - SHOWN_GROUPS, "more pair")
-        yield f"The same holds for {more} of players or groups."
+        yield f"The same is true of {more} of players or groups."
     if not len(pairs) and existence.components == 1 and classes > 2:
         shown = [name(one) for one in range(min(classes, SHOWN_GROUPS))]
         rest = _and_more(classes - len(shown), "; then")

@@ -53,7 +53,7 @@ def sweep_differences(
     """Return the difference of levels for every sweep, in the order of `existence.above`.
 
     ratings : shape (N,), within classes: their levels have no effect. NaN in a class of one is 0
-    Returns : shape (A,), rating points; NaN where a rating within one of the classes is missing
+    Returns : shape (A,), rating points; NaN if a rating within one of the classes is missing
     Raises : ConvergenceError   the curve does not lead from 0 to 1
     """
     position = positions(existence, ratings)
@@ -80,7 +80,7 @@ def one_sided_bounds(
 ) -> tuple[Floats, Floats]:
     """Return (lower, upper), the bounds of every player by sweeps; NaN without a bound.
 
-    class_rating : shape (N,), ratings of classes solved by themselves; NaN where the level of a
+    class_rating : shape (N,), ratings of classes solved by themselves; NaN if the level of a
         class is unknown, as that of every class of one
     Returns : each shape (N,); lower is the largest over the classes swept whose level is known,
         upper the smallest over the classes of known level that swept
@@ -134,7 +134,7 @@ def differences(
     group : shape (K,), the sweep, from 0 to groups - 1; each has at least one game
     scale : beta, above 0
     confidence : in (0, 1)
-    Returns : shape (groups,), rating points; NaN where a gap is NaN
+    Returns : shape (groups,), rating points; NaN if a gap is NaN
     Raises : ConvergenceError   the curve does not lead from 0 to 1
     """
     require(0.0 < confidence < 1.0, "confidence", "between 0 and 1", confidence)

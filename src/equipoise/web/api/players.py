@@ -116,7 +116,7 @@ async def show_history(request: ApiRequest) -> PlayerHistory:
 async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = request.query
-    work = request.service.calculate_from_store(
+    work = request.service.explain(
         explaining.explain_player, request.pool, request.path["player"], query.match
     )
     return await while_connected(request.receive, work)

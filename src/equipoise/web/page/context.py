@@ -98,20 +98,28 @@ class OverviewCache:
         self._clock = clock
         self._lock = threading.Lock()
         self._made: OrderedDict[str, tuple[float, object, OverviewMessage]] = OrderedDict()
+        self._making: set[str] = set()
 
     def get(self, store: Store, pool: str) -> OverviewMessage:
         """Return the overview of a pool.
 
-        A cached one is not used after a replay, nor for a new pool with the same name.
+        A cached one is not used after a replay, nor for a new pool with the same name. While one
+        thread makes a new one, the others get the one before.
         """
         message = pool_message(store, pool)
         version = (message.created, message.generation)
         with self._lock:
             found = self._made.get(pool)
-        at = self._clock()
-        if found is not None and found[1] == version and at - found[0] < _FRESH:
-            return found[2]
-        made = overview.overview(store, pool)
+            at = self._clock()
+            current = found is not None and found[1] == version
+            if found is not None and current and (at - found[0] < _FRESH or pool in self._making):
+                return found[2]
+            self._making.add(pool)
+        try:
+            made = overview.overview(store, pool)
+        finally:
+            with self._lock:
+                self._making.discard(pool)
         with self._lock:
             self._made[pool] = (at, version, made)
             self._made.move_to_end(pool)

@@ -37,7 +37,7 @@ from equipoise.wording import counted
 #: Players on a page of the leaderboard, players that a search lists, names that are suggested.
 PAGE_SIZE, MOST_FOUND, MOST_NAMES = 50, 50, 12
 #: Matches in the table of a player, and in the timeline.
-MATCHES, TIMELINE_MATCHES = 25, 5_000
+MATCHES, TIMELINE_MATCHES = 25, 1_000
 #: Seconds after which a player's page is sent without the explanation, which is fetched later.
 _PATIENCE = 0.3
 
@@ -192,7 +192,7 @@ async def _with_explanation(
 
     async def make() -> tuple[PoolMessage, PlayerView]:
         # Other requests for the same page wait for this task, so it must not use this context.
-        return await service.calculate_from_store(
+        return await service.explain(
             explained, pool.pool, player=player, match=match, cursor=cursor
         )
 

@@ -20,7 +20,7 @@ def upgrade() -> None:
         op.add_column("audit", sa.Column(name, sa.LargeBinary(), nullable=True))
     op.add_column("pools", sa.Column("first_settings", sa.Text(), nullable=True))
     op.add_column("pools", sa.Column("head", sa.LargeBinary(), nullable=True))
-    op.add_column("pools", sa.Column("local_head", sa.LargeBinary(), nullable=True))
+    op.add_column("pools", sa.Column("own_runs", sa.LargeBinary(), nullable=True))
     begins = sa.Column("chained_from", sa.BigInteger(), nullable=False, server_default="1")
     op.add_column("pools", begins)
     op.add_column("pools", sa.Column("chained_through", sa.BigInteger(), nullable=True))
