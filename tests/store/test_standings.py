@@ -10,12 +10,13 @@ import pytest
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.pools.reading.leaderboard import search_players
 from equipoise.pools.reading.overview import overview
-from equipoise.store import ratings, standings
+from equipoise.store import ratings
 from equipoise.store.connection import Store, open_store
+from equipoise.store.derived import standings
+from equipoise.store.derived.standings import standing_of
 from equipoise.store.pools import get_pool
 from equipoise.store.ratings import all_ratings
 from equipoise.store.sizes import Sizes
-from equipoise.store.standings import standing_of
 from pools.pool_trials import Trial, duel
 
 NAMES = [

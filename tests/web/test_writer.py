@@ -34,7 +34,14 @@ class Database:
         self.free.set()
 
     def post_matches(
-        self, store: object, pool: str, posts: Sequence[Post], now: int, states: object
+        self,
+        store: object,
+        pool: str,
+        posts: Sequence[Post],
+        now: int,
+        states: object,
+        *,
+        future_seconds: float,
     ) -> list[Any]:
         self.free.wait(10)
         names = [str(match.match) for one in posts for match in one.matches]

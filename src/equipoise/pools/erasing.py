@@ -27,9 +27,10 @@ from equipoise.pools.pool.rules import id_fault
 from equipoise.pools.posting.match_history import object_array
 from equipoise.pools.replay.checkpointing import ZLIB_LEVEL
 from equipoise.rating.pool_state import PoolState
-from equipoise.store import audit, log, partial_checkpoints
+from equipoise.store import audit, log
 from equipoise.store.chain import Seal
 from equipoise.store.connection import Store
+from equipoise.store.derived import partial_checkpoints
 from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import START, PoolRecord, archives_of, change_pool, find_pool, get_pool
 from equipoise.store.upkeep import erasing

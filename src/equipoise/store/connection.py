@@ -21,8 +21,8 @@ from equipoise.errors import (
     InvalidParameterError,
     NotFoundError,
 )
-from equipoise.store import standings
 from equipoise.store.chaining import chain_existing, is_chained
+from equipoise.store.derived import standings
 from equipoise.store.sizes import OPTION, SIZES, Sizes
 
 log = logging.getLogger(__name__)

@@ -22,10 +22,10 @@ from sqlalchemy import (
 
 from equipoise.errors import NotFoundError
 from equipoise.store.bulk import Prepared, among, insert, one_each
+from equipoise.store.derived.standings import standing_of
 from equipoise.store.pools import PoolRecord
 from equipoise.store.schema import is_name, ratings
 from equipoise.store.sizes import sizes_of
-from equipoise.store.standings import standing_of
 
 
 class RatingRow(NamedTuple):

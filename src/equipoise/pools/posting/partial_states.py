@@ -1,7 +1,7 @@
 """Partial checkpoints made while matches are posted, from the states that were just written.
 
-See `store.partial_checkpoints`. The states since the last one are kept in memory by the cache of
-states. A process that does not have them all reads them.
+See `store.derived.partial_checkpoints`. The cache of states keeps the states since the last one in
+memory. A process that does not have them all reads them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from equipoise.arrays import Floats
-from equipoise.store import partial_checkpoints
-from equipoise.store.partial_checkpoints import End
+from equipoise.store.derived import partial_checkpoints
+from equipoise.store.derived.partial_checkpoints import End
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.sizes import Sizes, sizes_of
 

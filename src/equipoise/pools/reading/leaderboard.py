@@ -19,8 +19,9 @@ from equipoise.messages.players import (
 )
 from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import PoolRules, rules_of, written
-from equipoise.store import ratings, summaries
+from equipoise.store import ratings
 from equipoise.store.connection import Store
+from equipoise.store.derived import summaries
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.store.ratings import RatingRow
 from equipoise.store.schema import is_name

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 from equipoise.messages.players import ActivityBin, MeanPoint, OverviewMessage, RatingBin
 from equipoise.pools.pool.rules import rules_of
-from equipoise.store import summaries
 from equipoise.store.connection import Store
+from equipoise.store.derived import summaries
+from equipoise.store.derived.summaries import MeanRow, RatingTotals, Reach
 from equipoise.store.pools import PoolRecord, get_pool
-from equipoise.store.summaries import MeanRow, RatingTotals, Reach
 
 #: Matches of activity and drift, and players whose changes drift is read from, at most.
 MOST_MATCHES, MOST_PLAYERS = 200_000, 1_000

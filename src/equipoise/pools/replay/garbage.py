@@ -11,8 +11,9 @@ from typing import Any
 
 from equipoise.analysis.clock import now
 from equipoise.pools.replay.leases import extend_lease
-from equipoise.store import changes, partial_checkpoints, ratings
+from equipoise.store import changes, ratings
 from equipoise.store.connection import Store
+from equipoise.store.derived import partial_checkpoints
 from equipoise.store.pools import PoolRecord, change_pool, get_pool
 
 

@@ -23,9 +23,10 @@ from equipoise.pools.posting.match_history import (
 from equipoise.rating.draws import DRAWS
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState
-from equipoise.store import changes, log, partial_checkpoints
+from equipoise.store import changes, log
 from equipoise.store.changes import ChangeRow
-from equipoise.store.partial_checkpoints import PartialStates
+from equipoise.store.derived import partial_checkpoints
+from equipoise.store.derived.partial_checkpoints import PartialStates
 from equipoise.store.pools import START, PoolRecord, Position
 
 #: Matches that are looked up one by one; after that all since the partial checkpoint are read.

@@ -15,9 +15,9 @@ from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.partial_states import is_due, is_small
 from equipoise.pools.replay.checkpointing import RunningPool, running_before
 from equipoise.rating.player_state import pack_players
-from equipoise.store import partial_checkpoints
 from equipoise.store.connection import Store
-from equipoise.store.partial_checkpoints import End
+from equipoise.store.derived import partial_checkpoints
+from equipoise.store.derived.partial_checkpoints import End
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
 from equipoise.store.sizes import Sizes
 

@@ -38,10 +38,11 @@ from equipoise.pools.replay.leases import acquire_lease, check_lease, release_le
 from equipoise.pools.replay.ordering import decay_leaderboard, rewrite_leaderboard
 from equipoise.pools.replay.partial_filling import RunningPartial, fill_partial_checkpoints
 from equipoise.pools.replay.unratable import void_unratable
-from equipoise.store import audit, changes, log, partial_checkpoints, ratings, replays, webhooks
+from equipoise.store import audit, changes, log, ratings, replays, webhooks
 from equipoise.store.bulk import without_collection
 from equipoise.store.connection import Store
-from equipoise.store.partial_checkpoints import End
+from equipoise.store.derived import partial_checkpoints
+from equipoise.store.derived.partial_checkpoints import End
 from equipoise.store.pools import (
     START,
     PoolRecord,

@@ -20,10 +20,10 @@ from sqlalchemy import (
 
 from equipoise.store.bulk import among
 from equipoise.store.changes import further_changes
+from equipoise.store.derived.standings import standing_of
 from equipoise.store.pools import PoolRecord
 from equipoise.store.ratings import RatingRow, ratings_of
 from equipoise.store.schema import changes, log, ratings
-from equipoise.store.standings import standing_of
 
 
 class Reach(NamedTuple):
