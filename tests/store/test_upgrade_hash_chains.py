@@ -75,7 +75,9 @@ def test_a_moved_pool_keeps_its_head(sqlite_url: str, tmp_path: Path) -> None:
     for name in _pools(store):
         path = tmp_path / f"{name}.ndjson"
         export_file(store, name, "log", str(path))
-        request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
+        request = ImportRequest(
+            history=HistoryRequest(source=str(path)), create=True, future_seconds=None
+        )
         done = import_pool(other, name.replace(".", "-"), request, NOW)
         assert done.same_head, name
         maintain_pool(store, name, owner="tester", stop=lambda: False)
