@@ -127,9 +127,11 @@ def test_verify_tells_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     filled("two", "--system", "elo", "--late", "replay", "--public")
     capsys.readouterr()
     assert run(["verify"]) == 0
-    rows = capsys.readouterr().out.splitlines()
+    table, _, heads = capsys.readouterr().out.partition("\n\n")
+    rows = table.splitlines()
     assert [row.split()[0] for row in rows[1:]] == ["one", "two"]
     assert all("identical" in row for row in rows[1:])
+    assert [row.split(":")[0] for row in heads.splitlines()[1:]] == ["one", "two", "audit log"]
     store = open_store()
     with store.write() as connection:
         connection.execute(

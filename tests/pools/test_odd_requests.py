@@ -9,9 +9,11 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.pools import amending
 from equipoise.pools.pool.pages import encode_cursor
 from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.reading import leaderboard, matches, players
 from equipoise.store.connection import Store
-from pools.pool_trials import Trial, duel
+from pools.pool_trials import NOW, Trial, duel
 
 #: Names that are text, but could be taken for something else on the way to a database.
 ODD = [
@@ -106,6 +108,7 @@ def test_times_before_the_year_1_are_refused(store: Store) -> None:
     assert (problem.field, problem.rule) == ("time", "must not be before the year 1")
     (seen,) = pool.post(duel("first", "ada", "bob", -62_135_596_800))
     assert seen.time == "0001-01-01T00:00:00Z"
-    (seen,) = pool.post(duel("last", "ada", "bob", 100_000_000_000))
+    post = Post([duel("last", "ada", "bob", 100_000_000_000)])
+    ((seen,),) = post_matches(store, pool.name, [post], NOW, future_seconds=None)
     assert seen.time == "5138-11-16T09:46:40Z"
     assert pool.is_sound()

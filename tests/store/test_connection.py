@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from equipoise.errors import ConflictError, InvalidParameterError, NotFoundError
+from equipoise.errors import ConflictError, DamagedError, InvalidParameterError, NotFoundError
 from equipoise.store.connection import open_store
 
 
@@ -137,18 +137,23 @@ def test_other_addresses_are_refused_in_a_sentence(tmp_path: Path, url: str) -> 
     [
         "sqlite:///{folder}/absent/x.db",
         "sqlite:///{folder}",
-        "sqlite:///{folder}/text.db",
         "postgresql+psycopg://reader:hidden@/name?host={folder}",
         "postgresql://reader:hidden@127.0.0.1:9/name",
     ],
 )
 def test_what_is_no_database_is_not_found(tmp_path: Path, url: str) -> None:
-    """Absent, a folder, a file of something else, a server that is not there."""
-    (tmp_path / "text.db").write_text("This is no database, but it is long enough for one.\n" * 99)
+    """Absent, a folder, a server that is not there."""
     with pytest.raises(NotFoundError, match="database") as caught:
         open_store(url.format(folder=tmp_path))
     assert "hidden" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_something_else_is_reported_as_damaged(tmp_path: Path) -> None:
+    """So is a database whose first page was overwritten; both need a look by the operator."""
+    (tmp_path / "text.db").write_text("This is no database, but it is long enough for one.\n" * 99)
+    with pytest.raises(DamagedError, match="file is not a database"):
+        open_store(f"sqlite:///{tmp_path / 'text.db'}")
 
 
 def test_an_unknown_option_of_postgresql_is_refused_in_a_sentence(tmp_path: Path) -> None:
