@@ -20,7 +20,7 @@ Token: TypeAlias = Annotated[
     Meta(
         min_length=SHORTEST_TOKEN,
         max_length=LONGEST_TOKEN,
-        description="Random text. If the request is repeated with it, the answer is the same.",
+        description="Random text. If the request is repeated with it, the response is the same.",
     ),
 ]
 #: How long the secret before a rotation remains valid unless the request says otherwise, and at
