@@ -261,7 +261,7 @@ def waiting_matches(connection: Connection, pool: int, after: int, through: int)
 def sealed_log(
     connection: Connection, pool: int, after: int = 0
 ) -> Iterator[tuple[list[LogRecord], list[Seal]]]:
-    """Give all records with their seals in the order of receipt, a few thousand at a time.
+    """Give all records with their seals in the order of receipt, some thousands at a time.
 
     A record that is not chained has an empty salt.
     """

@@ -92,7 +92,7 @@ class LogTable:
         self.schema = self._schema()
 
     def frames(self) -> Iterator[tuple[pl.DataFrame, int]]:
-        """Give the matches as tables, a few thousand at a time, with their numbers of matches."""
+        """Give the matches as tables of some thousands, with their numbers of matches."""
         for piece in self._pieces():
             rows: list[tuple[Any, ...]] = []
             for match in piece:

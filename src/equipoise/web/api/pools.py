@@ -320,7 +320,8 @@ EXPORT: tuple[Endpoint, ...] = (
         group="Pools",
         summary="Export a pool as a file",
         description="The file is a snapshot. As csv or parquet, the log contains the matches as "
-        "they count now, as a history that `equipoise rate` reads.",
+        "they count now, as a history that `equipoise rate` reads. A client that reads too slowly "
+        "is disconnected (`export_rate`).",
         handler=export,
         query=ExportQuery,
         media=tuple(_MEDIA.values()),
