@@ -57,7 +57,7 @@ class Call(Generic[T]):
 
     repeatable : the request has the same effect if it is sent twice, so it is sent again when no
         answer came. Others are sent again only if the service cannot have received them
-    patience : seconds that the service may take beyond the timeout, for a call that asks it to wait
+    patience : seconds that the service may take beyond the timeout, for a call with `wait`
     lines_before : lines of the stream before the body; errors count lines from the first of them
     """
 
@@ -110,7 +110,7 @@ def json_call(
 
 
 def json_of(answer: type[T]) -> Callable[[bytes], T]:
-    """Return the function that reads an answer of this shape."""
+    """Return the function that reads an answer with this shape."""
     if answer not in _DECODERS:
         _DECODERS[answer] = msgspec.json.Decoder(answer)
     read: Callable[[bytes], T] = _DECODERS[answer].decode
@@ -253,7 +253,7 @@ def error_from(body: ErrorBody, lines_before: int = 0) -> EquipoiseError:
         error = _no_convergence(body)
     else:
         error = _KINDS.get(body.code, EquipoiseError)(body.message)
-    # One class may stand for several codes; the code names the error.
+    # One class may have several codes; the code names the error.
     error.code = body.code
     return error
 

@@ -64,17 +64,17 @@ def create_pool(pool: str, request: PoolRequest) -> Call[PoolMessage]:
 
 
 def pool(pool: str) -> Call[PoolMessage]:
-    """Return the settings and the present state of a pool."""
+    """Return the settings and the current state of a pool."""
     return json_call("GET", in_pool(pool), PoolMessage)
 
 
 def change_pool(pool: str, change: PoolChange) -> Call[PoolMessage]:
-    """Change settings of a pool. Those that the change leaves out stay as they are."""
+    """Change settings of a pool. Settings that are left out keep their values."""
     return json_call("PATCH", in_pool(pool), PoolMessage, change)
 
 
 def delete_pool(pool: str, confirm: str) -> Call[DeletedPool]:
-    """Delete a pool for good; confirm : its name, to confirm it."""
+    """Delete a pool permanently; confirm : its name, repeated."""
     return json_call(
         "DELETE", in_pool(pool), DeletedPool, query={"confirm": confirm}, repeatable=False
     )
@@ -199,9 +199,9 @@ def reinstate(
 def erase_player(
     pool: str, player: Id, reason: str = "", *, preview: bool = False
 ) -> Call[ErasureMessage]:
-    """Replace a player's name by a pseudonym in a pool and the archives of its seasons.
+    """Replace a player's name with a pseudonym in a pool and the archives of its seasons.
 
-    It cannot be undone. preview : only count what would be rewritten
+    It cannot be undone. preview : count what would be rewritten, and change nothing
     """
     return json_call(
         "POST",
@@ -289,7 +289,7 @@ def enable_webhook(pool: str, webhook: int) -> Call[WebhookMessage]:
 
 
 def delete_webhook(pool: str, webhook: int) -> Call[WebhookMessage]:
-    """Delete a webhook for good."""
+    """Delete a webhook permanently."""
     return json_call("DELETE", in_pool(pool, "webhooks", webhook), WebhookMessage, repeatable=False)
 
 
@@ -369,7 +369,7 @@ def balance(pool: str, request: BalanceRequest) -> Call[BalanceMessage]:
 def rebalance(request: Mapping[str, Any], **options: Values) -> Call[RebalanceMessage]:
     """Return even teams of matched parties.
 
-    request : as `equipoise rebalance` reads it; options : those of the command
+    request : in the format of `equipoise rebalance`; options : those of the command
     """
     return json_call("POST", "/v1/rebalance", RebalanceMessage, dict(request), query=options)
 
@@ -405,8 +405,8 @@ def create_key(
 ) -> Call[NewKeyMessage]:
     """Create a key. Only this answer has its secret.
 
-    token : random text with which the same request can be repeated: it makes one key, and every
-        answer has its secret. By default a new one, for repetitions by this client
+    token : random text. A repeated request with the same token creates only one key, and every
+        answer has its secret. By default the client makes a new one, for its own retries
     """
     request = KeyRequest(name, role, pool, expires, token or _new_token())
     return json_call("POST", "/v1/keys", NewKeyMessage, request)
@@ -415,7 +415,7 @@ def create_key(
 def rotate_key(
     key: int, keep_seconds: int = KEEP_SECONDS, *, token: str | None = None
 ) -> Call[NewKeyMessage]:
-    """Give a key a new secret. The secret before remains valid for `keep_seconds`.
+    """Give a key a new secret. The previous secret remains valid for `keep_seconds`.
 
     token : as in `create_key`
     """
@@ -428,7 +428,7 @@ def _new_token() -> str:
 
 
 def revoke_key(key: int) -> Call[KeyMessage]:
-    """Revoke a key for good."""
+    """Revoke a key permanently."""
     return json_call("POST", f"/v1/keys/{key:d}/revoke", KeyMessage)
 
 
@@ -443,5 +443,5 @@ def openapi() -> Call[dict[str, Any]]:
 
 
 def ready() -> Call[bool]:
-    """Return True. The call fails while the service cannot do its work."""
+    """Return True. The call fails while the service is not ready."""
     return Call(method="GET", path="/readyz", read=lambda _: True)

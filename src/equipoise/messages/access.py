@@ -9,18 +9,18 @@ from msgspec import Meta
 
 from equipoise.messages.matches import Moment
 
-#: A reader reads, a writer also posts matches, an admin also amends and makes pools and keys.
+#: A reader reads, a writer also posts matches, an admin also amends and creates pools and keys.
 Role: TypeAlias = Literal["reader", "writer", "admin"]
 
 
-#: Characters of a token. Fewer could be guessed by somebody who has the database.
+#: Characters of a token. Somebody with the database could guess shorter ones.
 SHORTEST_TOKEN, LONGEST_TOKEN = 20, 200
 Token: TypeAlias = Annotated[
     str,
     Meta(
         min_length=SHORTEST_TOKEN,
         max_length=LONGEST_TOKEN,
-        description="Random text. If the request is repeated with it, the answer is the same.",
+        description="Random text. If the request is repeated with it, the response is the same.",
     ),
 ]
 #: How long the secret before a rotation remains valid unless the request says otherwise, and at
@@ -29,11 +29,11 @@ KEEP_SECONDS, MOST_KEEP_SECONDS = 86_400, 90 * 86_400
 
 
 class KeyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A key to be made.
+    """A key to create.
 
-    name : for people; pool : absent or null for all pools
+    name : description for users; pool : absent or null for all pools
     expires : seconds since 1970 or ISO 8601; absent or null: never
-    token : random text; the same request with the same token makes one key, and gets its secret
+    token : random text; a repeated request with the same token returns the same key and secret
     """
 
     name: str
@@ -44,10 +44,10 @@ class KeyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RotationRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A key to be rotated.
+    """A rotation of a key.
 
-    keep_seconds : how long the secret before remains valid
-    token : random text; the same request with the same token rotates once, and gets the secret
+    keep_seconds : how long the previous secret remains valid
+    token : random text; a repeated request with the same token returns the same secret
     """
 
     keep_seconds: Annotated[int, Meta(ge=0, le=MOST_KEEP_SECONDS)] = KEEP_SECONDS
@@ -57,7 +57,7 @@ class RotationRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class KeyMessage(msgspec.Struct, frozen=True):
     """A key without its secret; `pool` null is for all pools.
 
-    previous_until : until when the secret before the last rotation is valid; null for none
+    previous_until : end of the validity of the previous secret; null if there is none
     """
 
     key: int
@@ -72,7 +72,7 @@ class KeyMessage(msgspec.Struct, frozen=True):
 
 
 class NewKeyMessage(msgspec.Struct, frozen=True):
-    """A key that was just made or rotated.
+    """A key that was just created or rotated.
 
     secret : goes into `Authorization: Bearer`; the service stores only a hash of it
     """
@@ -88,7 +88,7 @@ class KeyList(msgspec.Struct, frozen=True):
 
 
 class AuditEntry(msgspec.Struct, frozen=True):
-    """Something that was done.
+    """An action of an administrator.
 
     time : ISO 8601; key : number of the key, null for the command line
     what : "pool.created", "pool.changed", "pool.deleted", "pool.rerate", "key.created",
@@ -108,7 +108,7 @@ class AuditEntry(msgspec.Struct, frozen=True):
 
 
 class AuditPage(msgspec.Struct, frozen=True):
-    """A page of the audit log, newest first; `next` is the cursor of the page after."""
+    """A page of the audit log, newest first; `next` is the cursor of the next page."""
 
     entries: list[AuditEntry]
     next: str | None

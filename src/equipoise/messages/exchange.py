@@ -22,7 +22,7 @@ OLDEST_LOG_VERSION = 1
 class LogHead(msgspec.Struct, frozen=True, omit_defaults=True):
     """The first line: the pool, its first settings, and the number of records that follow.
 
-    settings : a PoolRequest, byte for byte as the pool was created
+    settings : the PoolRequest that created the pool, byte for byte
     seed : packed state with which the season began, absent if it began without players
     head : of the hash chain over the records, hexadecimal; absent before version 3
     """
@@ -64,9 +64,9 @@ class ImportMessage(msgspec.Struct, frozen=True):
     """What an import added to a pool.
 
     matches, amendments : recorded now; known_matches, known_amendments : recorded before
-    pending : the ratings wait for a replay, which another process does
-    head : of the hash chain over the pool's log, hexadecimal; same_head : whether it is the head
-        that the imported log gives, null if it gives none
+    pending : the ratings wait for a replay by another process
+    head : of the hash chain over the pool's log, hexadecimal; same_head : whether the imported
+        log gives the same head, null if it gives none
     history : what was read of a history, null for a log
     """
 

@@ -18,11 +18,11 @@ Moment: TypeAlias = int | str
 class ParticipationRequest(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):
-    """A player in a match; a player of whom nothing else is said may be the bare id.
+    """A player in a match. The id alone is enough if there are no other fields.
 
-    performance : score within the team or match, where it is not made of statistics
-    statistics : what the pool's weights make the performance of
-    share : from 0 to 1, scales the player's change: who left early
+    performance : score within the team or match, unless it is computed from statistics
+    statistics : values from which the pool's weights compute the performance
+    share : from 0 to 1; scales the player's change, for example of a player who left early
     role, side, at_home : as the columns of a history
     attributes : kept with the match and shown; no system reads them
     """
@@ -42,8 +42,8 @@ class TeamRequest(
 ):
     """Players who share one place, given by a rank or by a score.
 
-    rank : lower is better, equal is a tie, only the order counts
-    score : instead of rank, and then of all teams of the match: higher is better, equal is a tie
+    rank : lower is better, equal is a tie; only the order matters
+    score : instead of rank, for all teams of the match; higher is better, equal is a tie
     """
 
     players: list[ParticipationRequest | Id]
@@ -64,7 +64,7 @@ class MatchRequest(
 ):
     """A match to be rated.
 
-    match : its id; the same id and content again changes nothing and gets the same answer
+    match : its id; posting the same id and content again changes nothing
     time : seconds since 1970, or ISO 8601 (without a zone: UTC); absent: the time it was received
     weight, performance_ceiling : as the columns of a history; a weight is at most 1e9
     rated : false keeps the match in the log without rating it
@@ -88,8 +88,8 @@ def places_of(request: MatchRequest) -> list[int]:
 class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A player in a recorded match, and what the match did to the rating.
 
-    counted : false for a player who is disqualified from it, and in a match that is not rated
-    disqualified : whether the player is disqualified from this match, by itself or from its time on
+    counted : false if the player is disqualified from the match, or the match is not rated
+    disqualified : whether the player is disqualified from this match, or from a time on
     expected : score expected against the other teams, from 0 to 1
     performance : as posted, or the performance rating that the system inferred
     extra : further numbers of the system, by name of its trace's columns
@@ -119,16 +119,15 @@ class TeamMessage(msgspec.Struct, frozen=True, gc=False):
 class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A recorded match as it counts now.
 
-    seq : number of its entry in the pool's log, from 1
+    seq : number of its record in the pool's log, from 1
     time : when it counts, as the pool writes times; null in pools without times
-    played : time that was posted with it; null where there was none, and `time` is then that of
-        its receipt, or of the pool's last match where that is later
+    played : time that was posted with it; null if there was none, and `time` is then that of its
+        receipt, or of the pool's last match if that is later
     received : ISO 8601
-    status : "rated"; "unrated" (posted so); "void"; "pending", recorded, but ratings await a
-        replay that is under way
-    corrected : seq of the correction that counts, null where there is none
-    unused : fields that were posted and that the pool's system does not use; absent where there
-        are none
+    status : "rated"; "unrated" (posted with `rated` false); "void"; "pending" (recorded, but not
+        rated until a replay is complete)
+    corrected : seq of the correction that counts, null if there is none
+    unused : posted fields that the pool's system does not use; absent if there are none
     """
 
     match: str
@@ -157,19 +156,18 @@ class MatchLine(msgspec.Struct, frozen=True, gc=False):
 
 
 class MatchPage(msgspec.Struct, frozen=True):
-    """Matches of a pool, newest first; `next` is the cursor of the page after, null at the end."""
+    """Matches of a pool, newest first; `next` is the cursor of the next page, null at the end."""
 
     matches: list[MatchLine]
     next: str | None
 
 
 class PostedMessage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The answer to many matches posted at once: all recorded, or none.
+    """The answer to an array of matches: all are recorded, or none.
 
-    new, known : matches recorded now, and those that were already
-    seq : of the pool's last entry
-    unused : fields that they have and that the pool's system does not use; absent where there are
-        none
+    new, known : numbers of matches recorded now, and recorded before
+    seq : of the pool's last record
+    unused : posted fields that the pool's system does not use; absent if there are none
     """
 
     new: int
@@ -181,8 +179,8 @@ class PostedMessage(msgspec.Struct, frozen=True, omit_defaults=True):
 class StreamLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line of the answer to a stream: everything up to line `through` of it is recorded.
 
-    unused : fields of the matches since the line before that the pool's system does not use;
-        absent where there are none
+    unused : posted fields since the previous line that the pool's system does not use; absent if
+        there are none
     """
 
     through: int
@@ -199,10 +197,10 @@ class ReasonRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class DisqualifyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """From when a player is not rated, or is again.
+    """The time or match from which a player is disqualified or reinstated.
 
-    since : time; absent: from now on. Pools without times take none: from this record of the log on
-    match : for this match alone, instead of a time
+    since : time; absent: from now on. Pools without times accept none: from this log record on
+    match : for this match only, instead of a time
     """
 
     since: Moment | None = None
@@ -211,7 +209,7 @@ class DisqualifyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class PlayerDifference(msgspec.Struct, frozen=True):
-    """A player whose rating differs after a replay; null for one who was not, or is no longer."""
+    """A player with another rating after a replay; null if there is none before or after it."""
 
     player: str
     rating_before: float | None
@@ -224,8 +222,8 @@ class PlayerDifference(msgspec.Struct, frozen=True):
 class DifferenceMessage(msgspec.Struct, frozen=True):
     """What a replay changed.
 
-    matches : replayed; changed : players whose rating differs; players : those with the largest
-        changes first, at most 1000
+    matches : number of replayed matches; changed : number of players with another rating
+    players : those with the largest changes first, at most 1000
     """
 
     matches: int
@@ -234,15 +232,15 @@ class DifferenceMessage(msgspec.Struct, frozen=True):
 
 
 class AmendmentMessage(msgspec.Struct, frozen=True):
-    """An entry of the log that amends what was posted.
+    """A log record that amends what was posted.
 
     kind : "void", "restore", "correct", "disqualify", "reinstate", "settings" for changed settings
         of the pool, "erase" for the erased name of a player, or "preview" for nothing recorded
-    match, player : both for a disqualification from one match alone
+    match, player : both for a disqualification from a single match
     since : of a disqualification from a time on, as the pool writes times
     status : "pending" until the pool is replayed, then "done"
-    difference : what the replay changed, with all else that it brought in; null while pending
-    settings, settings_before : of changed settings, their values since then and until then
+    difference : what the replay changed, other amendments included; null while pending
+    settings, settings_before : values of changed settings after and before the amendment
     """
 
     seq: int | None

@@ -10,7 +10,7 @@ from equipoise.messages.errors import ProblemMessage
 class PerformanceRow(msgspec.Struct, frozen=True, rename={"class_": "class"}):
     """A player; null where there is no such number.
 
-    `error` is the half-width at the confidence asked for. `class_ppr` is the rating among the
+    `error` is the half-width at the requested confidence. `class_ppr` is the rating among the
     players of the same class; `lower` and `upper` bound a rating from one side.
     """
 
@@ -53,7 +53,7 @@ class PerformanceMessage(msgspec.Struct, frozen=True):
     """The answer of `equipoise performance --json`.
 
     `exists`: finite ratings predict every score. `relative`: no rating is known, the mean is 0.
-    `regularised`: a prior was asked for, so `ppr` is not the equilibrium. `left_out` counts results
+    `regularised`: a prior was given, so `ppr` is not the equilibrium. `left_out` counts results
     that are not games, by reason; `skipped` those with `problems`, where these are skipped.
     """
 

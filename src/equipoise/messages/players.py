@@ -12,11 +12,11 @@ import msgspec
 class LeaderboardRow(msgspec.Struct, frozen=True, gc=False):
     """A player on the leaderboard.
 
-    place : from 1 among those listed, null where a filter makes it unknown, and for those who are
-        disqualified unless they are ranked
+    place : from 1 among those listed; null if a filter makes it unknown, and for disqualified
+        players unless they are ranked
     display : rating shown: rating - k x deviation, decayed and not below the floor of the pool
     last_time : as the pool writes times
-    disqualified : may not be rated in matches to come
+    disqualified : whether the player is disqualified from future matches
     """
 
     place: int | None
@@ -33,8 +33,8 @@ class LeaderboardRow(msgspec.Struct, frozen=True, gc=False):
 class LeaderboardMessage(msgspec.Struct, frozen=True):
     """A page of the leaderboard.
 
-    players_in_pool : all, listed or not
-    previous, next : cursors of the pages before and after, null where there is none
+    players_in_pool : number of all players, listed or not
+    previous, next : cursors of the adjacent pages, null if there is none
     """
 
     pool: str
@@ -48,10 +48,11 @@ class LeaderboardMessage(msgspec.Struct, frozen=True):
 class PlayerMessage(msgspec.Struct, frozen=True):
     """A player of a pool.
 
-    place : on the leaderboard, null for those who are provisional or disqualified
-    at : time for which the numbers hold, null: that of the last match
+    place : on the leaderboard, null for provisional and disqualified players
+    at : time of the numbers, null: that of the last match
     extra : further numbers of the system: volatility, form, effective_rating, ...
-    disqualified : from when, null where the player may be rated; from one match alone is not told
+    disqualified : since when, null if the player is rated; disqualifications from single matches
+        do not count
     """
 
     pool: str
@@ -71,7 +72,7 @@ class PlayerMessage(msgspec.Struct, frozen=True):
 class PlayerMatch(msgspec.Struct, frozen=True, gc=False):
     """What one match did to a player; `rank` from 1 among `teams` teams.
 
-    time : at which the match counts; played : as it was posted, null where no time was
+    time : at which the match counts; played : time that was posted, null if there was none
     """
 
     match: str
@@ -91,7 +92,7 @@ class PlayerMatch(msgspec.Struct, frozen=True, gc=False):
 
 
 class PlayerHistory(msgspec.Struct, frozen=True):
-    """A player's rated matches, newest first; `next` is the cursor of the page after."""
+    """A player's rated matches, newest first; `next` is the cursor of the next page."""
 
     pool: str
     player: str
@@ -107,7 +108,7 @@ class ActivityBin(msgspec.Struct, frozen=True):
 
 
 class RatingBin(msgspec.Struct, frozen=True):
-    """Players whose rating is in [low, high); the last bin includes its upper end."""
+    """Number of players with a rating in [low, high); the last bin includes its upper end."""
 
     low: float
     high: float

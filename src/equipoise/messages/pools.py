@@ -16,24 +16,24 @@ PoolTimes: TypeAlias = Literal["seconds", "datetime", "none"]
 
 
 class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a pool is made with.
+    """The settings of a pool.
 
-    What decides how the system reads matches stays as it is until the season ends: `system`,
-    `parameters`, `statistics`, and whether there are times. The rest can be changed.
+    Settings that decide how the system reads matches cannot change until the season ends: `system`,
+    `parameters`, `statistics`, and whether there are times. All others can be changed.
 
     system, parameters : as in `equipoise rate --system NAME --set NAME=VALUE`
-    statistics : weights that make a performance of statistics, as `--stat NAME=WEIGHT`
-    times : how times are answered; both ways of writing them are read
-    late : a match older than the last one is refused ("reject"), rated as if it took place at
-        the time of the last one ("append"), or put in its place and the pool replayed ("replay")
-    public : anybody may read without a key
+    statistics : weights that compute a performance from statistics, as in `--stat NAME=WEIGHT`
+    times : how times are written in answers; posts may use both forms
+    late : a match older than the last one is rejected ("reject"), rated at the time of the last
+        one ("append"), or rated in its place by a replay of the pool ("replay")
+    public : whether anybody can read the pool without a key
     display_deviations : k of the rating shown, rating - k x deviation
     display_floor : the rating shown is never below it; null for none
-    display_decay_per_day : by which the rating shown, never the rating itself, falls for every
-        day that a player has been away longer than `display_decay_after_days`, counted up to the
-        day of the pool's last match
-    placement_matches : with fewer matches than these a player is provisional
-    inactive_days : without a match for so many days before the pool's last one a player is
+    display_decay_per_day : lowers the rating shown, never the rating itself, for every day that a
+        player has been away beyond `display_decay_after_days`, counted up to the day of the pool's
+        last match
+    placement_matches : a player with fewer matches is provisional
+    inactive_days : a player without a match in this number of days before the pool's last one is
         inactive; null for never
     """
 
@@ -73,9 +73,9 @@ class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
 
 
 class DeletedPool(msgspec.Struct, frozen=True):
-    """A pool that was deleted; its rows are cleared away in the background.
+    """A pool that was deleted; its rows are deleted in the background.
 
-    matches, players : how many it had
+    matches, players : their numbers
     """
 
     pool: str
@@ -85,19 +85,19 @@ class DeletedPool(msgspec.Struct, frozen=True):
 
 
 class PoolMessage(msgspec.Struct, frozen=True):
-    """A pool as it is set and as it stands.
+    """The settings of a pool, its numbers and its status.
 
-    matches : in the log, void and unrated ones included; last_seq : of its last entry
-    generation : counts replays that were swapped in
-    pending : an amendment or a late match waits for its replay
+    matches : in the log, void and unrated ones included; last_seq : number of the last record
+    generation : number of replays that have replaced the ratings
+    pending : whether an amendment or a late match waits for a replay
     code : version of the code that rated
-    closed : when its season ended, null while it goes on; a closed pool takes no matches
-    notes : what to know about the system with these parameters, sentences
-    archive_of, season : of a closed pool: the pool that it was, and the name of the season
-    unused : what changes no rating in this pool: fields of posted matches, which are kept all the
-        same, and settings that were given (`statistics`, and `parameters.NAME`)
-    kernels : whether the service has the kernels of the system: "compiling" and "failed" pools
-        take no posts for now; kernels_failure : why compiling failed the last time
+    closed : when its season ended, null before that; a closed pool accepts no matches
+    notes : sentences about the system with these parameters
+    archive_of, season : of a closed pool: its earlier name, and the name of the season
+    unused : fields of posted matches and given settings (`statistics` and `parameters.NAME`) that
+        change no rating in this pool
+    kernels : whether the kernels of the system are loaded; while they are "compiling" or "failed",
+        posts get 503; kernels_failure : why compiling failed last
     """
 
     pool: str
@@ -137,13 +137,13 @@ class PoolList(msgspec.Struct, frozen=True):
 
 
 class VerifyMessage(msgspec.Struct, frozen=True):
-    """Whether a full replay of the log gives what is stored, bit for bit.
+    """Whether a complete replay of the log gives the stored values, bit for bit.
 
     differences : sentences, at most 20; `different` counts them all
     head : of the hash chain over the log, hexadecimal. An exported and imported pool has the same
     local_head : of the chain that also covers the keys that posted, for this database alone
-    chained_from : the first record that was chained when it was recorded. An upgrade has chained
-        those before it, and the chain does not say what they were before that
+    chained_from : the first record that was chained when it was recorded. An upgrade chained the
+        earlier ones, and the chain does not show whether they were changed before that
     """
 
     pool: str

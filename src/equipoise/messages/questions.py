@@ -16,7 +16,7 @@ class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at : time of the match; absent: now
     home : number of the team that plays at home, from 0
     samples, seed : of the distribution of places; absent: none
-    what_if : players for whom every place is tried, of more than 100 teams a selection
+    what_if : players to rate for every possible place; a selection if there are more than 100 teams
     """
 
     teams: list[list[Id]]
@@ -30,7 +30,7 @@ class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class BalancePlayer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A player of a lobby.
 
-    rating, deviation : where the pool does not know the player; a newcomer's where absent
+    rating, deviation : of a player who is not in the pool; by default a newcomer's
     party : players of one party stay together; team : locked to that team, from 1
     avoid : players who must not be in the same team
     """
@@ -46,7 +46,7 @@ class BalancePlayer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class BalanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A lobby to split; the answer is that of `equipoise balance --json`.
 
-    players : ids, or ids with what else is known; those who are not in the pool are newcomers
+    players : ids, or objects with more fields; players who are not in the pool are newcomers
     at : time for which ratings are read; absent: now
     The others are parameters of `equipoise.balance`.
     """
@@ -64,9 +64,9 @@ class BalanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class PredictedPlayer(msgspec.Struct, frozen=True):
-    """A player of a coming match; no deviation where the system has none.
+    """A player of a predicted match; without a deviation if the system has none.
 
-    A `newcomer` is unknown to the pool and has the rating that newcomers begin with.
+    A `newcomer` is not in the pool and has the initial rating.
     """
 
     player: int | str
@@ -76,9 +76,9 @@ class PredictedPlayer(msgspec.Struct, frozen=True):
 
 
 class Places(msgspec.Struct, frozen=True):
-    """How a team's place is distributed, from samples: chances, and where nine of ten lie.
+    """The distribution of a team's place, from samples: probabilities, and the 90 % range.
 
-    `top3` and `top10` are null in fields that are no larger.
+    `top3` and `top10` are null in matches with no more teams than that.
     """
 
     mean: float
@@ -90,10 +90,10 @@ class Places(msgspec.Struct, frozen=True):
 
 
 class PredictedTeam(msgspec.Struct, frozen=True):
-    """A team of a coming match.
+    """A team of a predicted match.
 
     `rating` is the mean of its players' ratings, `deviation` the root mean square of theirs;
-    `expected` the mean score against each other team, `expected_place` what follows from it.
+    `expected` is the mean score against each other team; `expected_place` follows from it.
     """
 
     players: list[PredictedPlayer]
@@ -105,7 +105,7 @@ class PredictedTeam(msgspec.Struct, frozen=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """A player's rating after a match in which the team comes in this place.
+    """A player's rating after a match in which the team takes this place.
 
     `tied` counts other teams in that place: 1 in a draw of two teams.
     """

@@ -21,7 +21,7 @@ Disqualified: TypeAlias = Literal["stay", "return"]
 class SeasonSettings(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
 ):
-    """What is set otherwise in the new season; the fields are those of `PoolRequest`."""
+    """Settings that change for the new season; the fields are those of `PoolRequest`."""
 
     system: str | UnsetType = UNSET
     parameters: dict[str, Any] | UnsetType = UNSET
@@ -40,7 +40,7 @@ class SeasonSettings(
 class SeasonRequest(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
 ):
-    """The end of a season; the same again changes nothing and gets the same answer.
+    """The end of a season. Repeating the request changes nothing and returns the same answer.
 
     season : name of the one that ends; its archive is the pool POOL.SEASON
     reset : "soft" moves ratings to centre + keep x (rating - centre) and widens deviations to
@@ -48,8 +48,8 @@ class SeasonRequest(
     keep : from 0 to 1
     widen : null is half the deviation of a new player
     towards : centre of a soft reset
-    disqualified : whether those who are at the end "stay" so in the new season, or "return"
-    settings : of the new season, where they differ
+    disqualified : whether players who are disqualified at the end "stay" so, or "return"
+    settings : of the new season, if they differ
     """
 
     season: Annotated[
@@ -66,10 +66,10 @@ class SeasonRequest(
 class SeasonMessage(msgspec.Struct, frozen=True):
     """A season that has ended, and what the next one began with.
 
-    pool : now of the season after it; archive : the pool of the one that ended
-    players, matches : of the one that ended
-    centre : of a soft reset; null for a hard one, or where nobody had a rating
-    seeded : players whom the next season began with
+    pool : of the next season; archive : the pool of the season that ended
+    players, matches : numbers in the season that ended
+    centre : of a soft reset; null for a hard one, or if there were no ratings
+    seeded : number of players with whom the next season began
     """
 
     season: str
@@ -93,14 +93,14 @@ class SeasonList(msgspec.Struct, frozen=True):
 
 
 class SeasonPreview(msgspec.Struct, frozen=True, kw_only=True):
-    """What the end of a season would do; nothing is done.
+    """What ending a season would do. The season continues.
 
-    players, matches : of the season that would end, which the pool `archive` would keep
+    players, matches : numbers in the season, which the pool `archive` would keep
     centre : as in SeasonMessage; widen : null for a hard reset, or where there are no deviations
     start, start_deviation : of a new player in the next season
     barred : players who would stay disqualified; webhooks : that would follow the pool's name
-    sample : some of the players, evenly from the highest rating to the lowest, with what the next
-        season would begin with; null where it forgets them
+    sample : some of the players, evenly from the highest rating to the lowest, with their initial
+        ratings in the next season; null for a hard reset
     """
 
     archive: str

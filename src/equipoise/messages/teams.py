@@ -111,9 +111,9 @@ class RebalanceMessage(msgspec.Struct, frozen=True):
     """The answer of `equipoise rebalance --json`.
 
     `teams` has, for every team, the players of every party. `sequences` is the number of sequences
-    the teams were chosen from (2^53 stands for more), `truncated` tells that not all were looked
-    at or not all are listed. `optimum` is null where it was not searched for, `steps` is empty for
-    all methods but greedy, `candidates` unless asked for.
+    the teams were chosen from (2^53 means that or more); `truncated` says that not all of them were
+    tried or listed. `optimum` is null if it was not searched for. `steps` is empty for all methods
+    except greedy, and `candidates` unless requested.
     """
 
     method: str

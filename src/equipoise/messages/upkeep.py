@@ -1,4 +1,4 @@
-"""Messages of the care of a database: backups, restores, checks, erasure of names."""
+"""Messages of the upkeep of a database: backups, restores, checks, erasure of names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RestoreMessage(msgspec.Struct, frozen=True):
     """A backup that was restored.
 
     database : its address, without a password
-    schema : the version of its schema before it was brought to the current one
+    schema : the version of its schema before the upgrade to the current one
     verified : whether the stored ratings of all pools were compared with their logs
     """
 
@@ -37,7 +37,7 @@ class RestoreMessage(msgspec.Struct, frozen=True):
 class CheckMessage(msgspec.Struct, frozen=True):
     """One check of a database.
 
-    status : "ok"; "failed"; "skipped" where it is not possible
+    status : "ok"; "failed"; "skipped" if it is not possible
     detail : what was found
     """
 
@@ -47,7 +47,7 @@ class CheckMessage(msgspec.Struct, frozen=True):
 
 
 class CheckList(msgspec.Struct, frozen=True):
-    """All checks of a database; ok : none of them failed."""
+    """All checks of a database; ok : whether none of them failed."""
 
     ok: bool
     checks: list[CheckMessage]
@@ -58,9 +58,9 @@ class ErasedPool(msgspec.Struct, frozen=True):
 
     seq : number of its log record; null in a preview
     matches, amendments : log records with the name: matches and corrections, and other amendments
-    ratings, changes : rows of the tables, with those of replays that are not cleared away yet
+    ratings, changes : rows of the tables, including those of replays that are not deleted yet
     checkpoints, differences : of replays
-    seed : whether the ratings with which the season began have the name
+    seed : whether the initial ratings of the season contain the name
     """
 
     pool: str
@@ -79,7 +79,7 @@ class ErasureMessage(msgspec.Struct, frozen=True):
 
     player : the pseudonym in place of the name; null in a preview
     audit : rows of the audit log
-    remaining : texts that have the name and stay: ids of matches, roles, sides
+    remaining : number of texts with the name that stay: ids of matches, roles, sides
     """
 
     player: str | None

@@ -13,9 +13,9 @@ EventKind: TypeAlias = Literal["match.rated", "ratings.corrected", "season.ended
 
 
 class WebhookRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """An address that is to be told what happens in a pool from now on.
+    """An address that receives the events of a pool from now on.
 
-    events : kinds that it is told of; empty: all
+    events : kinds of events that it receives; empty: all
     """
 
     url: Annotated[str, Meta(min_length=1, max_length=2000, examples=["https://example.org/hook"])]
@@ -25,11 +25,11 @@ class WebhookRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 class WebhookMessage(msgspec.Struct, frozen=True):
     """A webhook, and the state of its deliveries.
 
-    disabled : when it was disabled; disabled_because : why the service did it, null if an
+    disabled : when it was disabled; disabled_because : why the service disabled it, null if an
         administrator did
-    waiting : events that it has not received yet, of all kinds
-    failures : in a row, the first at `failing_since`; failure : why the last one failed
-    next_attempt : the time before which it is not tried again
+    waiting : number of events of all kinds that it has not received yet
+    failures : number of failures since the last delivery, the first at `failing_since`
+    failure : why the last attempt failed; next_attempt : earliest time of the next attempt
     """
 
     webhook: int
@@ -47,7 +47,7 @@ class WebhookMessage(msgspec.Struct, frozen=True):
 
 
 class NewWebhookMessage(msgspec.Struct, frozen=True):
-    """A webhook that was just made; `secret` signs its messages and is shown once."""
+    """A webhook that was just created; `secret` signs its messages and is shown once."""
 
     webhook: WebhookMessage
     secret: str
@@ -60,7 +60,7 @@ class WebhookList(msgspec.Struct, frozen=True):
 
 
 class WebhookTestMessage(msgspec.Struct, frozen=True):
-    """What came of a test message; status : of the answer, null where there was none."""
+    """The result of a test message; status : of the answer, null if there was none."""
 
     delivered: bool
     status: int | None
@@ -80,7 +80,7 @@ class AmendmentLine(msgspec.Struct, frozen=True):
 class CorrectedMessage(msgspec.Struct, frozen=True):
     """The data of "ratings.corrected": a replay that was swapped in.
 
-    amendments : those that it took into account first, at most 100; `amended` counts all
+    amendments : those that it took into account, at most 100; amended : number of all of them
     matches : number of replayed matches; changed : players whose rating changed, null if unknown
     """
 
@@ -95,7 +95,7 @@ class EventMessage(msgspec.Struct, frozen=True):
     """An event as it is sent to a webhook.
 
     type : an EventKind or "webhook.test"
-    timestamp : when it happened; pool : present name of the pool in which it happened
+    timestamp : when it happened; pool : current name of the pool
     data : MatchMessage, CorrectedMessage or SeasonMessage
     """
 

@@ -1,10 +1,10 @@
 """The log after its amendments: which matches are rated, with what content, in which order.
 
-A log has matches and amendments of them, and nothing of it is ever removed. `Amendments` is the
-sum of the amendments up to one record: what is void, what is corrected, and, as `Eligibility`, who
-may be rated when. `counted_matches` reads the matches that are rated, in the order of rating, for
-everything that replays a log. `waiting_from` returns the position from which a pool needs a replay
-because of late matches and amendments.
+A log consists of matches and their amendments, and no record is ever removed. `Amendments` is the
+sum of the amendments up to one record: which matches are void or corrected, and, as `Eligibility`,
+who may be rated when. `counted_matches` reads the matches that are rated, in the order of rating,
+for everything that replays a log. `waiting_from` returns the position from which a pool needs a
+replay because of late matches and amendments.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Backups of the database of a service: made, restored, verified.
+"""Backups of the database of a service: creating, restoring and verifying them.
 
-A restored database of SQLite takes the place of the old one when it has been verified. One of
-PostgreSQL is restored in a transaction and verified afterwards.
+A restored SQLite database replaces the old one after it has been verified. A PostgreSQL database is
+restored in a transaction and verified afterwards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.connection import CURRENT, open_store, schema_version
 from equipoise.store.upkeep import backups
 
-#: Shows progress of one pool: called with its name, and returns what is called with the matches.
+#: Called with the name of a pool; returns a function that shows the progress in matches.
 _Shown = Callable[[str], Callable[[int, int], None] | None]
 
 
@@ -61,12 +61,12 @@ def restore_backup(
 ) -> RestoreMessage:
     """Restore a backup into a database, brought to the current schema and verified.
 
-    A SQLite database is replaced as a whole, and only if everything is as it should be.
+    A SQLite database is replaced in one step, and only if all checks have passed.
 
-    overwrite : replace a database that is there
+    overwrite : replace an existing database
     verify : compare the stored ratings of every pool with its log
     shown : called with the name of each pool before it is verified
-    Raises : NotFoundError; ConflictError if there is a database already, or if it is in use;
+    Raises : NotFoundError; ConflictError if a database already exists, or if it is in use;
         InvalidDataError if the backup is damaged or does not verify
     """
     started = working_time()
@@ -97,7 +97,7 @@ def _restore_sqlite(
     if not target.resolve().parent.is_dir():
         raise NotFoundError(f"no folder {target.resolve().parent} for the database")
     if target.exists() and not overwrite:
-        raise ConflictError(f"there is a database {target} already: add --overwrite to replace it")
+        raise ConflictError(f"a database {target} already exists: add --overwrite to replace it")
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.restored")
     try:
         shutil.copyfile(backup, beside)
@@ -162,7 +162,7 @@ def _checked(url: str, backup: Path, verify: bool, shown: _Shown) -> tuple[str, 
                 raise InvalidDataError(
                     [],
                     f"pool {pool.pool!r} of the backup {backup} does not verify: "
-                    f"{done.differences[0]}; --no-verify restores it nevertheless",
+                    f"{done.differences[0]}; add --no-verify to restore it anyway",
                 )
     finally:
         store.close()

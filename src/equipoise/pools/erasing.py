@@ -1,11 +1,11 @@
-"""Erasure: the name of a player is replaced by a pseudonym in a pool and its archives.
+"""Erasure: the name of a player is replaced with a pseudonym in a pool and its archives.
 
 Ratings and states stay as they are, bit for bit; the order of equal players may change. Nobody can
 find the name from what is stored: the pseudonym is random, and no digest of the name is kept. See
 decision 34.
 
-An erasure is a log record of its own, under the pseudonym. So every writer drops the states that it
-remembers. A replay that runs meanwhile loses its lease, because it has the name in memory.
+An erasure is a log record with the pseudonym. So every writer drops the states that it remembers. A
+replay that is running loses its lease, because it has the name in memory.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ PREFIX = "erased-"
 #: Bytes of checkpoints that are rewritten in the transaction. Older checkpoints are deleted.
 _CHECKPOINT_BYTES = 64 * 2**20
 
-#: Fields of content whose texts stay: ids of matches, what systems rate by, names of pools.
+#: Fields of content in which texts stay: ids of matches, what systems rate by, names of pools.
 _KEPT = frozenset({"match", "role", "side", "pools", "url"})
-#: Fields with players. Others have text by people, in which a name is replaced as a whole word.
+#: Fields with players. In the text of other fields, a name is replaced as a whole word.
 _PLAYERS = frozenset({"player", "players"})
 #: Fields with settings of pools, which name nobody.
 _SETTINGS = frozenset({"settings", "before", "request", "rewritten"})
 
 
 class Rewriter:
-    """Replaces a name by a pseudonym, in JSON, texts and packed states."""
+    """Replaces a name with a pseudonym, in JSON, texts and packed states."""
 
     def __init__(self, name: str, pseudonym: str) -> None:
         self.name, self.pseudonym = name, pseudonym
         self._word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-        #: Texts that have the name and stay as they are.
+        #: Texts with the name that stay as they are.
         self.kept = 0
-        #: Leaves of what rewritten records of each pool, and rows of the audit log, say now.
+        #: New leaves of the rewritten records of each pool, and of rows of the audit log.
         self.records: dict[int, dict[int, str]] = {}
         self.audit_rows: dict[int, str] = {}
 
@@ -66,7 +66,7 @@ class Rewriter:
         return self._word.sub(lambda _: self.pseudonym, text)
 
     def json(self, content: str) -> str | None:
-        """Return JSON without the name, None if nothing is to be replaced."""
+        """Return JSON without the name, None if it does not contain it."""
         before = msgspec.json.decode(content)
         after = self._value(before, "")
         return None if after == before else msgspec.json.encode(after).decode()
@@ -134,9 +134,9 @@ def erase_player(
     now: int,
     preview: bool = False,
 ) -> ErasureMessage:
-    """Replace a player's name by a new pseudonym, in a pool and all archives of its seasons.
+    """Replace a player's name with a new pseudonym, in a pool and all archives of its seasons.
 
-    Everything happens in one transaction. A later match with the old name is a newcomer's.
+    Everything happens in one transaction. In a later match, the old name is that of a newcomer.
 
     preview : only count what would be rewritten
     Raises : NotFoundError if the player is nowhere in these pools; InvalidDataError
@@ -215,7 +215,7 @@ def _append(
     columns: dict[str, Any] = log.append(connection, pool, [new], seals)
     columns |= {"amendments": pool.amendments + 1, "erased": new.seq}
     if pool.replay_until is not None:
-        # A running replay finds out at its next step, and begins again.
+        # A running replay notices this at its next step, and begins again.
         columns |= {"replay_owner": None, "replay_until": None}
     if pool.board_from is not None:
         columns["board_from"] = ""

@@ -1,8 +1,8 @@
 """Which IP addresses are public, so that messages may be sent there.
 
-An address of IPv6 may carry one of IPv4, and a network that translates delivers to that one: NAT64
-makes 127.0.0.1 of 64:ff9b::7f00:1. So only what is known to be public is: global addresses of IPv4,
-and those of the global unicast range of IPv6 that carry no address of IPv4.
+An IPv6 address may contain an IPv4 address, to which a network that translates delivers: NAT64
+turns 64:ff9b::7f00:1 into 127.0.0.1. So only known addresses count as public: global IPv4
+addresses, and IPv6 addresses in the global unicast range that contain no IPv4 address.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 import ipaddress
 
 #: Global unicast (RFC 4291). Outside of it are, among others, ::/96 and ::ffff:0:0:0/96, which
-#: carry addresses of IPv4, 64:ff9b:1::/48 (RFC 8215) and fec0::/10.
+#: contain IPv4 addresses, 64:ff9b:1::/48 (RFC 8215) and fec0::/10.
 _GLOBAL = ipaddress.IPv6Network("2000::/3")
-#: In that range, and still not public: 6to4 and Teredo, which carry addresses of IPv4, and
+#: In that range, but not public: 6to4 and Teredo, which contain IPv4 addresses, and
 #: addresses for documentation (RFC 9637), which not every version of Python knows.
 _REFUSED = (
     ipaddress.IPv6Network("2002::/16"),

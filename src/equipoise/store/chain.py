@@ -1,20 +1,20 @@
-"""Hash chains: every record is hashed with the hash of the chain before it.
+"""Hash chains: the hash of every record covers the hash of the chain before it.
 
-A pool keeps two heads of the chain over its log, and whoever has noted a head elsewhere notices
-when a record before it is changed, removed or exchanged.
+A pool keeps two heads of the chain over its log. Anybody who has noted a head elsewhere can see
+whether an earlier record was changed, removed or replaced.
 
-- The first digest covers what was posted, when it counts, and when it was received. An export
-  carries it, so a pool that is moved has the same head.
+- The first head covers what was posted, when it counts, and when it was received. An export
+  contains it, so a pool that is moved has the same head.
 - The second one also covers the key that posted, whether the record waited for a replay, the name
   of the pool and when it was created. It belongs to one database.
 
-What a record says is its leaf: SHA-256 of a random salt and the fields. Whoever has a head and all
-other fields cannot find out a name by trying names, once name and salt are gone. Where a name was
-replaced, the record keeps its first leaf, so that the chain stays as it is. A later record then
-lists the leaf of what it says now (`rewritten_leaves`).
+The leaf of a record is the SHA-256 of a random salt and its fields. Once a name and the salt are
+gone, nobody who has a head and all other fields can find the name by testing names. If a name was
+replaced, the record keeps its first leaf, so that the chain does not change. A later record then
+lists the new leaf (`rewritten_leaves`).
 
 Numbers have a fixed width, and the length of each text comes before the texts, so different records
-never give the same bytes. The format is for ever: databases and exported logs rely on it.
+never give the same bytes. The format must not change: databases and exported logs rely on it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Chaining what was written before schema 0006, whose records have no hashes yet.
+"""Chaining of records from before schema 0006, which have no hashes yet.
 
-This is the second part of an upgrade. It works in small transactions, each of which records how far
-it is, so an upgrade that is killed continues there, and two processes can take turns.
+This is the second part of an upgrade. It works in small transactions, and each records the
+progress. So an upgrade that is killed continues from there, and two processes can take turns.
 """
 
 from __future__ import annotations

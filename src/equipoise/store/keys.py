@@ -1,11 +1,12 @@
 """Keys of the service, and sessions: browsers that are signed in with a key.
 
-Both are random secrets, of which only a hash is stored. After a rotation a key has two secrets for
-a time. A session lasts no longer than the secret with which it began, and ends with its key.
+Both have random secrets, and only hashes of them are stored. After a rotation, a key has two
+secrets for a time. A session ends with its key, and at the latest with the secret with which it
+began.
 
-A request for a secret may come with a token. The secret is then made from the token and a random
-salt, and only the salt and a hash of the token are stored: neither the database nor the token alone
-gives the secret away, but if the request is repeated, it gets the same one.
+A request for a secret may have a token. The secret is then computed from the token and a random
+salt, and only the salt and a hash of the token are stored. Neither the database nor the token alone
+reveals the secret, but a repeated request gets the same one.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class KeyRecord:
     """A key; times in microseconds since 1970.
 
     pool : its scope, None for all pools
-    previous_until : until when the secret before the last rotation is valid
+    previous_until : end of the validity of the previous secret
     """
 
     id: int
@@ -101,7 +102,7 @@ def rotate_key(
 ) -> Issued:
     """Return a key and its new secret.
 
-    keep : microseconds for which the secret before remains valid; the one before that ends now
+    keep : microseconds for which the previous secret remains valid; an older one ends now
     by, token : as in `create_key`
     Raises : NotFoundError; ConflictError as `create_key`, and if the key is revoked or has expired
     """

@@ -86,7 +86,7 @@ def span_of_last_times(
 
 
 def all_states(connection: Connection, pool: int, generation: int) -> Iterator[Sequence[StateRow]]:
-    """Give all players and their packed states by id, some thousands at a time."""
+    """Give all players and their packed states by id, a few thousand at a time."""
     after, limit = "", sizes_of(connection).ratings
     while True:
         query = (
@@ -246,7 +246,7 @@ def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[
 
 
 def players_by_rating(connection: Connection, pool: int, generation: int) -> Iterator[list[str]]:
-    """Give all players, best ratings first and then by id, some thousands at a time.
+    """Give all players, best ratings first and then by id, a few thousand at a time.
 
     Disqualified players come after all others.
     """

@@ -92,7 +92,7 @@ pools = Table(
     Column("closed", BigInteger),
     Column("archive_of", Name),
     Column("season", Text),
-    # Number of the pool whose season came before this one.
+    # Number of the pool of the season before.
     Column("follows", Integer),
     # The day to which `ratings.ordering` has decayed; null if the rating shown does not decay.
     Column("board_day", BigInteger),

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 #: Seconds between two searches for work, unless `wake` is called.
 PAUSE = 1.0
-#: Seconds between two deletions of what is too old.
+#: Seconds between two deletions of old entries.
 _CLEARING = 3600.0
 #: The longest pause after failures of one pool, seconds.
 _LONGEST = 60.0
@@ -37,7 +37,7 @@ _LONGEST = 60.0
 class Background:
     """A thread that maintains the pools.
 
-    ready : whether it may begin: a replay before would compile kernels in this process
+    ready : whether it may begin; an earlier replay would compile kernels in this process
     audit_days, webhook_days : days for which entries of the audit log and disabled webhooks are
         kept; 0 for ever
     """

@@ -1,9 +1,9 @@
-"""Kernels of the pools: loaded from disk, or compiled in a process of their own.
+"""Kernels of the pools: loaded from disk, or compiled in a separate process.
 
-Numba compiles a kernel at its first use. Without a cache on disk that takes seconds to minutes, and
-holds Python's lock. So this process loads kernels only, by rating a throw-away pool. Where one is
-not on disk, another process compiles it: `python -m equipoise.web.kernels`. Meanwhile posts to
-pools that need it are refused with 503, and everything else is answered as usual.
+Numba compiles a kernel at its first use. Without a cache on disk, this takes seconds to minutes and
+holds Python's lock. So this process only loads kernels, by rating a throw-away pool. If one is not
+on disk, another process compiles it: `python -m equipoise.web.kernels`. Until then, posts to pools
+that need it get 503, and everything else is answered as usual.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _PATIENCE = 5.0
 _RETRY = 10.0
 #: Processor priority of the compiling process: the service comes first.
 _NICE = 5
-#: File whose lock a compiling process holds, so that the others of the machine find its kernels.
+#: A compiling process holds the lock of this file, so that others on the machine wait for it.
 _LOCK = "compiling.lock"
 
 

@@ -29,7 +29,7 @@ FIELDS = "equipoise"
 access_log = logging.getLogger("equipoise.access")
 _encoder = msgspec.json.Encoder()
 
-#: Variable with the folder that all processes share. The library reads it when it is imported.
+#: Variable with the folder that all processes share. The library reads it on import.
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 
@@ -55,7 +55,7 @@ class JsonFormatter(logging.Formatter):
         try:
             content = _encoder.encode(fields)
         except UnicodeEncodeError:
-            # A lone half of a surrogate pair is not UTF-8. The line must be written all the same.
+            # Half of a surrogate pair is not UTF-8. The line must be written anyway.
             content = _encoder.encode(_writable(fields))
         return printable_json(str(content, "utf-8"))
 
@@ -152,20 +152,20 @@ class Metrics:
         self._seconds = Histogram(
             "request_seconds", "Time to answer", ["route"], buckets=_SECONDS, **own
         )
-        self._matches = Counter("matches", "Matches posted, by what became of them", ["as"], **own)
-        self.refused = Counter("refused_posts", "Posts of matches that were refused", **own)
+        self._matches = Counter("matches", "Posted matches by outcome", ["as"], **own)
+        self.refused = Counter("refused_posts", "Posts that were rejected", **own)
         self.queue = Gauge(
             "queued_matches",
             "Matches that wait for the writer",
             multiprocess_mode="livesum",
             **own,
         )
-        self.batch = Histogram("batch_matches", "Matches a commit", buckets=_MATCHES, **own)
+        self.batch = Histogram("batch_matches", "Matches per commit", buckets=_MATCHES, **own)
         self.commit = Histogram("commit_seconds", "Time of a commit", buckets=_SECONDS, **own)
         self.replay = Histogram(
             "replay_seconds", "Time of a replay that was swapped in", buckets=_REPLAY_SECONDS, **own
         )
-        sent = Counter("webhook_posts", "Posts to webhooks, by what became of them", ["as"], **own)
+        sent = Counter("webhook_posts", "Messages to webhooks by outcome", ["as"], **own)
         self.delivered, self.undelivered = sent.labels("delivered"), sent.labels("failed")
         self.failures = Counter("replay_failures", "Replays that failed", **own)
         self.pending = Gauge(

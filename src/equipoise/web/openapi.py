@@ -77,38 +77,39 @@ def _restrict_own(schema: Json, kind: str, rules: Json) -> None:
 
 
 INTRODUCTION = """\
-Rates players from the matches that are posted, shows leaderboards, explains every change, predicts
-matches and makes fair teams.
+Equipoise rates players from the matches that you post. It shows leaderboards, explains every change
+of a rating, predicts matches and makes fair teams.
 
-**Keys.** `Authorization: Bearer KEY`. A key has a role, reader, writer or admin, each of which may
-do what the one before it may, and is for one pool or for all. Public pools are read without a key.
-The key is checked first, then its right, then whether the pool exists, then what was sent.
+**Keys.** Send a key as `Authorization: Bearer KEY`. The role of a key is reader, writer or admin;
+each role includes the permissions of the one before it. A key is for one pool or for all pools.
+Public pools can be read without a key. A request is checked in this order: the key, its
+permission, whether the pool exists, and the query and the body.
 
-**Ids** are text of 1 to 200 characters without control characters; a number that is posted is
-taken as its decimal text. In a path an id is written with percent signs, a slash in it as `%2F`.
+**Ids** are text of 1 to 200 characters without control characters. A number is converted to its
+decimal text. In a path, percent-encode special characters: a slash is `%2F`.
 
-**Errors** are all of one shape, `{"error": {"code", "message", "problems"}}`; `problems` lists what
-is wrong with each field. Every answer has an `X-Request-ID`, which is the caller's own if one was
-sent, and which the log of the service has too.
+**Errors** all have the form `{"error": {"code", "message", "problems"}}`. `problems` lists the
+rules that are broken, with the fields. Every response has an `X-Request-ID`, which is also in the
+service log. It is the one in the request, if there was one.
 
-**Repeating.** A match that was posted before with the same content is answered alike, so a post
-whose answer was lost can be sent again. 429 and 503 say that nothing was done and, with
-`Retry-After`, when to try again; after 504 it may have been done.
+**Retries.** If you post a match again with the same content, nothing changes and the response is
+the same. So if you get no response, send the match again. After 429 and 503, nothing was done, and
+`Retry-After` says when to try again. After 504, the request may have been completed.
 
-**Pages** of lists lead on by `next`, which is the `cursor` of the page after.
+**Pages.** Lists have `next`. Send it as `cursor` to get the next page.
 """
 
 _ABOUT: dict[str, str] = {
     "Pools": "Players and matches that share one system and its parameters.",
-    "Matches": "What is rated. The log of a pool only ever grows.",
-    "Players": "Where players stand, and how they came there.",
-    "Questions": "What follows from the ratings of a pool. Nothing is recorded.",
-    "Amendments": "What is recorded after a match. Nothing is erased.",
-    "Seasons": "When one ends, its pool becomes an archive and a new pool takes its name.",
-    "Webhooks": "Addresses that are told what happens in a pool, signed and in order.",
-    "Calculations": "What needs no pool. Nothing is kept.",
-    "Keys": "Who may do what, and what was done.",
-    "Operation": "For whoever runs the service.",
+    "Matches": "The matches that are rated. Records are only ever added to the log of a pool.",
+    "Players": "Leaderboards, ratings of players, and explanations of their changes.",
+    "Questions": "Predictions and fair teams from the ratings of a pool. Nothing is recorded.",
+    "Amendments": "Records that change which matches count, and how.",
+    "Seasons": "When a season ends, its pool becomes an archive, and a new pool takes its name.",
+    "Webhooks": "Addresses to which the service sends the events of a pool, signed and in order.",
+    "Calculations": "Calculations that need no pool. Nothing is stored.",
+    "Keys": "Keys and the audit log.",
+    "Operation": "For operators of the service.",
 }
 TAGS = [{"name": name, "description": _ABOUT[name]} for name in get_args(Group)]
 
@@ -125,7 +126,7 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
     "match": {"description": "Id of a match.", "schema": ID, "example": "m-1"},
     "player": {"description": "Id of a player.", "schema": ID, "example": "ana"},
     "seq": {
-        "description": "Number of an entry of the pool's log.",
+        "description": "Number of a record in the log of the pool.",
         "schema": {"type": "integer", "minimum": 1, "maximum": 2**63 - 1},
         "example": 17,
     },
@@ -143,7 +144,7 @@ PATH_PARAMETERS: dict[str, dict[str, Any]] = {
 
 HEADERS = {
     "X-Request-ID": {
-        "description": "Id of the request, as the log of the service has it.",
+        "description": "Id of the request, also in the service log.",
         "schema": {"type": "string"},
     },
     "ETag": {"description": "For `If-None-Match`.", "schema": {"type": "string"}},
@@ -156,19 +157,19 @@ HEADERS = {
 
 #: Status of an error -> its meaning, and its headers.
 ERRORS: dict[int, tuple[str, tuple[str, ...]]] = {
-    400: ("What was sent cannot be read at all.", ()),
-    401: ("A key is missing, or not or no longer valid.", ("WWW-Authenticate",)),
-    403: ("The key is not for this.", ()),
-    404: ("Something that was named does not exist.", ()),
+    400: ("The request cannot be parsed.", ()),
+    401: ("A key is missing, unknown, expired or revoked.", ("WWW-Authenticate",)),
+    403: ("The key has no permission for this request.", ()),
+    404: ("Something that the request names does not exist.", ()),
     408: ("The headers or the body did not arrive in time.", ()),
-    409: ("It contradicts what is recorded.", ()),
-    413: ("The body, or a line of it, is too large.", ()),
-    415: ("The body is of a kind that is not taken here.", ()),
-    422: ("What was sent breaks a rule; `problems` says which.", ()),
-    429: ("More requests than are allowed. Nothing was done.", ("Retry-After",)),
+    409: ("The request contradicts what is stored.", ()),
+    413: ("The body, or a line of a stream, is too large.", ()),
+    415: ("The content type of the body is not accepted here.", ()),
+    422: ("The request breaks a rule; `problems` says which.", ()),
+    429: ("The rate limit is exceeded. Nothing was done.", ("Retry-After",)),
     431: ("The request line and headers are too large.", ()),
-    503: ("Too busy, or the database does not answer. Nothing was done.", ("Retry-After",)),
-    504: ("It took too long. It may have been done.", ("Retry-After",)),
+    503: ("The service is too busy, or has no database. Nothing was done.", ("Retry-After",)),
+    504: ("The request took too long. It may have been completed.", ("Retry-After",)),
 }
 
 
@@ -258,7 +259,7 @@ def _operation(endpoint: Endpoint, schemas: Mapping[int, Json]) -> Json:
             {
                 "name": "If-None-Match",
                 "in": "header",
-                "description": "An `ETag`: where it still holds the answer is 304, without a body.",
+                "description": "An `ETag`. If nothing has changed, the response is 304.",
                 "schema": {"type": "string"},
             }
         )
@@ -276,10 +277,10 @@ def _right(endpoint: Endpoint) -> str:
     if endpoint.right is None:
         return ""
     if endpoint.group == "Calculations":
-        return "Needs any key, unless the service is set otherwise."
+        return "Needs any key, unless the setting `calculations` is `open`."
     of = " for all pools" if endpoint.all_pools else ""
     article = "an" if endpoint.right == "admin" else "a"
-    free = ", or none where the pool is public" if _is_free(endpoint) else ""
+    free = "; public pools need none" if _is_free(endpoint) else ""
     return f"Needs {article} {endpoint.right}'s key{of}{free}."
 
 
@@ -364,8 +365,8 @@ def _responses(endpoint: Endpoint, schemas: Mapping[int, Json]) -> Json:
         content[NDJSON] = {
             "schema": {
                 "type": "string",
-                "description": "A StreamLine on each line; where the stream was refused from some "
-                "point on, an ErrorMessage on the last.",
+                "description": "A StreamLine on each line. If a chunk was rejected, the last line "
+                "is an ErrorMessage.",
             }
         }
     headers: Json = {"X-Request-ID": {"$ref": "#/components/headers/X-Request-ID"}}
@@ -373,7 +374,7 @@ def _responses(endpoint: Endpoint, schemas: Mapping[int, Json]) -> Json:
         headers["ETag"] = {"$ref": "#/components/headers/ETag"}
     answers: Json = {"200": {"description": "Done.", "headers": headers, "content": content}}
     if endpoint.tagged:
-        answers["304"] = {"description": "Not changed since the answer with this `ETag`."}
+        answers["304"] = {"description": "Nothing has changed since the response with this `ETag`."}
     for status in error_statuses(endpoint):
         answers[str(status)] = {"$ref": f"#/components/responses/{status}"}
     return answers

@@ -1,8 +1,8 @@
-"""Processes for calculations that take long. A calculation ends with its process, at any time.
+"""Processes for long calculations. A calculation can be ended at any time, with its process.
 
-A thread cannot be ended from outside, so a calculation would continue after its request got 504 or
-its client left, and the service would wait for it when it stops. Here its process is killed, and
-another one takes its place.
+A thread cannot be ended from outside. A calculation in a thread would continue after its request
+got 504 or its client left, and the service would wait for it when it stops. A process is killed,
+and another one replaces it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _CalculationProcess:
             context.set_forkserver_preload(_PRELOADED)
         self._requests, requests = context.Pipe()
         self._using = threading.Lock()
-        # If our end is closed, since this process has ended in whatever way, the other end sees it.
+        # However this process ends, our end is closed, and the other end notices.
         lifeline, self._lifeline = context.Pipe(duplex=False)
         self._process = context.Process(
             target=calculate,
@@ -261,7 +261,7 @@ class CalculationProcesses:
             process.kill()
 
     async def close(self) -> None:
-        """End all processes, whatever they do."""
+        """End all processes, even if they are calculating."""
         self._closed = True
         await asyncio.to_thread(self._kill_all)
         await asyncio.gather(*self._starting, return_exceptions=True)

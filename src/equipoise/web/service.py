@@ -153,9 +153,10 @@ class Service:
         return await self.read(function, *args, **kwargs)
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a function that takes long in a process of its own, which ends with the caller.
+        """Run a long calculation in another process, and end it if the caller is cancelled.
 
-        The function must be one of a module, and its arguments such that they can be pickled.
+        The function must be at the top level of a module, and it must be possible to pickle its
+        arguments.
         """
         found: T = await self._calculators.run(Work(function, args, kwargs, with_store=False))
         return found
@@ -163,16 +164,16 @@ class Service:
     async def calculate_from_store(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a use case that reads and takes long, as in `calculate`."""
+        """Run a use case that reads, as in `calculate`."""
         found: T = await self._calculators.run(Work(function, args, kwargs, with_store=True))
         return found
 
     async def explain(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Explain a change as `calculate_from_store` does, one after the other.
+        """Run an explanation as in `calculate_from_store`, one at a time.
 
-        Pages do so for anybody. This leaves the other processes to predictions and splits.
+        Every visit to a player's page starts one. This leaves processes for predictions and splits.
         Raises : OverloadedError if too many wait
         """
         if self._explaining >= _WAITING_EXPLANATIONS:

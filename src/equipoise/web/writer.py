@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 #: Answer to a post that was recorded.
 Recorded: TypeAlias = "list[MatchMessage] | PostedMessage"
-#: Seconds after which a post that was refused may be tried again.
+#: Seconds after which a rejected post may be tried again.
 _RETRY = 1.0
 
 
@@ -186,7 +186,7 @@ class Writer:
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
         except DATABASE_ERRORS:
-            log.exception("the database did not take a batch of posts")
+            log.exception("a batch of posts could not be committed")
             away = UnavailableError("the database does not answer; try again later", _RETRY)
             yield from ((one, away) for one in waiting)
         except Exception:
@@ -216,7 +216,7 @@ class Writer:
             self._matches -= len(waiting.post.matches)
             self._posts -= 1
             self._count(waiting.post, answer)
-            if waiting.future.done():  # nobody waits any more
+            if waiting.future.done():  # its client is gone
                 continue
             if isinstance(answer, EquipoiseError):
                 waiting.future.set_exception(answer)

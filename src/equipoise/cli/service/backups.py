@@ -1,4 +1,4 @@
-"""equipoise backup, equipoise restore and equipoise check: copies of a database, and its health."""
+"""equipoise backup, equipoise restore and equipoise check: copies and checks of a database."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def backup(
 ) -> None:
     """Write a backup of the whole database into a folder.
 
-    It is one file of one moment, named after the database and the time. A service may write to the
-    database meanwhile. A backup that is interrupted leaves no file of this name. It has the secrets
-    of webhooks: keep it as safe as the database. PostgreSQL needs its program pg_dump.
+    The file is a snapshot, named after the database and the time. A service may write to the
+    database at the same time. A backup that is interrupted leaves no file of this name. The file
+    contains the secrets of webhooks: protect it like the database. PostgreSQL needs pg_dump.
     """
     from equipoise.errors import require
     from equipoise.pools.backups import back_up
@@ -54,16 +54,16 @@ Example:
 def restore(
     *,
     source: str = argument("A backup of `equipoise backup`.", "BACKUP"),
-    overwrite: bool = option(False, "Replace a database that exists. Stop the service before."),
+    overwrite: bool = option(False, "Replace a database that exists. Stop the service first."),
     no_verify: bool = option(False, "Do not compare stored ratings with a replay of the logs."),
     database: options.Database,
     as_json: options.Json,
 ) -> None:
     """Restore a backup: check it, upgrade its schema, compare its ratings with its logs.
 
-    A SQLite database takes the place of the old one at the end, as a whole, if everything is as it
-    should be. A dump of PostgreSQL is restored into an empty database, in one transaction, and
-    compared afterwards. PostgreSQL needs its program pg_restore.
+    A SQLite database replaces the old one at the end, in one step, if all checks have passed. A
+    dump of PostgreSQL is restored into an empty database, in one transaction, and compared
+    afterwards. PostgreSQL needs pg_restore.
     """
     from equipoise.pools.backups import restore_backup
     from equipoise.wording import counted
@@ -91,7 +91,7 @@ Example:
 
 
 def check(*, database: options.Database, as_json: options.Json) -> int:
-    """Check a database: its file, schema, indexes and hash chains, and the room on its disk.
+    """Check a database: its file, schema, indexes and hash chains, and the free space on its disk.
 
     Nothing is changed, and a service may run on the database at the same time. Exit status 1 means
     that a check failed. `equipoise verify` compares the ratings with the log.

@@ -1,4 +1,4 @@
-"""equipoise erase: replace a player's name by a pseudonym."""
+"""equipoise erase: replace a player's name with a pseudonym."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ def erase(
     *,
     player: str = argument("Name of the player.", "PLAYER"),
     pool: str = option(..., "Name of the pool. The archives of its seasons are included."),
-    reason: str = option("", "Why; kept in the log. It should not name the player."),
+    reason: str = option("", "Reason, kept in the log. It should not name the player."),
     dry_run: bool = option(False, "Only count what would be rewritten; change nothing."),
     database: options.Database,
     as_json: options.Json,
 ) -> None:
-    """Replace a player's name by a random pseudonym in the log, ratings, replays and audit log.
+    """Replace a player's name with a pseudonym in the log, ratings, replays and audit log.
 
-    Ratings stay as they are, and a service may run on the database at the same time. It cannot be
-    undone: nothing that leads to the name is kept. Backups, exports and messages that webhooks have
-    delivered still have the name.
+    Ratings stay as they are, and a service may run on the database at the same time. An erasure
+    cannot be undone, because nothing that leads to the name is kept. Backups, exports and messages
+    that webhooks have delivered still contain the name.
     """
     from equipoise.analysis.clock import now as clock
     from equipoise.messages.matches import ReasonRequest
@@ -50,7 +50,7 @@ def erase(
         texts = counted(
             done.remaining, "id of a match, role or side", "ids of matches, roles or sides"
         )
-        print_lines(f"{texts} with the name: these stay")
+        print_lines(f"{texts} with the name stay as they are")
     if done.player is None:
         print_lines("nothing was changed: this was a dry run")
     else:

@@ -35,8 +35,8 @@ def export(
 ) -> None:
     """Write the log, ratings or changes of a pool to a file.
 
-    The file shows the pool at one moment, and is written as a whole or not at all. A service may
-    run on the database at the same time.
+    The file is a snapshot of the pool, and is written completely or not at all. A service may run
+    on the database at the same time.
     """
     from equipoise.pools.exchange.exporting import export_file, format_of
 
@@ -158,7 +158,7 @@ def _lines(done: ImportMessage) -> list[str]:
     if done.same_head:
         lines.append(f"the pool has the same head as the log: {done.head}")
     elif done.same_head is not None:
-        lines.append("the pool has another head than the log: it has other records or settings")
+        lines.append("the pool and the log have different heads: their records or settings differ")
     if done.pending:
         lines.append("the service is replaying the pool; ratings change when it is done")
     return lines if done.history is None else [*lines, *reading_lines(done.history)]

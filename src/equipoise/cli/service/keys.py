@@ -40,7 +40,7 @@ _UNITS = {"h": 3_600_000_000, "d": 86_400_000_000, "w": 604_800_000_000}
 
 def create(
     *,
-    name: str = option(..., "Name that tells people who uses the key."),
+    name: str = option(..., "Name that shows who uses the key."),
     role: Literal["reader", "writer", "admin"] = option(
         "reader",
         "Rights of the key. reader: read. writer: also post matches. admin: also amend, and create "
@@ -118,7 +118,7 @@ def rotate(
 ) -> None:
     """Give a key a new secret and print it. It is shown only once and not stored.
 
-    Programs that use the key have until the end of `--keep` to change to the new secret.
+    Programs can use the previous secret until the end of `--keep`.
     """
     from equipoise.analysis.clock import now as clock
     from equipoise.errors import require

@@ -28,11 +28,11 @@ def verify(
     database: options.Database,
     as_json: options.Json,
 ) -> int:
-    """Replay pools from the beginning of their logs and compare the result with what is stored.
+    """Replay pools from the beginning of their logs and compare the result with the database.
 
     Values are compared bit for bit, and the log and the audit log must lead to the heads of their
-    hash chains. Nothing is changed, and a service may run on the database at
-    the same time. Exit status 1 means that something differs.
+    hash chains. Nothing is changed, and a service may run on the database at the same time. Exit
+    status 1 means that something differs.
     """
     from equipoise.messages.pools import VerifyList
     from equipoise.pools.pool.pools import pool_messages

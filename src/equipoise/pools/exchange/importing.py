@@ -120,7 +120,7 @@ class _Import:
     def time_fault(self, time: int) -> str | None:
         """Return the rule that the time of a match breaks, or None."""
         fault = Clock(self.now, self.request.future_seconds).fault(time)
-        return None if fault is None else f"{fault}; --allow-future records it nevertheless"
+        return None if fault is None else f"{fault}; add --allow-future to record it anyway"
 
 
 def import_pool(

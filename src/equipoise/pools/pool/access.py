@@ -25,7 +25,7 @@ from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
 from equipoise.store.pools import get_pool
 
-#: Characters of a key's name at most.
+#: Maximum number of characters of a key's name.
 _NAME = 200
 
 
@@ -58,7 +58,7 @@ def make_key(
 def rotate_key(
     store: Store, number: int, request: RotationRequest, now: int, *, by: int | None = None
 ) -> NewKeyMessage:
-    """Return a key with a new secret. The secret before remains valid for a time.
+    """Return a key with a new secret. The previous secret remains valid for a time.
 
     If the request has a token and was carried out before, the answer is the same.
 
@@ -78,7 +78,7 @@ def rotate_key(
 
 def _check_token(token: str | None) -> None:
     fits = token is None or SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN
-    # The token must not be shown: the secret may follow from it.
+    # The token must not be shown, because the secret can be computed from it.
     require(fits, "token", f"{SHORTEST_TOKEN} to {LONGEST_TOKEN} characters", "another length")
 
 

@@ -24,7 +24,7 @@ from equipoise.wording import counted
 #: The names that a pool may have. They are parts of addresses.
 POOL_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 
-#: Characters of a reason at most.
+#: Maximum number of characters of a reason.
 LONGEST_REASON = 2000
 
 

@@ -1,4 +1,4 @@
-"""Deleting a pool: its name is free at once, its rows are deleted in small steps afterwards.
+"""Deleting a pool: its name can be used again at once, and its rows are deleted in small steps.
 
 The row in `pools` stays, without the name, so that nothing else ever gets the pool's number.
 No progress is recorded: after a crash the next process deletes the rows that are left.
@@ -23,9 +23,9 @@ _NAMED = 5
 def delete_pool(store: Store, pool: str, confirm: str, *, key: int | None, now: int) -> DeletedPool:
     """Delete a pool with its log, ratings and webhooks, and revoke the keys that are for it alone.
 
-    confirm : the name of the pool once more
-    key : number of the key with which it is done
-    Raises : NotFoundError; InvalidParameterError where the name is not repeated; ConflictError
+    confirm : the name of the pool, repeated
+    key : number of the key that deletes it
+    Raises : NotFoundError; InvalidParameterError if the name is not repeated; ConflictError
         if archives of the pool exist, or the season after it
     """
     if confirm != pool:

@@ -15,7 +15,7 @@ import msgspec
 from equipoise.errors import InvalidParameterError, require
 from equipoise.store.schema import is_name
 
-#: Rows of a page at most.
+#: Maximum number of rows of a page.
 MOST_ROWS = 1000
 
 #: The largest number of a cursor. A database can add to it within 64 bits.

@@ -24,7 +24,7 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import USABLE, Capabilities, RatingSystem
 
-#: Characters of an id at most.
+#: Maximum number of characters of an id.
 ID_LENGTH = 200
 _ID_RULE = f"must have 1 to {ID_LENGTH} characters and no control characters"
 

@@ -1,13 +1,13 @@
-"""What is recorded of the posts of one transaction, and what is refused.
+"""Which posts of one transaction are recorded, and which are rejected.
 
-Posts are taken in order, each as a whole or not at all. A match that the pool has already, with the
-same content, is known: it is answered and not recorded again. With different content it is a
-conflict, and its post is refused. So is a post with a match that breaks a rule.
+Posts are processed in order, each completely or not at all. A match that the pool already has, with
+the same content, is known: it is answered and not recorded again. With different content it is a
+conflict, and its post is rejected. A post with a match that breaks a rule is also rejected.
 
 A match is late if its time is before that of the pool's last match. The pool's setting `late` says
 what happens to it; `timing_of` applies it:
 
-- "reject": its post is refused.
+- "reject": its post is rejected.
 - "append": it is rated at once, at the time of the last match.
 - "replay": it is recorded at its own time with status "pending". It waits for a replay from its
   position on (`pools.amended_log.waiting_from`, `pools.replay.replaying`), which rates it there.
@@ -16,7 +16,7 @@ The last match of a pool is the latest one that counts. If it is voided, earlier
 at once, but the stored ratings still contain it until the pool is replayed. So a match before
 `PoolRecord.rated_to` waits for a replay, whatever the setting says.
 
-A match too far ahead of the clock is refused: it would make every match after it late.
+A match too far ahead of the clock is rejected, because it would make every later match late.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ from equipoise.store.pools import PoolRecord
 from equipoise.store.upkeep.erasing import erased_players
 
 #: Microseconds after the start of a season for which matches are compared with the season before.
-#: Nobody repeats a request for longer, and a new season may use ids again.
+#: Clients do not repeat requests for longer, and a new season may use ids again.
 _REPEATED_WITHIN = 86_400_000_000
 
-#: Conflicting matches that an error lists.
+#: Maximum number of conflicting matches that an error lists.
 _LISTED = 5
 
 #: Seconds that the time of a match may be ahead of the clock.

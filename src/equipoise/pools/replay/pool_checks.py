@@ -156,4 +156,4 @@ def _compare_seed(connection: Connection, pool: PoolRecord, found: Findings) -> 
         except (zlib.error, EquipoiseError) as error:
             found.add(f"the seed cannot be read: {error}")
             return
-    found.check(seed.players == players, "the number of players in the seed is another")
+    found.check(seed.players == players, "the number of players in the seed differs")

@@ -1,9 +1,9 @@
-"""Partial checkpoints: the states of those players whose ratings changed since the one before.
+"""Partial checkpoints: the states of players with rating changes since the previous one.
 
-They are close together, so that the state before any match follows from a few matches. The state
-of a player at the end of one is in the first that ends at or after the player's last change. Each
-has rows of some hundreds of players, in the order of their ids; `first` is the first id of a row,
-"" in the first row. They follow from the log: deleting rows is safe and makes explanations slower.
+They are close together, so that the state before any match follows from a few matches. A player's
+state at the end of one is in the first that ends at or after the player's last change. Each has
+rows of a few hundred players, in the order of their ids; `first` is the first id of a row, "" in
+the first row. They follow from the log: deleting rows is safe, but makes explanations slower.
 """
 
 from __future__ import annotations

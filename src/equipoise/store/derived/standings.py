@@ -1,11 +1,11 @@
 """The order of the players of large pools, kept in memory: places, searches, totals.
 
 Counting a player's place in the table, or comparing every id with a text, takes time in proportion
-to the number of players. In memory both are a few operations on arrays. A standing is that of one
-moment: it is never changed. The next one is made from it and from the changes since, as long as
-only matches were posted; after anything else it is read again. Pools in which ratings shown decay,
-and pools while changed settings are written into their ratings, have none, because their order
-changes without a new record in the log.
+to the number of players. In memory, both are a few operations on arrays. A standing belongs to one
+record of the log and never changes. The next one is made from it and from the changes since, as
+long as only matches were posted; after anything else it is read again. Pools in which ratings shown
+decay, and pools while changed settings are written into their ratings, have no standing, because
+their order changes without a new record in the log.
 """
 
 from __future__ import annotations
@@ -296,6 +296,6 @@ def _salt(connection: Connection, pool: PoolRecord, seq: int) -> bytes | None:
 
 
 def standing_of(connection: Connection, pool: PoolRecord) -> Standing | None:
-    """Return the standing of a pool; None if the database is to be asked instead."""
+    """Return the standing of a pool; None if the database must be read instead."""
     standings = connection.get_execution_options().get(OPTION)
     return standings.get(connection, pool) if isinstance(standings, Standings) else None

@@ -1,4 +1,4 @@
-"""Copies of a whole database: one file of one moment, made while the service writes.
+"""Copies of a whole database: snapshots in one file, made while the service writes.
 
 SQLite copies itself by `VACUUM INTO`, which leaves out free pages, and with them what was deleted.
 PostgreSQL comes with `pg_dump` and `pg_restore`. A copy has another name until it is complete and

@@ -70,7 +70,7 @@ KEYS = (
         path="/v1/keys",
         name="listKeys",
         group="Keys",
-        summary="All keys, newest first",
+        summary="List keys, newest first",
         handler=list_keys,
         right="admin",
         all_pools=True,
@@ -81,9 +81,10 @@ KEYS = (
         path="/v1/keys",
         name="createKey",
         group="Keys",
-        summary="Make a key",
-        description="Only this answer has the secret. With a `token`, random text that is not "
-        "stored, the request can be repeated: it makes one key, and every answer has its secret.",
+        summary="Create a key",
+        description="Only this response contains the secret. With a `token`, random text that is "
+        "not stored, you can repeat the request: it creates only one key, and every response "
+        "contains the secret.",
         handler=create_key,
         right="admin",
         all_pools=True,
@@ -97,8 +98,9 @@ KEYS = (
         name="rotateKey",
         group="Keys",
         summary="Give a key a new secret",
-        description="The secret before remains valid for `keep_seconds`, one day by default, and "
-        "one before that ends now. With a `token` the request can be repeated, as in `createKey`.",
+        description="The previous secret remains valid for `keep_seconds`, one day by default. "
+        "An older one ends at once. With a `token`, you can repeat the request, as in "
+        "`createKey`.",
         handler=rotate_key,
         right="admin",
         all_pools=True,
@@ -111,7 +113,7 @@ KEYS = (
         path="/v1/keys/{key}/revoke",
         name="revokeKey",
         group="Keys",
-        summary="Revoke a key for good",
+        summary="Revoke a key permanently",
         handler=revoke_key,
         right="admin",
         all_pools=True,
@@ -144,8 +146,9 @@ AUDIT = (
         path="/v1/audit",
         name="listAudit",
         group="Keys",
-        summary="What administrators did, newest first",
-        description="Of one pool or of all; with the key of a pool, of that pool.",
+        summary="List actions of administrators, newest first",
+        description="Of one pool or of all pools. With the key of a pool, the actions in that "
+        "pool.",
         handler=list_audit,
         right="admin",
         query=AuditQuery,
@@ -216,9 +219,10 @@ WEBHOOKS = (
         path="/v1/pools/{pool}/webhooks",
         name="createWebhook",
         group="Webhooks",
-        summary="Have an address told what happens in a pool",
-        description="From now on, in order, at least once, signed as the Standard Webhooks "
-        "specification says. The secret is in this answer and nowhere else.",
+        summary="Create a webhook",
+        description="From now on, the address receives events: in order, at least once, and "
+        "signed according to the Standard Webhooks specification. Only this response contains "
+        "the secret.",
         handler=create_webhook,
         right="admin",
         body=Body(shape=WebhookRequest, example=_HOOK),
@@ -230,7 +234,8 @@ WEBHOOKS = (
         path="/v1/pools/{pool}/webhooks",
         name="listWebhooks",
         group="Webhooks",
-        summary="The webhooks of a pool, newest first, and how they do",
+        summary="List the webhooks of a pool, newest first",
+        description="With the number of events that wait for each, and the last failure.",
         handler=list_webhooks,
         right="admin",
         shape=WebhookList,
@@ -240,9 +245,9 @@ WEBHOOKS = (
         path="/v1/pools/{pool}/webhooks/{webhook}",
         name="deleteWebhook",
         group="Webhooks",
-        summary="Delete a webhook for good",
-        description="It receives no more events, and its address and secret are deleted. The "
-        "audit log keeps that there was one.",
+        summary="Delete a webhook permanently",
+        description="The webhook receives no more events, and its address and secret are "
+        "deleted. The audit log keeps its entries.",
         handler=delete_webhook,
         right="admin",
         shape=WebhookMessage,
@@ -252,8 +257,9 @@ WEBHOOKS = (
         path="/v1/pools/{pool}/webhooks/{webhook}/disable",
         name="disableWebhook",
         group="Webhooks",
-        summary="Send a webhook no more events",
-        description="It stays in the list as disabled. No events are kept for it.",
+        summary="Disable a webhook",
+        description="The webhook stays in the list, but receives no more events. No events are "
+        "stored for it.",
         handler=disable_webhook,
         right="admin",
         shape=WebhookMessage,
@@ -263,8 +269,9 @@ WEBHOOKS = (
         path="/v1/pools/{pool}/webhooks/{webhook}/enable",
         name="enableWebhook",
         group="Webhooks",
-        summary="Send a disabled webhook events again",
-        description="From now on; it does not receive what happened in the meantime.",
+        summary="Enable a webhook",
+        description="The webhook receives events from now on, but none from the time when it was "
+        "disabled.",
         handler=enable_webhook,
         right="admin",
         shape=WebhookMessage,
@@ -275,8 +282,8 @@ WEBHOOKS = (
         path="/v1/pools/{pool}/webhooks/{webhook}/test",
         name="testWebhook",
         group="Webhooks",
-        summary="Send a webhook a test message",
-        description="Of the type `webhook.test`; the answer says what came of it.",
+        summary="Send a test message to a webhook",
+        description="The message has the type `webhook.test`. The response contains the result.",
         handler=test_webhook,
         right="admin",
         shape=WebhookTestMessage,

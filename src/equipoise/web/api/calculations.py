@@ -48,36 +48,38 @@ _LINES = 20_000
 class PerformanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How a tournament is read and rated; the options of `equipoise performance`."""
 
-    format: Annotated[GamesFormat, Meta(description="How the games are written.")]
+    format: Annotated[GamesFormat, Meta(description="Format of the games.")]
     anchor: Annotated[
         _TEXTS, Meta(description="Average rating, or PLAYER=RATING to hold a player there.")
     ] = ()
     select: Select = "equal"
-    confidence: Annotated[float, Meta(gt=0, lt=1, description="Of error bars and bounds.")] = 0.95
-    scale: Annotated[float, Meta(gt=0, le=100, description="Spread of the curve, 1 is Elo's.")] = (
-        1.0
-    )
+    confidence: Annotated[
+        float, Meta(gt=0, lt=1, description="Confidence of errors and bounds.")
+    ] = 0.95
+    scale: Annotated[float, Meta(gt=0, le=100, description="Scale of the curve; 1 is Elo's.")] = 1.0
     curve: Literal["elo", "normal"] = "elo"
     draws: Literal["ignore", "davidson"] = "ignore"
     colour_advantage: (
         Annotated[
             str,
-            Meta(max_length=50, description="Rating points white is worth more, or `estimate`."),
+            Meta(max_length=50, description="Rating points of White's advantage, or `estimate`."),
         ]
         | None
     ) = None
-    prior: Annotated[float, Meta(ge=0, le=1e6, description="Drawn games given to everybody.")] = 0.0
+    prior: Annotated[
+        float, Meta(ge=0, le=1e6, description="Drawn games given to every player.")
+    ] = 0.0
     superiority: Annotated[
-        bool, Meta(description="How probable it is that each is better than another.")
+        bool, Meta(description="Compute the probability that one player is better than another.")
     ] = False
     player: Annotated[
         tuple[str, ...],
-        Meta(max_length=_COMPARED, description="Whom to compare and whose error to compute."),
+        Meta(max_length=_COMPARED, description="Players to compare, and to compute errors for."),
     ] = ()
     also: Annotated[_TEXTS, Meta(description="Further columns: `linear`, `recursive`.")] = ()
-    strict: Annotated[bool, Meta(description="Refuse games without an equilibrium.")] = False
-    column: Annotated[_TEXTS, Meta(description="NEW=OLD: what a column is called there.")] = ()
-    where: Annotated[_TEXTS, Meta(description="NAME=VALUE: only such games.")] = ()
+    strict: Annotated[bool, Meta(description="Reject games without an equilibrium.")] = False
+    column: Annotated[_TEXTS, Meta(description="NEW=OLD: the file has column OLD for NEW.")] = ()
+    where: Annotated[_TEXTS, Meta(description="NAME=VALUE: only games with this value.")] = ()
     since: (
         Annotated[str, Meta(max_length=64, description="Only games from this time on.")] | None
     ) = msgspec.field(name="from", default=None)
@@ -92,16 +94,19 @@ class RebalanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     method: (
         Annotated[
             Literal["permutation", "combination", "greedy", "optimal", "vertical"],
-            Meta(description="Instead of the one that the ruleset says."),
+            Meta(description="Method, instead of the one in the ruleset."),
         ]
         | None
     ) = None
     all: Annotated[bool, Meta(description="List every sequence as `candidates`.")] = False
     max_sequences: Annotated[
-        int, Meta(ge=1, le=10_000, description="How many `all` lists at most.")
+        int, Meta(ge=1, le=10_000, description="Maximum number of sequences that `all` lists.")
     ] = 1_000
     nodes: (
-        Annotated[int, Meta(ge=1, le=1_000_000, description="That branch and bound looks at.")]
+        Annotated[
+            int,
+            Meta(ge=1, le=1_000_000, description="Maximum number of nodes for branch and bound."),
+        ]
         | None
     ) = None
 
@@ -194,10 +199,10 @@ ENDPOINTS = (
         path="/v1/performance",
         name="performance",
         group="Calculations",
-        summary="A tournament's performance table",
-        description="The body is the file: PGN, TRF or a table as text, not packed, a table with "
-        f"at most {_LINES} lines and {COLUMNS} columns. Where no equilibrium exists the answer "
-        "says who took every point of whom.",
+        summary="Compute a tournament's performance ratings",
+        description="The body is the file, as uncompressed text: PGN, TRF or a table. A table "
+        f"has at most {_LINES} lines and {COLUMNS} columns. If no equilibrium exists, the "
+        "response says which players took every point from which others.",
         handler=performance,
         query=PerformanceQuery,
         body=Body(
@@ -212,9 +217,9 @@ ENDPOINTS = (
         path="/v1/rebalance",
         name="rebalance",
         group="Calculations",
-        summary="Even teams from matched parties",
-        description="The body is a request as `equipoise rebalance` reads it. Branch and bound "
-        f"ends after {_SECONDS:g} s at the latest.",
+        summary="Make even teams from matched parties",
+        description="The body is a request in the format of `equipoise rebalance`. Branch and "
+        f"bound ends after at most {_SECONDS:g} s.",
         handler=rebalance,
         query=RebalanceQuery,
         body=Body(raw=True, example=_REBALANCE),

@@ -51,7 +51,7 @@ _BODY = Body(
     example=MATCH,
     media=(JSON, *LINE_MEDIA),
     lines=LINE_MEDIA,
-    description=f"One match, an array of them, or, as {NDJSON}, a stream: one on each line.",
+    description=f"One match, an array of matches, or, as {NDJSON}, a stream, one per line.",
 )
 
 
@@ -97,11 +97,12 @@ MATCHES = (
         name="postMatches",
         group="Matches",
         summary="Post matches",
-        description="Whatever is acknowledged is recorded and rated, in one transaction. The same "
-        "id with the same content again changes nothing and gets the same answer, so a post whose "
-        "answer was lost may be sent again; with another content it is a conflict. Of an array "
-        "all matches are recorded or none. A stream is recorded in pieces: each line of the answer "
-        "says up to which line all is recorded, and a last line with `error` what was wrong.",
+        description="A match is acknowledged once it has been recorded and rated, in one "
+        "transaction. Posting the same id with the same content again changes nothing and "
+        "returns the same response. So if you get no response, send the match again. The same id "
+        "with other content is a conflict. An array is recorded completely or not at all. A "
+        "stream is recorded in chunks: each line of the response says up to which line "
+        "everything is recorded. If a chunk is rejected, the last line contains `error`.",
         handler=post_matches,
         right="writer",
         body=_BODY,
@@ -113,7 +114,7 @@ MATCHES = (
         path="/v1/pools/{pool}/matches",
         name="listMatches",
         group="Matches",
-        summary="Matches, newest first",
+        summary="List matches, newest first",
         handler=list_matches,
         query=PageQuery,
         shape=MatchPage,
@@ -124,7 +125,7 @@ MATCHES = (
         path="/v1/pools/{pool}/matches/{match}",
         name="showMatch",
         group="Matches",
-        summary="A match as it counts now",
+        summary="Get a match as it counts now",
         handler=show_match,
         shape=MatchMessage,
         tagged=True,
@@ -141,11 +142,11 @@ class AmendQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Whether an amendment is only previewed, and how long to wait for the replay."""
 
     preview: Annotated[
-        bool, Meta(description="Only tell what it would change; nothing is recorded.")
+        bool, Meta(description="Only return what would change; nothing is recorded.")
     ] = False
     wait: Annotated[
         float,
-        Meta(ge=0, le=600, description="Seconds to wait for the replay before answering."),
+        Meta(ge=0, le=600, description="Maximum seconds to wait for the replay."),
     ] = 0.0
 
 
@@ -248,9 +249,9 @@ def _endpoint(
         name=name,
         group="Amendments",
         summary=summary,
-        description=f"{more}Recorded, never erased. The pool is replayed in the background; "
-        "`status` is `pending` until the new ratings are in place, then `done`, and `difference` "
-        "says what changed.",
+        description=f"{more}The amendment is a log record, and nothing is erased. The pool is "
+        "replayed in the background. `status` is `pending` until the new ratings are in place, "
+        "and then `done`; `difference` then shows what changed.",
         handler=handler,
         right="admin",
         query=AmendQuery,
@@ -265,8 +266,8 @@ _SINCE = Body(
     shape=DisqualifyRequest,
     example={"since": "2025-01-01T00:00:00Z", "reason": "second account"},
     required=False,
-    description="`since` is the time from which it holds; without it, from now on. `match` names "
-    "a single match for which it holds instead.",
+    description="`since` is the time from which the amendment applies, by default now. With "
+    "`match`, it applies to that match only.",
 )
 
 AMENDMENTS = (
@@ -284,7 +285,7 @@ AMENDMENTS = (
         "POST",
         "matches/{match}/restore",
         "restoreMatch",
-        "Let a voided match count again",
+        "Restore a voided match",
         restore_match,
         _REASON,
     ),
@@ -292,7 +293,7 @@ AMENDMENTS = (
         "POST",
         "players/{player}/disqualify",
         "disqualifyPlayer",
-        "Disqualify a player from a time on, or from one match",
+        "Disqualify a player from a time on or from one match",
         disqualify,
         _SINCE,
     ),
@@ -300,7 +301,7 @@ AMENDMENTS = (
         "POST",
         "players/{player}/reinstate",
         "reinstatePlayer",
-        "Rate a player again from a time on, or in one match",
+        "Reinstate a player from a time on or in one match",
         reinstate,
         _SINCE,
     ),
@@ -309,10 +310,11 @@ AMENDMENTS = (
         path="/v1/pools/{pool}/players/{player}/erase",
         name="erasePlayer",
         group="Amendments",
-        summary="Replace a player's name by a pseudonym everywhere",
-        description="In the pool and the archives of its seasons: log, ratings, checkpoints, "
-        "replays and audit log. Ratings stay as they are. It cannot be undone: nothing that leads "
-        "to the name is kept. Backups and messages that were delivered are out of reach.",
+        summary="Erase a player's name",
+        description="Replaces the name with a pseudonym in the pool and the archives of its "
+        "seasons: in the log, ratings, checkpoints, replays and the audit log. Ratings stay as "
+        "they are. An erasure cannot be undone, because nothing that leads to the name is kept. "
+        "It does not reach backups, exports and delivered messages.",
         handler=erase_player,
         right="admin",
         query=EraseQuery,
@@ -325,7 +327,7 @@ AMENDMENTS = (
         path="/v1/pools/{pool}/amendments",
         name="listAmendments",
         group="Amendments",
-        summary="Amendments, newest first",
+        summary="List amendments, newest first",
         handler=list_amendments,
         query=PageQuery,
         shape=AmendmentPage,
@@ -336,7 +338,7 @@ AMENDMENTS = (
         path="/v1/pools/{pool}/amendments/{seq}",
         name="showAmendment",
         group="Amendments",
-        summary="An amendment, and what it changed",
+        summary="Get an amendment and what it changed",
         handler=show_amendment,
         shape=AmendmentMessage,
         tagged=True,

@@ -37,13 +37,13 @@ class LeaderboardQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     cursor: Cursor | None = None
     limit: Limit = 50
     provisional: Annotated[
-        bool, Meta(description="List players with few matches too (`placement_matches`).")
+        bool, Meta(description="Also list players with few matches (`placement_matches`).")
     ] = False
-    inactive: Annotated[
-        bool, Meta(description="List players too who did not play for long (`inactive_days`).")
-    ] = False
+    inactive: Annotated[bool, Meta(description="Also list inactive players (`inactive_days`).")] = (
+        False
+    )
     around: (
-        Annotated[IdText, Meta(description="The page with this player, instead of `cursor`.")]
+        Annotated[IdText, Meta(description="Return the page with this player; without `cursor`.")]
         | None
     ) = None
 
@@ -65,7 +65,10 @@ class PlayerQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 class ExplainQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Which match is explained."""
 
-    match: Annotated[IdText, Meta(description="Instead of the player's last one.")] | None = None
+    match: (
+        Annotated[IdText, Meta(description="Match to explain; by default the player's last one.")]
+        | None
+    ) = None
 
 
 #: Players on a page that is read without a thread.
@@ -128,10 +131,11 @@ PLAYERS = (
         path="/v1/pools/{pool}/leaderboard",
         name="showLeaderboard",
         group="Players",
-        summary="The leaderboard",
-        description="Sorted by the rating shown, `rating` less `display_deviations` deviations, "
-        "then by id; disqualified players come after all others, without a place. `next` "
-        "and `previous` lead on; pages keep their place while matches come in.",
+        summary="Get the leaderboard",
+        description="Sorted by the rating shown (`rating` minus `display_deviations` "
+        "deviations), then by id. Disqualified players come last, without a place. `next` and "
+        "`previous` are the cursors of the adjacent pages. Pages stay in place while matches "
+        "arrive.",
         handler=show_leaderboard,
         query=LeaderboardQuery,
         shape=LeaderboardMessage,
@@ -142,7 +146,7 @@ PLAYERS = (
         path="/v1/pools/{pool}/players/{player}",
         name="showPlayer",
         group="Players",
-        summary="A player",
+        summary="Get a player",
         handler=show_player,
         query=PlayerQuery,
         shape=PlayerMessage,
@@ -153,7 +157,7 @@ PLAYERS = (
         path="/v1/pools/{pool}/players/{player}/history",
         name="showPlayerHistory",
         group="Players",
-        summary="A player's rated matches, newest first",
+        summary="List a player's rated matches, newest first",
         handler=show_history,
         query=PageQuery,
         shape=PlayerHistory,
@@ -164,8 +168,8 @@ PLAYERS = (
         path="/v1/pools/{pool}/players/{player}/explain",
         name="explainPlayer",
         group="Players",
-        summary="Why a match changed a rating",
-        description="The last rated match of the player, unless another one is named.",
+        summary="Explain why a match changed a rating",
+        description="Explains the last rated match of the player, or the match in `match`.",
         handler=explain,
         query=ExplainQuery,
         shape=ExplainMessage,
@@ -198,9 +202,9 @@ QUESTIONS = (
         path="/v1/pools/{pool}/predict",
         name="predict",
         group="Questions",
-        summary="What is expected of a match",
-        description=f"At most {PREDICTED_PLAYERS} players and {SAMPLES} samples. Players who "
-        "are not in the pool count as newcomers, and the answer says so.",
+        summary="Predict a match",
+        description=f"At most {PREDICTED_PLAYERS} players and {SAMPLES} samples. Players who are "
+        "not in the pool count as newcomers, and the response lists them.",
         handler=predict,
         body=Body(shape=PredictRequest, example=_PREDICT),
         shape=PredictMessage,
@@ -210,8 +214,8 @@ QUESTIONS = (
         path="/v1/pools/{pool}/balance",
         name="balance",
         group="Questions",
-        summary="Fair teams from a lobby",
-        description=f"At most {LOBBY} players. Those who are not in the pool count as newcomers.",
+        summary="Make fair teams from a lobby",
+        description=f"At most {LOBBY} players. Players who are not in the pool count as newcomers.",
         handler=balance,
         body=Body(shape=BalanceRequest, example=_BALANCE),
         shape=BalanceMessage,

@@ -31,7 +31,7 @@ _POOL = {
 class DeleteQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The name of the pool, repeated to confirm that it is to be deleted."""
 
-    confirm: Annotated[str, Meta(description="The name of the pool once more.")]
+    confirm: Annotated[str, Meta(description="The name of the pool, repeated.")]
 
 
 async def list_pools(request: ApiRequest) -> PoolList:
@@ -84,8 +84,9 @@ POOLS = (
         path="/v1/pools",
         name="listPools",
         group="Pools",
-        summary="The pools that may be read",
-        description="Without a key the public ones; with a key also those that it is for.",
+        summary="List pools",
+        description="Without a key, the public pools. With a key, also the pools that the key is "
+        "for.",
         handler=list_pools,
         right=None,
         shape=PoolList,
@@ -95,10 +96,10 @@ POOLS = (
         path="/v1/pools/{pool}",
         name="createPool",
         group="Pools",
-        summary="Make a pool",
-        description="Making the same pool again gets the same answer; the same name with different "
-        "settings is a conflict, which names each of them. Names consist of small letters, digits, "
-        "dots, dashes and underscores.",
+        summary="Create a pool",
+        description="If the pool already exists with the same settings, the response is the "
+        "same. If it exists with different settings, the response is a conflict that names each "
+        "of them. Names consist of lower-case letters, digits, dots, dashes and underscores.",
         handler=create_pool,
         right="admin",
         new_pool=True,
@@ -111,7 +112,8 @@ POOLS = (
         path="/v1/pools/{pool}",
         name="showPool",
         group="Pools",
-        summary="A pool as it is set and as it stands",
+        summary="Get a pool",
+        description="Its settings, its numbers of players and matches, and its status.",
         handler=show_pool,
         shape=PoolMessage,
         tagged=True,
@@ -122,9 +124,9 @@ POOLS = (
         name="changePool",
         group="Pools",
         summary="Change settings of a pool",
-        description="Settings that are left out stay as they are. A change is a log record: "
-        "matches before it keep what the old settings made of them. To change the system, its "
-        "parameters, the weights of statistics or whether there are times is a conflict.",
+        description="Settings that are left out keep their values. A change is a log record, and "
+        "earlier matches keep the results of the old settings. The system, its parameters, the "
+        "weights of statistics and whether matches have times cannot be changed (409).",
         handler=change_pool,
         right="admin",
         body=Body(shape=PoolChange, example={"late": "append", "reason": "slow uploads"}),
@@ -136,10 +138,11 @@ POOLS = (
         path="/v1/pools/{pool}",
         name="deletePool",
         group="Pools",
-        summary="Delete a pool for good",
-        description="Deletes the pool with its matches, ratings and webhooks, and revokes keys for "
-        "this pool alone. The name is free at once; rows are deleted in the background. It is a "
-        "conflict while there are archives of the pool, or a season after it.",
+        summary="Delete a pool permanently",
+        description="Deletes the pool with its matches, ratings and webhooks, and revokes the "
+        "keys for this pool alone. The name can be used again at once; the rows are deleted in "
+        "the background. A pool with archives of earlier seasons, or with a later season, cannot "
+        "be deleted (409).",
         handler=delete_pool,
         right="admin",
         all_pools=True,
@@ -152,9 +155,9 @@ POOLS = (
         path="/v1/pools/{pool}/replay",
         name="replayPool",
         group="Pools",
-        summary="Rate the whole log again",
-        description="In the background; until it is done the old ratings are answered and "
-        "`pending` is true.",
+        summary="Rate the complete log again",
+        description="The replay runs in the background. Until it is complete, responses contain "
+        "the old ratings, and `pending` is true.",
         handler=replay_pool,
         right="admin",
         shape=PoolMessage,
@@ -170,7 +173,7 @@ class SeasonQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     preview: Annotated[
         bool,
-        Meta(description="Only say what the end of the season would do; the season goes on."),
+        Meta(description="Only return what ending the season would do; the season continues."),
     ] = False
 
 
@@ -202,11 +205,12 @@ SEASONS = (
         name="endSeason",
         group="Seasons",
         summary="End a season and begin the next",
-        description="The pool becomes an archive with the name POOL.SEASON, which takes no more "
-        "matches or amendments but is read as before; a new pool has its name. The same again is "
-        "answered alike. A pool that waits for a replay is a conflict: its ratings are not final. "
-        "With `preview=true` the season goes on, and the answer says what its end would do, with "
-        "a sample of players from the highest rating to the lowest.",
+        description="The pool becomes an archive with the name POOL.SEASON. The archive can be "
+        "read as before, but accepts no more matches and amendments. A new pool takes the name "
+        "of the old one. If the request is repeated, the response is the same. While a pool "
+        "waits for a replay, its ratings are not final, and the season cannot end (409). With "
+        "`preview=true`, the season continues. The response then shows what its end would do, "
+        "with a sample of players from the highest rating to the lowest.",
         handler=end_season,
         right="admin",
         query=SeasonQuery,
@@ -219,7 +223,7 @@ SEASONS = (
         path="/v1/pools/{pool}/seasons",
         name="listSeasons",
         group="Seasons",
-        summary="Seasons that have ended, newest first",
+        summary="List the seasons that have ended, newest first",
         handler=list_seasons,
         shape=SeasonList,
         tagged=True,
@@ -239,16 +243,16 @@ class ExportQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True)
 
     what: Annotated[
         What,
-        Meta(description="All that was posted and amended, the ratings, or what every match did."),
+        Meta(description="The log of matches and amendments, the ratings, or all their changes."),
     ] = "log"
     format: Annotated[
-        Format, Meta(description="A log as ndjson loses nothing and can be imported again.")
+        Format, Meta(description="A log as ndjson is complete and can be imported again.")
     ] = "ndjson"
     raw: Annotated[
         bool,
         Meta(
-            description="Leave text in csv as it is. Otherwise text that spreadsheets would run as "
-            "a formula begins with an apostrophe, which our readers take away again."
+            description="Leave text in csv as it is. By default, text that a spreadsheet would run "
+            "as a formula gets an apostrophe in front, which Equipoise removes when it reads it."
         ),
     ] = False
 
@@ -288,10 +292,10 @@ EXPORT: tuple[Endpoint, ...] = (
         path="/v1/pools/{pool}/export",
         name="exportPool",
         group="Pools",
-        summary="A pool as a file",
-        description="Of one moment, however long it takes. As csv and parquet the log is the "
-        "history of the matches as they count now, which `equipoise rate` reads. A client that "
-        "reads too slowly is cut off (`export_rate`).",
+        summary="Export a pool as a file",
+        description="The file is a snapshot. As csv or parquet, the log contains the matches as "
+        "they count now, as a history that `equipoise rate` reads. A client that reads too slowly "
+        "is disconnected (`export_rate`).",
         handler=export,
         query=ExportQuery,
         media=tuple(_MEDIA.values()),

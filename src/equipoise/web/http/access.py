@@ -32,7 +32,7 @@ from equipoise.web.settings import ServiceSettings
 T = TypeVar("T")
 
 _RANK = {role: rank for rank, role in enumerate(get_args(Role))}
-#: Values in a cache.
+#: Maximum number of values in a cache.
 _CACHED = 10_000
 INVALID_KEY = "invalid key: unknown, expired or revoked"
 MISSING_KEY = "missing key: send the header Authorization: Bearer KEY"
@@ -131,7 +131,7 @@ class Access:
         """
         endpoint = request.endpoint
         if endpoint.group == "Operation" and endpoint.right is None:
-            return  # Monitoring is never refused.
+            return  # Monitoring has no limits.
         request.key = await self.identify(request)
         self.check_rate(request.key, request.scope)
         if endpoint.of_pool:
@@ -149,7 +149,7 @@ class Access:
     async def identify(self, request: ApiRequest) -> KeyRecord | None:
         """Return the key of a request, None if it has none.
 
-        A valid key is accepted whatever else its address has sent.
+        A valid key is accepted even after wrong keys from its address.
         Raises : UnauthorisedError for a wrong key, TooManyRequestsError after too many of them
         """
         header = request.header(b"authorization")

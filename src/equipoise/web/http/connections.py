@@ -1,8 +1,8 @@
-"""Connections: how many there are, how long they may be idle, and how large a request's head is.
+"""Connections: limits of their number, their idle time and the size of a request's head.
 
-uvicorn bounds none of this: the bytes of a head are kept until it is complete, a client may take
-for ever to send one or to read an answer, and connections are accepted until no file descriptor is
-left. The two classes at the end of this file are uvicorn's protocols with bounds:
+uvicorn has none of these limits: the bytes of a head are kept until it is complete, a client may
+take for ever to send one or to read an answer, and connections are accepted until no file
+descriptor is left. The two classes at the end of this file are uvicorn's protocols with limits:
 
 - A head has at most `head_bytes`, one of its headers `header_bytes`, and there are at most 100. The
   same bounds hold for what else a parser keeps: the trailers of a body in chunks.
@@ -110,7 +110,7 @@ class _Closable(Protocol):
 
 
 class _Limited(_Base):
-    """What both protocols share; `cycle` is the last request whose head was complete."""
+    """The common part of both protocols; `cycle` is the last request with a complete head."""
 
     config: ServerConfig
 
@@ -251,7 +251,7 @@ class _Limited(_Base):
             self._watch_sending()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a request that could not be parsed, or whose head is too large."""
+        """Answer a request that could not be parsed, or that has too large a head."""
         # uvicorn calls this while it handles the error of the parser.
         failure = sys.exc_info()[1]
         if self._is_too_large(failure):

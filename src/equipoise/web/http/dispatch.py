@@ -117,7 +117,7 @@ class Dispatcher:
         self._service = service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request whose path was found."""
+        """Answer a request with a known path."""
         found: Found = scope["equipoise.found"]
         endpoint: Endpoint | None = None
         try:

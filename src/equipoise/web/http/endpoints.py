@@ -46,7 +46,7 @@ class Body:
     shape : the type of the JSON; None: not JSON, or any JSON object
     raw : whether the endpoint reads the body itself
     example : value shown in the documentation
-    required : whether it must be given; otherwise an empty body stands for an empty object
+    required : whether it must be given; otherwise an empty body is read as an empty object
     media : accepted media types; the first is that of the example
     lines : those among them that are streams, which have no time limit
     """
@@ -155,10 +155,12 @@ Cursor: TypeAlias = Annotated[
     Meta(
         min_length=1,
         max_length=2000,
-        description="Where the page begins: `next` or `previous` of another page.",
+        description="`next` or `previous` of another page.",
     ),
 ]
-Limit: TypeAlias = Annotated[int, Meta(ge=1, le=1000, description="Entries of a page at most.")]
+Limit: TypeAlias = Annotated[
+    int, Meta(ge=1, le=1000, description="Maximum number of entries on the page.")
+]
 TimeText: TypeAlias = Annotated[
     str,
     Meta(

@@ -1,6 +1,6 @@
 """The middleware around every request: its id, headers, log line and metrics.
 
-Every call here is paid by every request, so there are few (benchmarks/request_cost.py).
+Every request pays for every call here, so there are few (benchmarks/request_cost.py).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _numbers = count(1)
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}$")
 #: Route under which unknown paths are counted.
 _NO_ROUTE = "(none)"
-#: Status in log and metrics of a request whose client went away.
+#: Status in log and metrics of a request if its client disconnected.
 _GONE = 499
 
 #: Headers of every answer, unless it has its own.

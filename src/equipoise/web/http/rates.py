@@ -1,7 +1,7 @@
-"""Rates: how many requests a key or an address may send, all of it in memory.
+"""Rate limits of keys and addresses, counted in memory.
 
-An operator's `rate_limit` holds for keys and for addresses without one. Without it, `address_rate`
-limits addresses only. Attempts with wrong keys have a limit of their own, and never count against a
+The setting `rate_limit` applies to keys and to addresses without a key. Without it, `address_rate`
+limits only addresses. Attempts with wrong keys have a separate limit, and never count against a
 valid key from the same address.
 """
 
@@ -18,7 +18,7 @@ from equipoise.web.settings import ServiceSettings
 
 log = logging.getLogger(__name__)
 
-#: Buckets kept. Beyond that, the one unused for the longest time is dropped, as if it were full.
+#: Maximum number of buckets. Beyond that, the bucket unused for the longest time is dropped.
 _BUCKETS = 20_000
 
 

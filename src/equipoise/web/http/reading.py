@@ -1,6 +1,6 @@
 """Reading a request: its query and body, checked against the shapes of the endpoint.
 
-The last part turns complaints of msgspec into our words: which field, and what must hold.
+The last part turns messages of msgspec into ours: the field, and the rule that it breaks.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _bare(shape: Any) -> Any:
 
 
 def whole_number(text: str, digits: int) -> int | None:
-    """Return a number written in at most so many decimal digits, None for any other text."""
+    """Return a number with at most `digits` decimal digits, None for any other text."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
 
 
@@ -248,7 +248,7 @@ def decoder(shape: Any) -> msgspec.json.Decoder[Any]:
 
 
 class _Complaint(NamedTuple):
-    """What msgspec complains of, in our words."""
+    """An error of msgspec in our words."""
 
     field: str
     rule: str

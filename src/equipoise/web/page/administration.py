@@ -92,7 +92,7 @@ async def save_settings(context: PageContext) -> Response:
 
 
 async def delete_pool(context: PageContext) -> Response:
-    """Delete a pool whose name was typed to confirm it."""
+    """Delete a pool, if its name was typed to confirm this."""
     key = context.need_all_pools()
     pool = await context.pool()
     form = await context.form()

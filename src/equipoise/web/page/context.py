@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 class TaskCache(Generic[T]):
-    """Tasks by key. A request for a key whose task is running waits for that task."""
+    """Tasks by key. A request waits for the task of its key, if that is running."""
 
     def __init__(self, most: int) -> None:
         self._most = most

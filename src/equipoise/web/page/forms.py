@@ -297,7 +297,7 @@ class _Reader:
 
 
 def _unquoted(text: bytearray) -> bytes:
-    """Return what plus and percent signs stand for."""
+    """Return text without its percent-encoding."""
     return unquote_to_bytes(bytes(text).replace(b"+", b" "))
 
 

@@ -53,7 +53,7 @@ _DELIVERY, _RECORD = 20.0, 1.0
 _FIRST, _LONGEST = 1.0, 86_400.0
 #: Microseconds of a day.
 _DAY = 86_400_000_000
-#: Status with which a receiver asks for no more events.
+#: Status of a receiver that wants no more events.
 _GONE = 410
 
 

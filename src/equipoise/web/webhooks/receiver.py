@@ -1,10 +1,10 @@
 """The receiver of a webhook: posts over HTTP/1.1 to an address outside.
 
-One deadline covers a complete post, and a bound covers all that is read of its answer. The name of
-the receiver is resolved once for a connection, and the connection goes to an address that was
-checked; the name decides what the certificate and the header Host say. Redirects are not followed,
-proxies and cookies are not used, and addresses that are not public are refused unless the settings
-allow them.
+One deadline covers the complete post, and one limit covers all bytes that are read of its answer.
+The name of the receiver is resolved once for each connection, and the connection goes to a checked
+address. The certificate must be valid for the name, and the header Host contains it. Redirects are
+not followed, proxies and cookies are not used, and addresses that are not public are rejected
+unless the settings allow them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Outcome:
     """Result of a post.
 
     status : of the answer, None if there was none; failure : why it did not arrive
-    after : seconds until the next attempt, if the receiver asked for a pause
+    after : seconds until the next attempt, if the receiver sent Retry-After
     """
 
     status: int | None
