@@ -234,9 +234,8 @@ async def erase_player(request: ApiRequest) -> ErasureMessage:
     service, subject = request.service, (request.pool, request.path["player"], request.body)
     given: dict[str, Any] = {"key": request.key_number, "now": now()}
     if request.query.preview:
-        shown: ErasureMessage = await service.calculate(
-            erasing.erase_player, service.store, *subject, preview=True, **given
-        )
+        work = service.calculate_from_store(erasing.erase_player, *subject, preview=True, **given)
+        shown: ErasureMessage = await while_connected(request.receive, work)
         return shown
     return await service.change(erasing.erase_player, *subject, **given)
 
