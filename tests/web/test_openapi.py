@@ -12,7 +12,7 @@ import pytest
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.errors import HTTP_STATUS
 from equipoise.web.http.reading import decode_body
-from equipoise.web.openapi import _RULES, ERRORS, described
+from equipoise.web.openapi import _RULES, ERRORS, described, error_statuses
 
 DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(described(ENDPOINTS)))
 
@@ -101,3 +101,9 @@ def test_a_team_has_a_rank_or_a_score() -> None:
     assert team["required"] == ["players"]
     assert team["oneOf"] == [{"required": ["rank"]}, {"required": ["score"]}]
     assert {"type": "number"} in team["properties"]["score"]["anyOf"]
+
+
+def test_a_player_who_is_not_in_the_games_is_described() -> None:
+    """Performance names players in its query, so it can answer 404."""
+    performance = next(one for one in ENDPOINTS if one.name == "performance")
+    assert 404 in error_statuses(performance)

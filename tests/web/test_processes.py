@@ -252,7 +252,7 @@ def test_a_request_beyond_its_limit_gets_504_and_its_process_ends(serve: Serve) 
 
 @pytest.mark.alone
 def test_sigterm_ends_a_calculation_within_grace_seconds(tmp_path: Path) -> None:
-    """And a caller who leaves frees the process of the calculation."""
+    """Its caller gets 504. And a caller who leaves frees the process of the calculation."""
     database = f"sqlite:///{tmp_path / 'a.db'}"
     settings = {"EQUIPOISE_GRACE_SECONDS": "3", "EQUIPOISE_CALCULATORS": "1"}
     with running(database, tmp_path / "log", settings=settings) as server:
@@ -271,11 +271,15 @@ def test_sigterm_ends_a_calculation_within_grace_seconds(tmp_path: Path) -> None
         assert small.getresponse().read()
         freed = time.monotonic() - started
         long = http.client.HTTPConnection("127.0.0.1", server.port, timeout=_SOON)
-        long.request("POST", path, games * 3, headers)
+        long.request("POST", path, games, headers)
         time.sleep(1.0)
         started = time.monotonic()
         assert server.stop() in (0, -signal.SIGTERM)
         assert time.monotonic() - started < 3.0 + 1.0  # the interpreter ends as well
+        answer = long.getresponse()
+        assert answer.status == 504
+        assert b"the service stops" in answer.read()
+        answer.close()
         long.close()
         small.close()
         assert freed < _SOON

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from equipoise.messages.access import KeyRequest
 from equipoise.pools.pool.access import make_key
 from equipoise.web.serve import serve
 from equipoise.web.settings import ServiceSettings
+from trials.server import running
 
 PROGRAM = """
 import sys
@@ -57,6 +59,23 @@ def test_it_listens_answers_and_ends_when_asked(tmp_path: Path, workers: int) ->
     events = [json.loads(line) for line in rest.splitlines()]
     assert {"answered"} <= {event["message"] for event in events}
     assert all(event["level"] != "error" for event in events)
+
+
+def test_workers_end_after_their_parent_was_killed(tmp_path: Path) -> None:
+    """With all their processes: the port is free again."""
+    with running(f"sqlite:///{tmp_path / 'a.db'}", tmp_path / "log", workers=2) as server:
+        port = server.port
+        os.kill(server.pid, signal.SIGKILL)
+        ends = time.monotonic() + 60.0
+        while _listens(port):
+            assert time.monotonic() < ends, "workers still listen"
+            time.sleep(0.1)
+    assert "the process that started the workers has ended" in (tmp_path / "log").read_text()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
 def test_an_approximation_adds_no_plain_line_to_the_log(tmp_path: Path) -> None:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import gc
+import logging
+import multiprocessing
+import signal
+import threading
 import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -27,6 +31,8 @@ from equipoise.web.page.context import PageState
 from equipoise.web.service import Service
 from equipoise.web.settings import ServiceSettings, settings_from_environment
 from equipoise.web.tracing import TracingMiddleware
+
+log = logging.getLogger(__name__)
 
 
 class Application(Starlette):
@@ -105,11 +111,29 @@ def application_from_environment() -> Application:
     """Return the application with settings from environment variables, for server processes."""
     settings = settings_from_environment()
     configure_logs(settings.log_level)
+    _stop_with_parent()
     # Pools have it in their `notes`, and standard error is for lines of JSON only.
     warnings.simplefilter("ignore", ApproximationWarning)
     application = create_application(settings)
     _tune_garbage_collection()
     return application
+
+
+def _stop_with_parent() -> None:
+    """Stop this process when the one that started the workers ends, even if it was killed.
+
+    Otherwise workers would go on listening on the port, and nobody would stop or replace them.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return  # There is only one process.
+
+    def wait() -> None:
+        parent.join()
+        log.warning("the process that started the workers has ended; this worker stops")
+        signal.raise_signal(signal.SIGTERM)
+
+    threading.Thread(target=wait, name="equipoise-parent", daemon=True).start()
 
 
 def _tune_garbage_collection() -> None:

@@ -246,6 +246,8 @@ def test_what_may_not_be_done_is_no_button(site: Any, who: str | None) -> None:
     [
         {"origin": "https://evil.example"},
         {"origin": "null"},
+        {"origin": "http://["},
+        {"referer": "http://[v1.x/"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
         {},

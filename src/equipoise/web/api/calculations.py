@@ -211,6 +211,7 @@ ENDPOINTS = (
             example="white,black,result\nana,bo,1-0\nbo,cy,1/2-1/2\ncy,ana,1-0\n",
         ),
         shape=PerformanceMessage,
+        errors=(404,),
     ),
     Endpoint(
         method="POST",

@@ -5,6 +5,7 @@ Every request pays for every call here, so there are few (benchmarks/request_cos
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import secrets
@@ -16,7 +17,7 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from equipoise.web.http.errors import InternalError, error_response
+from equipoise.web.http.errors import InternalError, TimedOutError, error_response
 from equipoise.web.monitoring import FIELDS, Metrics, log_answer
 
 log = logging.getLogger(__name__)
@@ -75,11 +76,17 @@ class RequestMiddleware:
 
         try:
             await self._app(scope, receive, send_with_headers)
+        except asyncio.CancelledError:
+            # The service stops, and its grace has ended.
+            if not status:
+                problem = TimedOutError("the service stops; the request may still be carried out")
+                await error_response(problem)(scope, receive, send_with_headers)
+            raise
         except Exception:
             log.exception("a request failed", extra={FIELDS: {"request": identity}})
             if not status:
-                problem = InternalError(f"the service failed; its log has request {identity}")
-                await error_response(problem)(scope, receive, send_with_headers)
+                failure = InternalError(f"the service failed; its log has request {identity}")
+                await error_response(failure)(scope, receive, send_with_headers)
         finally:
             self._report(scope, status or _GONE, time.perf_counter() - started)
 

@@ -363,7 +363,11 @@ def _check_origin(request: Request) -> None:
             return
         raise ForbiddenError("the form was sent from another site")
     source = request.headers.get("origin") or request.headers.get("referer", "")
-    if not source or urlsplit(source).netloc != request.headers.get("host"):
+    try:
+        own = bool(source) and urlsplit(source).netloc == request.headers.get("host")
+    except ValueError:  # no address: "http://["
+        own = False
+    if not own:
         raise ForbiddenError("the form was sent from another site")
 
 
