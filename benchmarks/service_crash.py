@@ -1,7 +1,7 @@
 """Does the service lose anything when it is killed, or when many post at once?
 
-Crash: 20,000 duels are posted by 4 clients, singly, in arrays of 25 and in streams of 200, while
-the server is killed (SIGKILL, the whole process group) ten times, right after a match was voided,
+Crash: duels are posted by 4 clients, singly, in arrays of 25 and in streams of 200, while the
+server is killed (SIGKILL, the whole process group) again and again, right after a match was voided,
 so that a replay is under way. After each restart all that was acknowledged must be in the log; at
 the end every match is there once. Concurrency: 16 clients post 8,000 games of 3 against 3 among
 60 players, singly and in arrays of 3, without a second try. In both the ratings, and what each
@@ -70,8 +70,8 @@ def is_clean(crash: CrashResult, crowd: ConcurrencyResult) -> bool:
 def main() -> None:
     """Run the trials and report; ends with status 1 where anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--matches", type=int, default=20_000, help="of the crash trial")
-    parser.add_argument("--kills", type=int, default=10)
+    parser.add_argument("--matches", type=int, default=60_000, help="of the crash trial")
+    parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--only", default="", help="SQLite or PostgreSQL")
     parser.add_argument("--games", type=int, default=8_000, help="of the concurrency trial")
     options = parser.parse_args()

@@ -84,6 +84,23 @@ def test_commands_end_with_a_sentence(
     assert noticed >= 10
 
 
+def test_a_schema_that_is_no_text(
+    original: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """SQLite quotes it in its message, which Python then cannot decode."""
+    path = tmp_path / "copy.db"
+    content = original.read_bytes()
+    assert b"PRIMARY KEY" in content
+    path.write_bytes(content.replace(b"PRIMARY KEY", b"PRIM\x8fRY KEY"))
+    for command in (["verify"], ["keys", "list"], ["backup", str(tmp_path)], ["check"]):
+        assert run([*command, "--database", f"sqlite:///{path}"]) == 1, command
+        said = capsys.readouterr()
+        if command == ["check"]:
+            assert "schema cannot be read" in said.out
+        else:
+            assert said.err.startswith("equipoise: "), command
+
+
 def test_a_file_that_is_cut_off(
     original: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

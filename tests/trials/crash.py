@@ -76,7 +76,7 @@ class _Poster:
                     if not part:
                         return
                     self._post(part, send)
-        except BaseException as error:  # noqa: BLE001  # told by the thread that waits
+        except BaseException as error:  # noqa: BLE001  # raised by the thread that waits
             self.error = error
 
     def _post(self, part: Sequence[MatchRequest], send: _Send) -> None:
@@ -190,7 +190,7 @@ def _judge(
     client: Client, content: Sequence[MatchRequest], voided: set[str], result: CrashResult
 ) -> None:
     """Compare what is stored with what was posted, and with what the library makes of it."""
-    wait_until_replayed(client, POOL)
+    wait_until_replayed(client, POOL, seconds=600.0)
     lines = logged(client, POOL)
     names = [line.match for line in lines]
     result.missing = sorted({str(match.match) for match in content} - set(names))

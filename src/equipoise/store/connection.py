@@ -132,7 +132,7 @@ class Store:
             if not is_damage(error):
                 raise
             if self.damage is None:
-                self.damage = _damaged(error)
+                self.damage = _damaged(reason_of(error))
                 log.error("%s", self.damage)
             raise DamagedError(self.damage) from error
 
@@ -190,12 +190,16 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
     except DBAPIError as error:
         engine.dispose()
         if is_damage(error):
-            raise DamagedError(_damaged(error)) from error
+            raise DamagedError(_damaged(reason_of(error))) from error
         reason = reason_of(error)
         sentence = f"no database at {parsed.render_as_string()}: {reason}"
         if "connection option" in reason:
             raise InvalidParameterError(sentence) from error
         raise NotFoundError(sentence) from error
+    except UnicodeDecodeError as error:
+        # What SQLite says of a damaged schema quotes the schema.
+        engine.dispose()
+        raise DamagedError(_damaged("its schema cannot be read")) from error
     except BaseException:
         engine.dispose()
         raise
@@ -220,9 +224,9 @@ def reason_of(error: DBAPIError) -> str:
     return str(error.orig).strip().partition("\n")[0]
 
 
-def _damaged(error: DBAPIError) -> str:
+def _damaged(reason: str) -> str:
     """Return the sentence for a damaged database."""
-    return f"the database is damaged ({reason_of(error)}): stop the service and restore a backup"
+    return f"the database is damaged ({reason}): stop the service and restore a backup"
 
 
 def checked_url(url: str) -> URL:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +20,12 @@ from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.posting.rated_rows import day_of, days_idle, display
 from equipoise.pools.replay.checkpointing import RunningPool
 from equipoise.pools.replay.findings import Findings
+from equipoise.pools.replay.partial_filling import RunningPartial
+from equipoise.rating.player_state import pack_players
 from equipoise.rating.state import State
 from equipoise.store import ratings, replays
+from equipoise.store.derived import partial_checkpoints
+from equipoise.store.derived.partial_checkpoints import End
 from equipoise.store.pools import START, PoolRecord, Position
 from equipoise.store.ratings import RatingRow, StateRow
 
@@ -167,10 +172,14 @@ def _same_shared(state: State, shared: dict[str, Floats]) -> bool:
 
 
 class CheckpointChecks:
-    """Compares checkpoints with a replay as it passes them."""
+    """Compares checkpoints, and partial ones, with a replay as it passes them."""
 
     def __init__(self, connection: Connection, pool: PoolRecord) -> None:
-        self._waiting = replays.positions(connection, pool.id)
+        self._whole = set(replays.positions(connection, pool.id))
+        self._partial: dict[Position, list[End]] = {}
+        for end in partial_checkpoints.ends(connection, pool):
+            self._partial.setdefault(end.position, []).append(end)
+        self._waiting = sorted(self._whole | self._partial.keys())
 
     def rate(
         self,
@@ -189,7 +198,7 @@ class CheckpointChecks:
             if part:
                 parts.append(running.rate(part)[0])
             if checkpoint is not None:
-                _compare_checkpoint(connection, pool, checkpoint, running, found)
+                self._compare(connection, pool, checkpoint, running, found)
         if len(parts) == 1:
             return parts[0]
         return {name: [one for part in parts for one in part[name]] for name in parts[0]}
@@ -199,8 +208,22 @@ class CheckpointChecks:
     ) -> None:
         """Compare the checkpoints after the last match."""
         for position in self._waiting:
-            _compare_checkpoint(connection, pool, position, running, found)
+            self._compare(connection, pool, position, running, found)
         self._waiting = []
+
+    def _compare(
+        self,
+        connection: Connection,
+        pool: PoolRecord,
+        position: Position,
+        running: RunningPool,
+        found: Findings,
+    ) -> None:
+        """Compare the checkpoints at a position with the replay there."""
+        if position in self._whole:
+            _compare_checkpoint(connection, pool, position, running, found)
+        for end in self._partial.get(position, []):
+            _compare_partial(connection, pool, end, running, found)
 
     def _parts(
         self, matches: Sequence[LoggedMatch]
@@ -232,6 +255,37 @@ def _compare_checkpoint(
         found.add(f"{named} cannot be read: {error}")
         return
     if not _is_same(stored, running):
+        found.add(f"{named} differs from the replayed state")
+
+
+def _compare_partial(
+    connection: Connection, pool: PoolRecord, end: End, running: RunningPool, found: Findings
+) -> None:
+    """Compare a partial checkpoint with the replay at its end."""
+    named = f"the partial checkpoint after record {end.position[1]}"
+    try:
+        rows = partial_checkpoints.rows_of(connection, pool.id, end)
+    except (TypeError, ValueError) as error:
+        found.add(f"{named} cannot be read: {error}")
+        return
+    if not rows:
+        return  # It was deleted in the meantime.
+    # A reader finds a player in the last row that does not begin after the player.
+    firsts = [row.first for row in rows]
+    stored = {
+        player: state
+        for number, row in enumerate(rows)
+        for player, state in row.states.items()
+        if bisect_right(firsts, player) == number + 1
+    }
+    changed = {
+        running.players[row] for row in RunningPartial.after(running, end.begins).rows.tolist()
+    }
+    # It may also have players of a match that changed nothing.
+    known = changed | (stored.keys() & running.row_of.keys())
+    at = np.array([running.row_of[player] for player in known], np.int64)
+    states = dict(zip(known, pack_players(running.state.take(at)), strict=True))
+    if stored != states or not all(_same_shared(running.state, row.shared) for row in rows):
         found.add(f"{named} differs from the replayed state")
 
 

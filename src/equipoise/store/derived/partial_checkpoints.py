@@ -143,6 +143,39 @@ def _end(
     return End((time, seq), generation, (from_time, from_seq))
 
 
+def ends(connection: Connection, pool: PoolRecord) -> list[End]:
+    """Return all partial checkpoints of a pool that readers see, in order."""
+    seen = or_(_C.generation == pool.generation, tuple_(*map(literal, pool.begins)) > _POSITION)
+    query = _END.distinct().where(_C.pool == pool.id, _C.generation <= pool.generation, seen)
+    rows = connection.execute(query.order_by(_C.time, _C.seq, _C.generation)).all()
+    return [End((row[0], row[1]), row[2], (row[3], row[4])) for row in rows]
+
+
+class PartialRow(NamedTuple):
+    """A row of a partial checkpoint: its first player, the packed states, the shared state."""
+
+    first: str
+    states: dict[str, bytes]
+    shared: dict[str, Floats]
+
+
+def rows_of(connection: Connection, pool: int, end: End) -> list[PartialRow]:
+    """Return the rows of a partial checkpoint. Raises : ValueError if one cannot be read."""
+    query = select(_C.first, _C.content, _C.shared).where(
+        _C.pool == pool,
+        tuple_(*map(literal, end.position)) == _POSITION,
+        _C.generation == end.generation,
+    )
+    return [
+        PartialRow(
+            first,
+            msgspec.msgpack.decode(bytes(content), type=dict[str, bytes]),
+            unpack_shared(shared),
+        )
+        for first, content, shared in connection.execute(query.order_by(_C.first)).all()
+    ]
+
+
 class PartialStates:
     """The states in the partial checkpoints of a pool, each row of which is read once."""
 

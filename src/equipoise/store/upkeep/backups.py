@@ -148,6 +148,9 @@ def check_file(path: Path) -> list[str]:
             rows = connection.execute("PRAGMA integrity_check(20)").fetchall()
     except sqlite3.DatabaseError as error:
         return [str(error)]
+    except UnicodeDecodeError:
+        # What SQLite says of a damaged schema quotes the schema.
+        return ["its schema cannot be read"]
     return [str(row[0]) for row in rows if row[0] != "ok"]
 
 

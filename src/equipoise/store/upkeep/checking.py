@@ -61,7 +61,7 @@ def _checked(url: str, name: str, check: Callable[[Connection], tuple[bool, str]
     except DBAPIError as error:
         reason = str(error.orig).strip().partition("\n")[0]
         return CheckMessage(name, "failed", f"the database cannot be read: {reason}")
-    except SQLAlchemyError as error:
+    except (SQLAlchemyError, UnicodeDecodeError) as error:
         return CheckMessage(name, "failed", f"the database cannot be read: {error}")
     return CheckMessage(name, "ok" if holds else "failed", detail)
 
