@@ -26,6 +26,7 @@ from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.errors import MalformedError, TooLargeError
 from equipoise.web.http.reading import (
     COLUMNS,
+    check_sweeps,
     check_table,
     compression_of,
     read_body,
@@ -143,7 +144,7 @@ def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
         also=extra_columns(query.also, "also"),
         strict=query.strict,
     )
-    return message_of(rate_performance(order))
+    return check_sweeps(message_of(rate_performance(order)))
 
 
 async def rebalance(request: ApiRequest) -> RebalanceMessage:
