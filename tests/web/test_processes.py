@@ -251,6 +251,22 @@ def test_answers_of_tournaments_are_bounded(served: Served) -> None:
     assert len(answer.json()["error"]["problems"]) <= MOST_PROBLEMS
 
 
+def test_listed_sequences_are_bounded(served: Served) -> None:
+    """Ten thousand sequences of 40 parties would be an answer of many megabytes."""
+    alliance = {"min_number": 2, "max_number": 2, "player_min_number": 1, "player_max_number": 20}
+    rule = {"attribute": "mmr", "criteria": "distance", "reference": 100, "max": 50}
+    parties = [
+        {"party": f"p{n}", "players": [{"player": f"x{n}", "attributes": {"mmr": 7 * n}}]}
+        for n in range(40)
+    ]
+    body = {"ruleset": {"alliance": alliance, "matching_rule": [rule]}, "parties": parties}
+    path = "/v1/rebalance?method=permutation&all=true&max_sequences=10000"
+    answer = served.ask("POST", path, content=msgspec.json.encode(body))
+    assert answer.status_code == 200, answer.text[:300]
+    assert answer.json()["truncated"]
+    assert len(answer.json()["candidates"]) == 2_500
+
+
 def test_a_request_beyond_its_limit_gets_504_and_its_process_ends(serve: Serve) -> None:
     served = serve(request_seconds=3.0, calculators=1)
     service = served.app.state.service

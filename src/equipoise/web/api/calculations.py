@@ -42,6 +42,8 @@ _TEXTS: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=100)]
 _COMPARED = 100
 #: Time limit of branch and bound, seconds.
 _SECONDS = 5.0
+#: Maximum number of parties in all sequences that are listed together.
+_LISTED = 100_000
 #: Maximum number of lines of a table of games; larger tables are for the command line.
 _LINES = 20_000
 
@@ -99,7 +101,8 @@ class RebalanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ) = None
     all: Annotated[bool, Meta(description="List every sequence as `candidates`.")] = False
     max_sequences: Annotated[
-        int, Meta(ge=1, le=10_000, description="How many `all` lists at most.")
+        int,
+        Meta(ge=1, le=10_000, description="How many `all` lists at most; fewer for many parties."),
     ] = 1_000
     nodes: (
         Annotated[int, Meta(ge=1, le=1_000_000, description="That branch and bound looks at.")]
@@ -167,7 +170,12 @@ def _rebalanced(content: bytes, query: RebalanceQuery) -> RebalanceMessage:
         nodes=query.nodes,
         time_limit=_SECONDS,
     )
-    return rebalance_message(rebalance_request(order).result)
+    message = rebalance_message(rebalance_request(order).result)
+    parties = max(1, sum(map(len, message.teams)))
+    most = max(1, _LISTED // parties)
+    if len(message.candidates) <= most:
+        return message
+    return msgspec.structs.replace(message, candidates=message.candidates[:most], truncated=True)
 
 
 _REBALANCE: dict[str, Any] = {
