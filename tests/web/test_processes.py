@@ -18,7 +18,7 @@ import pytest
 from equipoise.analysis.files.performance import PerformanceRequest, message_of, rate_performance
 from equipoise.errors import ConvergenceError, InvalidDataError, Problem
 from equipoise.store.connection import Store, open_store
-from equipoise.web.calculation import Work
+from equipoise.web.calculation import MOST_PROBLEMS, Work
 from equipoise.web.http.errors import OverloadedError, TimedOutError, TooLargeError
 from equipoise.web.monitoring import Metrics
 from equipoise.web.processes import CalculationProcesses
@@ -234,6 +234,37 @@ def long_games() -> bytes:
         b'[White "p%d"]\n[Black "p%d"]\n[Result "1-0"]\n\n1-0\n\n' % (n % 9_000, 9_000 + n % 8_999)
         for n in range(170_000)
     )
+
+
+def test_answers_of_tournaments_are_bounded(served: Served) -> None:
+    """Sweeps grow with the square of the players; a file may have many problems."""
+    most = 2_500
+    circle = b"".join(b"p%d,p%d,1-0\n" % (n, (n + 1) % most) for n in range(most))
+    # Each of the others lost to one of the circle: its sweep names all of the circle.
+    others = b"".join(b"p%d,q%d,1-0\n" % (n, n) for n in range(most))
+    games = b"white,black,result\n" + circle + others
+    answer = served.ask("POST", "/v1/performance?format=csv", content=games)
+    assert answer.status_code == 413, len(answer.content)
+    lines = b"white,black,result\n" + b"a,b,maybe\n" * 5_000
+    answer = served.ask("POST", "/v1/performance?format=csv", content=lines)
+    assert answer.status_code == 422
+    assert len(answer.json()["error"]["problems"]) <= MOST_PROBLEMS
+
+
+def test_listed_sequences_are_bounded(served: Served) -> None:
+    """Ten thousand sequences of 40 parties would be an answer of many megabytes."""
+    alliance = {"min_number": 2, "max_number": 2, "player_min_number": 1, "player_max_number": 20}
+    rule = {"attribute": "mmr", "criteria": "distance", "reference": 100, "max": 50}
+    parties = [
+        {"party": f"p{n}", "players": [{"player": f"x{n}", "attributes": {"mmr": 7 * n}}]}
+        for n in range(40)
+    ]
+    body = {"ruleset": {"alliance": alliance, "matching_rule": [rule]}, "parties": parties}
+    path = "/v1/rebalance?method=permutation&all=true&max_sequences=10000"
+    answer = served.ask("POST", path, content=msgspec.json.encode(body))
+    assert answer.status_code == 200, answer.text[:300]
+    assert answer.json()["truncated"]
+    assert len(answer.json()["candidates"]) == 2_500
 
 
 def test_a_request_beyond_its_limit_gets_504_and_its_process_ends(serve: Serve) -> None:

@@ -18,12 +18,15 @@ from functools import cache
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from equipoise.errors import ApproximationWarning, EquipoiseError
+from equipoise.errors import ApproximationWarning, EquipoiseError, InvalidDataError
 from equipoise.store.connection import Store, open_store
 from equipoise.web.monitoring import configure_logs
 
 #: What a process sends when it is ready for its first request, and when it has got a request.
 READY, BEGUN = b"ready", b"begun"
+
+#: Problems of an input that are sent to the parent; the sentence of the error has their number.
+MOST_PROBLEMS = 1_000
 
 _GAMES = b"white,black,result\nana,bo,1-0\nbo,cy,1/2-1/2\ncy,ana,1-0\n"
 
@@ -90,6 +93,8 @@ def _answer_to(request: bytes, database: str) -> bytes:
     except MemoryError:
         return pickle.dumps(OutOfMemory())
     except Exception as error:  # noqa: BLE001 - it is raised again in the parent
+        if isinstance(error, InvalidDataError):
+            error.problems = error.problems[:MOST_PROBLEMS]
         if not isinstance(error, EquipoiseError):
             error.add_note(traceback.format_exc())
         return _pickled(error)

@@ -115,6 +115,8 @@ def test_the_example_is_rebalanced_and_methods_compared(anybody: httpx.Client) -
         assert "Evenness" in answer.text
         assert "All methods" in answer.text
         assert ("Placement of the parties" in answer.text) == (method == "greedy")
+    marked = anybody.post("/rebalance", data={"request": "\ufeff" + request})
+    assert marked.status_code == 200
     assert anybody.post("/rebalance", data={"request": "{"}).status_code == 422
     assert anybody.post("/rebalance", data={"request": "[" * 5000}).status_code == 422
     wrong = {"request": request, "method": "magic"}

@@ -26,6 +26,7 @@ from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.errors import MalformedError, TooLargeError
 from equipoise.web.http.reading import (
     COLUMNS,
+    check_sweeps,
     check_table,
     compression_of,
     read_body,
@@ -41,6 +42,8 @@ _TEXTS: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=100)]
 _COMPARED = 100
 #: Time limit of branch and bound, seconds.
 _SECONDS = 5.0
+#: Maximum number of parties in all sequences that are listed together.
+_LISTED = 100_000
 #: Maximum number of lines of a table of games; larger tables are for the command line.
 _LINES = 20_000
 
@@ -100,7 +103,12 @@ class RebalanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     ) = None
     all: Annotated[bool, Meta(description="List every sequence as `candidates`.")] = False
     max_sequences: Annotated[
-        int, Meta(ge=1, le=10_000, description="Maximum number of sequences that `all` lists.")
+        int,
+        Meta(
+            ge=1,
+            le=10_000,
+            description="Maximum number of sequences that `all` lists; fewer for many parties.",
+        ),
     ] = 1_000
     nodes: (
         Annotated[
@@ -148,7 +156,7 @@ def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
         also=extra_columns(query.also, "also"),
         strict=query.strict,
     )
-    return message_of(rate_performance(order))
+    return check_sweeps(message_of(rate_performance(order)))
 
 
 async def rebalance(request: ApiRequest) -> RebalanceMessage:
@@ -171,7 +179,12 @@ def _rebalanced(content: bytes, query: RebalanceQuery) -> RebalanceMessage:
         nodes=query.nodes,
         time_limit=_SECONDS,
     )
-    return rebalance_message(rebalance_request(order).result)
+    message = rebalance_message(rebalance_request(order).result)
+    parties = max(1, sum(map(len, message.teams)))
+    most = max(1, _LISTED // parties)
+    if len(message.candidates) <= most:
+        return message
+    return msgspec.structs.replace(message, candidates=message.candidates[:most], truncated=True)
 
 
 _REBALANCE: dict[str, Any] = {

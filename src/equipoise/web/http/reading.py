@@ -19,6 +19,7 @@ from starlette.types import Receive
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.access import Role
+from equipoise.messages.performance import PerformanceMessage
 from equipoise.messages.pools import LatePolicy, PoolTimes
 from equipoise.web.http.endpoints import ApiRequest, Body
 from equipoise.web.http.errors import (
@@ -33,6 +34,9 @@ T = TypeVar("T")
 _PARAMETERS = 1000
 #: Maximum numbers of columns and cells of a table in a body or an upload.
 COLUMNS, CELLS = 1_000, 2_000_000
+#: Maximum number of characters of the players in the sweeps of a tournament. Without a bound it
+#: grows with the square of the players.
+_SWEEPS = 10_000_000
 #: Errors that msgspec raises for JSON that it cannot decode.
 JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
@@ -205,6 +209,19 @@ async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
 async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
+
+
+def check_sweeps(message: PerformanceMessage) -> PerformanceMessage:
+    """Return a performance table if its sweeps are not too large. Raises : TooLargeError."""
+    size = 0
+    for sweep in message.sweeps:
+        size += sum(len(str(name)) for name in (*sweep.winners, *sweep.losers))
+        if size > _SWEEPS:
+            raise TooLargeError(
+                "the games fall apart into too many groups for an answer here: use `equipoise "
+                "performance`"
+            )
+    return message
 
 
 def check_media(request: ApiRequest) -> str:

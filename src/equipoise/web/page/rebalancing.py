@@ -58,7 +58,7 @@ async def rebalance(context: PageContext) -> Response:
         chosen = form.choice("method", get_args(Method)) if method else None
         content = text.encode("utf-8", "replace")
         work = context.service.calculate(rebalanced, content, chosen, form.flag("compare"))
-        found, rows = await while_connected(context.request.receive, work)
+        found, rows, values = await while_connected(context.request.receive, work)
     except EquipoiseError as error:
         return _rebalance_form(context, text, error, method=method, compare=form.flag("compare"))
     return _rebalance_form(
@@ -67,7 +67,7 @@ async def rebalance(context: PageContext) -> Response:
         method=method,
         compare=form.flag("compare"),
         found=found,
-        values=_values_of(text),
+        values=values,
         steps=found.steps[:_ROWS],
         more_steps=max(len(found.steps) - _ROWS, 0),
         rows=rows,
@@ -76,8 +76,8 @@ async def rebalance(context: PageContext) -> Response:
 
 def rebalanced(
     content: bytes, method: Method | None, compare: bool
-) -> tuple[RebalanceMessage, list[ComparedMessage]]:
-    """Return the teams, and the results of all methods if `compare`."""
+) -> tuple[RebalanceMessage, list[ComparedMessage], dict[str, str]]:
+    """Return the teams, the results of all methods if `compare`, and the players' attributes."""
     from equipoise.analysis.files.rebalance import (
         RebalanceOrder,
         compare_methods,
@@ -86,15 +86,16 @@ def rebalanced(
 
     order = RebalanceOrder(source=content, method=method, time_limit=_SECONDS)
     found = rebalance_message(rebalance_request(order).result)
+    values = _values_of(content)
     if not compare:
-        return found, []
+        return found, [], values
     plain = RebalanceOrder(source=content, time_limit=_SECONDS)
-    return found, compare_methods(plain)
+    return found, compare_methods(plain), values
 
 
-def _values_of(text: str) -> dict[str, str]:
+def _values_of(content: bytes) -> dict[str, str]:
     """Return the attributes of the players in a request by their ids."""
-    document = json.loads(text)
+    document = json.loads(content)  # bytes may begin with a byte order mark
     session = document.get("session") or {}
     parties = list(document.get("parties") or [])
     for team in session.get("teams") or []:

@@ -20,7 +20,7 @@ from equipoise.charts.markup import element
 from equipoise.data.games import Games
 from equipoise.errors import EquipoiseError
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow
-from equipoise.web.http.reading import check_table, compression_of, while_connected
+from equipoise.web.http.reading import check_sweeps, check_table, compression_of, while_connected
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.figures import bar, dot, picture
 from equipoise.web.page.forms import Form, upload_limits, wrong
@@ -153,7 +153,7 @@ def performance_of(content: bytes, kind: str, confidence: float, average: float 
         games=io.BytesIO(content), format=kind, confidence=confidence, anchor=average
     )
     answer = rate_performance(request)
-    message, games = message_of(answer), answer.reading.games
+    message, games = check_sweeps(message_of(answer)), answer.reading.games
     players = [row.player for row in message.players]
     if games is None or len(players) > MOST_IN_CROSS_TABLE:
         return Rated(message, [])
