@@ -45,7 +45,7 @@ from equipoise.messages.matches import (
 )
 from equipoise.messages.pools import PoolRequest
 from trials.databases_here import databases_here
-from trials.server import Server, free_port, make_key, running
+from trials.server import Server, free_port, make_key, new_pool, running
 
 PLAYERS = 100_000
 CONNECTIONS = 16
@@ -222,7 +222,7 @@ def measure(name: str, database: str, folder: Path, seconds: float) -> Measured:
         key = make_key(database, "admin")
         with server.client(key) as client:
             for kind in (DUELS, GAMES):
-                client.create_pool(kind.pool, PoolRequest(system=kind.system))
+                new_pool(client, kind.pool, PoolRequest(system=kind.system))
         for kind in (DUELS, GAMES):
             stream(server, key, kind, everybody(kind, rng))
             source = random_matches(kind, "stream", rng)

@@ -82,11 +82,13 @@ def main() -> None:
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 crash = crash_trial(url, Path(folder), matches=options.matches, kills=options.kills)
+                crashes.append(crash_row(name, crash))
+                # Printed at once, as a later trial may fail.
+                print(dict(zip(CRASH_COLUMNS, crashes[-1], strict=True)), flush=True)
                 crowd = concurrency_trial(
                     second[name], Path(folder), matches=options.games, workers=WORKERS[name]
                 )
             clean = clean and is_clean(crash, crowd)
-            crashes.append(crash_row(name, crash))
             crowds.append(concurrency_row(name, crowd))
     parts = [
         Part("Crash", CRASH_COLUMNS, crashes),

@@ -64,7 +64,7 @@ EXEMPT: dict[str, str] = {
     **dict.fromkeys(("pools.partial_due", "pools.partial_time", "pools.partial_seq"), _TEMPORARY),
     **dict.fromkeys(("pools.unfilled_time", "pools.unfilled_seq"), _TEMPORARY),
     **dict.fromkeys(("partial_checkpoints.pool", "partial_checkpoints.generation"), _SLOWER),
-    "partial_checkpoints.from_seq": "it matters only among matches of the same time",
+    **dict.fromkeys(("partial_checkpoints.from_time", "partial_checkpoints.from_seq"), _SLOWER),
     "checkpoints.pool": "a checkpoint that is missing is made again",
     "checkpoints.participations": _TEMPORARY,
     "checkpoints.code": "nobody reads it",
@@ -162,9 +162,6 @@ def _false(value: Any, column: str) -> Any:
     if table.endswith("checkpoints") and name in ("time", "seq"):
         # Between two matches a later position would be right too.
         return value - 10**12
-    if column == "partial_checkpoints.from_time":
-        # Between the same two matches another position would be right too.
-        return 2**61
     if isinstance(kind.type, Boolean):
         return 1 - value
     if isinstance(kind.type, LargeBinary):

@@ -20,7 +20,7 @@ from equipoise.messages.matches import MatchMessage, MatchRequest
 from equipoise.messages.pools import PoolRequest
 from trials.crash import wait_until_replayed
 from trials.matches import differences, logged, replayed, stored, team_games, traced
-from trials.server import Server, make_key, running
+from trials.server import Server, make_key, new_pool, running
 
 POOL = "crowd"
 SYSTEM = "team-glicko2"
@@ -84,7 +84,7 @@ def concurrency_trial(
     with running(database, folder / "server.log", workers=workers) as server:
         key = make_key(database, "writer", POOL)
         with server.client(make_key(database, "admin")) as admin:
-            admin.create_pool(POOL, PoolRequest(system=SYSTEM, late="append"))
+            new_pool(admin, POOL, PoolRequest(system=SYSTEM, late="append"))
             _post_at_once(server, key, shares, result)
             wait_until_replayed(admin, POOL)
             _judge(admin, content, shares, result)

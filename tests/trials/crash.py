@@ -23,7 +23,7 @@ from equipoise.errors import EquipoiseError, UnavailableError
 from equipoise.messages.matches import MatchRequest
 from equipoise.messages.pools import PoolRequest
 from trials.matches import differences, duels, logged, replayed, stored
-from trials.server import Server, make_key
+from trials.server import Server, make_key, new_pool
 
 POOL = "crash"
 SYSTEM = "glicko2"
@@ -138,7 +138,7 @@ def crash_trial(
         server.start()
         key = make_key(database, "admin")
         with server.client(key) as client:
-            client.create_pool(POOL, PoolRequest(system=SYSTEM, late="append"))
+            new_pool(client, POOL, PoolRequest(system=SYSTEM, late="append"))
             posters = [_Poster(server, key, content[i::CLIENTS]) for i in range(CLIENTS)]
             for poster in posters:
                 poster.thread.start()

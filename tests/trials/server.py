@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from equipoise.client import Client, Retries
+from equipoise.messages.pools import PoolRequest
 
 #: Seconds that a start may take; the first on a machine compiles kernels.
 STARTING = 90.0
@@ -165,6 +166,16 @@ def make_key(
         return create_key(store, f"trial {role}", role, pool, expires, time.time_ns() // 1000)[1]
     finally:
         store.close()
+
+
+def new_pool(client: Client, name: str, request: PoolRequest) -> None:
+    """Create a pool, and wait until its kernels are compiled and it takes posts."""
+    client.create_pool(name, request)
+    until = time.perf_counter() + STARTING
+    while (status := client.pool(name).kernels) != "ready":
+        if status == "failed" or time.perf_counter() > until:
+            raise RuntimeError(f"the kernels of pool {name} were not compiled: {status}")
+        time.sleep(0.1)
 
 
 def free_port() -> int:

@@ -20,7 +20,7 @@ from equipoise.client import Retries
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
-from trials.server import Server, make_key, running
+from trials.server import Server, make_key, new_pool, running
 
 POOL = "long"
 #: Characters of a note in every match, so that few matches make a long log.
@@ -110,7 +110,7 @@ def slow_readers_trial(
     with running(url, folder / "server.log", settings=settings) as server, ExitStack() as stack:
         first, second = make_key(url, "admin"), make_key(url, "reader")
         client = stack.enter_context(server.client(first))
-        client.create_pool(POOL, PoolRequest(system="elo"))
+        new_pool(client, POOL, PoolRequest(system="elo"))
         for at in range(0, before, _LINES):
             client.post_matches(POOL, _matches(at, _LINES))
         readers = [_SlowReader(server, first, what) for _ in range(2)]

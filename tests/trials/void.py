@@ -19,7 +19,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import MatchRequest
 from equipoise.messages.pools import PoolRequest
 from trials.matches import differences, duels, logged, replayed, stored
-from trials.server import make_key, running
+from trials.server import make_key, new_pool, running
 
 POOL = "long"
 SYSTEM = "glicko2"
@@ -88,7 +88,7 @@ def void_trial(database: str, folder: Path, *, matches: int, seed: int = 1) -> V
     with running(database, folder / "server.log") as server:
         key = make_key(database, "admin")
         with server.client(key, Retries(attempts=1)) as client:
-            client.create_pool(POOL, PoolRequest(system=SYSTEM, late="append"))
+            new_pool(client, POOL, PoolRequest(system=SYSTEM, late="append"))
             started = time.perf_counter()
             for _ in client.stream_matches(POOL, content):
                 pass

@@ -46,7 +46,8 @@ from equipoise.web.monitoring import FOLDER_VARIABLE
 log = logging.getLogger(__name__)
 
 _POOL = "precompile"
-_NOW = 0
+#: Time of the throw-away pool, microseconds: no match in it is in the future.
+_NOW = 10 * 86_400_000_000
 
 #: Seconds after which a compiling process is ended, and the longest pause after failures.
 _LONGEST, _LONGEST_PAUSE = 900.0, 60.0
