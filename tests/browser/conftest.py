@@ -9,9 +9,16 @@ from typing import Any
 import pytest
 
 from browser.chromium import find_chromium
+from trials.compiled import compile_kernels
 
 #: Set by `make test-browser`: it has installed one, so that a skip would hide something.
 NEEDED = "NEED_CHROMIUM"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kernels() -> None:
+    """Compile the kernels of all systems first, so that new pools take posts at once."""
+    compile_kernels()
 
 
 @pytest.fixture(scope="session")

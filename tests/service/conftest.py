@@ -8,7 +8,14 @@ from pathlib import Path
 import pytest
 
 from service.serving import Service, served_by
+from trials.compiled import compile_kernels
 from trials.server import running
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kernels() -> None:
+    """Compile the kernels of all systems first, so that new pools take posts at once."""
+    compile_kernels()
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,14 @@ from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import create_key
 from equipoise.web.application import create_application
 from equipoise.web.settings import ServiceSettings
+from trials.compiled import compile_kernels
 from web.asking import Running
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kernels() -> None:
+    """Compile the kernels of all systems first, so that new pools take posts at once."""
+    compile_kernels()
 
 
 def duel(match: str, first: str = "a", second: str = "b", **more: Any) -> dict[str, Any]:
