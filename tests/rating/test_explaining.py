@@ -139,7 +139,7 @@ def test_what_cannot_be_explained_is_told() -> None:
         explain(system, history, "dan", 1)
     with pytest.raises(InvalidDataError, match="match 2 changed no rating: all 3 tied"):
         explain(system, history, "ann", 2)
-    with pytest.raises(InvalidDataError, match="match 3 changed no rating: there was a single"):
+    with pytest.raises(InvalidDataError, match="match 3 changed no rating: it had a single"):
         explain(system, history, "ann", 3)
     with pytest.raises(InvalidDataError, match="no match of ann changed a rating"):
         explain(system, history.slice(2, 4), "ann")

@@ -47,7 +47,7 @@ def test_wrong_settings_are_refused_with_the_rule(
 
 
 def test_an_unknown_system_is_answered_with_those_there_are() -> None:
-    with pytest.raises(NotFoundError, match=r"no system 'glicko-2': .*did you mean glicko2\?"):
+    with pytest.raises(NotFoundError, match=r"no system 'glicko-2'; .*did you mean glicko2\?"):
         make_system("glicko-2")
 
 

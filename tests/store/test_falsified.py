@@ -61,6 +61,7 @@ EXEMPT: dict[str, str] = {
     "pools.board_from": _TEMPORARY,
     "pools.webhooks": _DELIVERY,
     "pools.outbox_last": _DELIVERY,
+    "pools.rated_to": "compared unless a replay waits; a later time then makes more matches wait",
     **dict.fromkeys(("pools.partial_due", "pools.partial_time", "pools.partial_seq"), _TEMPORARY),
     **dict.fromkeys(("pools.unfilled_time", "pools.unfilled_seq"), _TEMPORARY),
     **dict.fromkeys(("partial_checkpoints.pool", "partial_checkpoints.generation"), _SLOWER),

@@ -14,7 +14,7 @@ import httpx
 import msgspec
 import uvicorn
 
-from equipoise.messages.matches import MatchRequest
+from equipoise.messages.matches import MatchRequest, PostedMessage
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.planning import Post
@@ -83,7 +83,9 @@ def fill(database: str, pools: Sequence[tuple[str, PoolRequest, Sequence[MatchRe
     try:
         for name, request, matches in pools:
             create_pool(store, name, request, now)
-            post_matches(store, name, [Post(matches, detailed=False)], now)
+            posts = [Post(matches, detailed=False)]
+            (answer,) = post_matches(store, name, posts, now, future_seconds=None)
+            assert isinstance(answer, PostedMessage), answer
             keep_checkpoints(store, name)
     finally:
         store.close()
