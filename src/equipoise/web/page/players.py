@@ -37,7 +37,7 @@ from equipoise.wording import counted
 #: Players on a page of the leaderboard, players that a search lists, names that are suggested.
 PAGE_SIZE, MOST_FOUND, MOST_NAMES = 50, 50, 12
 #: Matches in the table of a player, and in the timeline.
-MATCHES, TIMELINE_MATCHES = 25, 1_000
+MATCHES, TIMELINE_MATCHES = 25, 5_000
 #: Seconds after which a player's page is sent without the explanation, which is fetched later.
 _PATIENCE = 0.3
 
