@@ -98,7 +98,7 @@ Serve = Callable[..., Served]
 
 
 def _served(folder: Path, **settings: Any) -> Iterator[Served]:
-    url = f"sqlite:///{folder / 'service.db'}"
+    url = settings.pop("database", f"sqlite:///{folder / 'service.db'}")
     app = create_application(ServiceSettings(database=url, **{"page": False, **settings}))
     store = open_store(url)
     secret = create_key(store, "admin", "admin", None, None, 0)[1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,9 +92,15 @@ def test_other_kinds_of_bodies_are_not_taken(served: Served, headers: dict[str, 
     assert (answer.status_code, answer.json()["error"]["code"]) == (415, "unsupported-media-type")
 
 
-def test_a_body_that_does_not_come_is_given_up(serve: Serve) -> None:
-    served = serve(request_seconds=1.0)
-    pool = served.pool()
+def served_with_a_pool(serve: Serve, folder: Path, **settings: Any) -> tuple[Served, str]:
+    """Return a service with these settings, and a pool made before they held."""
+    database = f"sqlite:///{folder / 'pools.db'}"
+    pool = serve(database=database).pool()
+    return serve(database=database, **settings), pool
+
+
+def test_a_body_that_does_not_come_is_given_up(serve: Serve, tmp_path: Path) -> None:
+    served, pool = served_with_a_pool(serve, tmp_path, request_seconds=1.0)
 
     async def slow() -> AsyncIterator[bytes]:
         import asyncio
@@ -107,11 +114,10 @@ def test_a_body_that_does_not_come_is_given_up(serve: Serve) -> None:
 
 
 def test_an_answer_that_takes_too_long_is_given_up(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With 504, as it may have been done all the same."""
-    served = serve(request_seconds=1.0)
-    pool = served.pool()
+    served, pool = served_with_a_pool(serve, tmp_path, request_seconds=1.0)
     monkeypatch.setattr(matches, "match", lambda *_: time.sleep(1.5))
     answer = served.get(f"/v1/pools/{pool}/matches/1")
     assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timed-out")
