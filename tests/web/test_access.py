@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import sqlite3
 import time
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -210,6 +213,50 @@ def test_reading_never_waits_for_a_writer(serve: Serve) -> None:
         other.execute("ROLLBACK")
     assert [one.result(60).status_code for one in waiting] == [200, 200]
     wait_for_last_use(served)
+
+
+def test_signing_in_does_not_wait_for_a_writer(serve: Serve) -> None:
+    """While another process holds the lock of SQLite, it gets 503 and a page that says so.
+
+    So does signing out. Before, both waited for `request_seconds`, and behind other changes.
+    """
+    served = serve(page=True)
+    headers = {"origin": "http://service"}
+    form = {"key": served.key("reader"), "next": "/"}
+
+    def sign_in() -> Any:
+        return served.ask("POST", "/sign-in", None, data=form, headers=headers)
+
+    assert sign_in().status_code == 303
+    # Signed in, forms need the token of the session.
+    form["token"] = re.findall('name="token" value="([^"]+)"', served.get("/", None).text)[0]
+    with sqlite3.connect(served.store.engine.url.database, isolation_level=None) as other:
+        other.execute("BEGIN IMMEDIATE")
+        change = served.running.start("PUT", "/v1/pools/more", key=served.admin, content=b"{}")
+        for path in ("/sign-in", "/sign-out"):
+            begun = time.monotonic()
+            answer = served.ask("POST", path, None, data=form, headers=headers)
+            assert time.monotonic() - begun < 5.0  # one second, on a machine that is not busy
+            assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
+            assert "busy with another write" in answer.text
+        assert served.get("/", None).status_code == 200
+        other.execute("ROLLBACK")
+    assert change.result(60).status_code == 200
+    assert sign_in().status_code == 303
+
+
+def test_a_form_that_does_not_come_is_given_up(serve: Serve) -> None:
+    """With 408, as other bodies that are too slow."""
+    served = serve(page=True, request_seconds=1.0)
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b"key="
+        await asyncio.sleep(5)
+
+    headers = {"origin": "http://service", "content-type": "application/x-www-form-urlencoded"}
+    answer = served.ask("POST", "/sign-in", None, content=slow(), headers=headers)
+    assert answer.status_code == 408
+    assert "the form must arrive within 1 s" in answer.text
 
 
 def test_last_uses_are_dropped_if_the_database_is_busy(

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ import pytest
 
 from equipoise.pools.pool.deleting import pools_to_clear
 from equipoise.pools.reading import leaderboard
+from equipoise.web.http.exports import caller
 from equipoise.web.settings import ServiceSettings
 from web.conftest import Serve, Served, duel
 
@@ -430,11 +432,31 @@ def test_few_pools_are_exported_at_a_time(served: Served) -> None:
         assert served.get(f"/v1/pools/{pool}/export", served.key("reader")).status_code == 200
     with ExitStack() as stack:
         for number in range(ServiceSettings().exports):
-            stack.enter_context(exports.admitted(f"10.0.0.{number}"))
+            stack.enter_context(exports.admitted(1000 + number))
         answer = served.get(f"/v1/pools/{pool}/export")
         assert answer.status_code == 503
         assert "retry-after" in answer.headers
     assert served.get(f"/v1/pools/{pool}/export").status_code == 200
+
+
+def test_many_addresses_leave_exports_for_keys(served: Served) -> None:
+    """Without a key, all have half of the places; of an IPv6 network, each caller has two."""
+    pool, public = served.pool(), served.pool(public=True)
+    exports = served.app.state.service.exports
+    with ExitStack() as stack:
+        for number in range(ServiceSettings().exports // 2):
+            stack.enter_context(exports.admitted(f"10.0.0.{number}"))
+        answer = served.get(f"/v1/pools/{public}/export", None)
+        assert (answer.status_code, "without a key" in answer.text) == (503, True)
+        assert served.get(f"/v1/pools/{pool}/export").status_code == 200
+    assert served.get(f"/v1/pools/{public}/export", None).status_code == 200
+    addresses = [f"2001:db8:1:2::{number}" for number in range(3)]
+    request = SimpleNamespace(key=None, scope={"client": (addresses[0], 1)})
+    callers = []
+    for address in addresses:
+        request.scope["client"] = (address, 1)
+        callers.append(caller(request))  # type: ignore[arg-type]
+    assert callers == ["2001:db8:1:2::"] * 3
 
 
 def test_columns_and_cells_of_a_table_are_bounded(served: Served) -> None:

@@ -115,6 +115,8 @@ class Eligibility:
 
     def rated_part(self, match: LoggedMatch) -> LoggedMatch | None:
         """Return a match without its disqualified players, None if that leaves nobody."""
+        if not self:  # Nearly always, and every posted match passes here.
+            return match
         kept = without(match.request, self.disqualified(match))
         return None if kept is None else match._replace(request=kept)
 

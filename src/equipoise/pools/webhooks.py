@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import secrets
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import get_args
 from urllib.parse import urlsplit
 
@@ -82,15 +83,11 @@ def disable_webhook(
     reason : why the service does it
     Raises : NotFoundError
     """
-    with store.write() as connection:
-        record = get_pool(connection, pool, lock=True)
-        hook = webhooks.get_webhook(connection, record.id, number)
-        if hook.disabled is None:
-            webhooks.disable(connection, hook, now, reason or None)
-            detail = {"url": hook.url, "reason": reason}
-            what = "webhook.disabled"
-            audit.note(connection, what, now=now, key=key, pool=pool, subject=number, **detail)
-        return _message(connection, webhooks.get_webhook(connection, record.id, number))
+    with _changing(store, pool, number, key, now) as change:
+        if change.hook.disabled is None:
+            webhooks.disable(change.connection, change.hook, now, reason or None)
+            change.note("webhook.disabled", reason=reason)
+        return change.message()
 
 
 def enable_webhook(
@@ -100,16 +97,13 @@ def enable_webhook(
 
     Raises : NotFoundError; ConflictError as `create_webhook`
     """
-    with store.write() as connection:
-        record = get_pool(connection, pool, lock=True)
-        hook = webhooks.get_webhook(connection, record.id, number)
-        if hook.disabled is not None:
-            check_open(record)
-            _check_number(connection, record)
-            webhooks.enable(connection, hook)
-            what, detail = "webhook.enabled", {"url": hook.url}
-            audit.note(connection, what, now=now, key=key, pool=pool, subject=number, **detail)
-        return _message(connection, webhooks.get_webhook(connection, record.id, number))
+    with _changing(store, pool, number, key, now) as change:
+        if change.hook.disabled is not None:
+            check_open(change.pool)
+            _check_number(change.connection, change.pool)
+            webhooks.enable(change.connection, change.hook)
+            change.note("webhook.enabled")
+        return change.message()
 
 
 def delete_webhook(
@@ -120,14 +114,50 @@ def delete_webhook(
     reason : why the service does it
     Raises : NotFoundError
     """
+    with _changing(store, pool, number, key, now) as change:
+        hook = change.hook
+        webhooks.delete_webhook(change.connection, hook)
+        change.note("webhook.deleted", reason=reason)
+        ended = now if hook.disabled is None else hook.disabled
+        return _message(change.connection, replace(hook, disabled=ended))
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A change of a webhook: in which transaction, of which pool, by which key, and when."""
+
+    connection: Connection
+    pool: PoolRecord
+    hook: WebhookRecord
+    key: int | None
+    now: int
+
+    def note(self, action: str, **detail: str) -> None:
+        """Write the change into the audit log."""
+        audit.note(
+            self.connection,
+            action,
+            now=self.now,
+            key=self.key,
+            pool=self.pool.name,
+            subject=self.hook.id,
+            url=self.hook.url,
+            **detail,
+        )
+
+    def message(self) -> WebhookMessage:
+        """Return the webhook as it is now."""
+        found = webhooks.get_webhook(self.connection, self.pool.id, self.hook.id)
+        return _message(self.connection, found)
+
+
+@contextmanager
+def _changing(store: Store, pool: str, number: int, key: int | None, now: int) -> Iterator[_Change]:
+    """Give a webhook in a transaction that locks its pool. Raises : NotFoundError."""
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         hook = webhooks.get_webhook(connection, record.id, number)
-        webhooks.delete_webhook(connection, hook)
-        what, detail = "webhook.deleted", {"url": hook.url, "reason": reason}
-        audit.note(connection, what, now=now, key=key, pool=pool, subject=number, **detail)
-        ended = now if hook.disabled is None else hook.disabled
-        return _message(connection, replace(hook, disabled=ended))
+        yield _Change(connection, record, hook, key, now)
 
 
 def disable_far_behind(store: Store, most: int, now: int) -> None:

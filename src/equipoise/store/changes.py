@@ -119,10 +119,7 @@ def changes_of_match(
 ) -> dict[str, ChangeRow]:
     """Return what a match did to its players, by id."""
     values = {
-        "of_pool": pool.id,
-        "of_generation": pool.generation,
-        "begins_time": pool.begins[0],
-        "begins_seq": pool.begins[1],
+        **pool.seen,
         "time": position[0],
         "seq": position[1],
     }
@@ -230,10 +227,7 @@ def rows_after(
 ) -> list[tuple[Any, ...]]:
     """Return the changes after one position up to another as rows of `BY_POSITION`, in order."""
     values = {
-        "of_pool": pool.id,
-        "of_generation": pool.generation,
-        "begins_time": pool.begins[0],
-        "begins_seq": pool.begins[1],
+        **pool.seen,
         "after_time": after[0],
         "after_seq": after[1],
         "through_time": through[0],

@@ -6,6 +6,7 @@ import logging
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
 from equipoise.errors import (
     ConflictError,
@@ -32,6 +33,8 @@ DEFAULT_URL = "sqlite:///equipoise.db"
 
 #: How long a writer waits for another process to finish, milliseconds.
 _BUSY_TIMEOUT = 30_000
+#: Seconds for other processes that are left to a writer who has waited for those of its own.
+_LEAST_PATIENCE = 0.1
 
 _SQLITE_PRAGMAS = (
     # First, because setting the journal mode may have to wait.
@@ -91,28 +94,53 @@ class Store:
             yield connection
 
     @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True, patience: float | None = None) -> Iterator[Connection]:
         """Give a connection whose statements are one transaction.
 
         durable : whether the transaction is on the disk when the block ends. Otherwise it is after
             the next one that is, and a crash before that may undo it: for steps of a work that then
             begins again
-        Raises : DamagedError
+        patience : seconds for which it waits for other writers; None for as long as usual
+        Raises : DamagedError; TimeoutError if other writers take longer than `patience`
         """
         if not self.is_sqlite:
-            with self._noticing_damage(), self._writing.begin() as connection:
+            with (
+                self._noticing_damage(),
+                _noticing_locks(patience),
+                self._writing.begin() as connection,
+            ):
                 if not durable:
                     connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+                if patience is not None:
+                    milliseconds = round(1000 * patience)
+                    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
                 yield connection
             return
         with (
             self._noticing_damage(),
-            self._writer,
+            self._alone(patience) as left,
             self._writing.connect() as connection,
+            _noticing_locks(patience),
             _synchronous(connection, durable),
+            _busy_timeout(connection, left),
             connection.begin(),
         ):
             yield connection
+
+    @contextmanager
+    def _alone(self, patience: float | None) -> Iterator[float | None]:
+        """Wait for the other writers of this process, and give the patience that is left.
+
+        Raises : TimeoutError
+        """
+        began = time.monotonic()
+        if not self._writer.acquire(timeout=-1 if patience is None else patience):
+            raise TimeoutError(_LOCKED)
+        try:
+            waited = time.monotonic() - began
+            yield None if patience is None else max(patience - waited, _LEAST_PATIENCE)
+        finally:
+            self._writer.release()
 
     @contextmanager
     def moment(self) -> Iterator[Store]:
@@ -165,7 +193,7 @@ class _Snapshot(Store):
         yield self._connection
 
     @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True, patience: float | None = None) -> Iterator[Connection]:
         """Raise an error: reads of this store would not see the rows written."""
         raise RuntimeError("a snapshot of a store cannot be written to")
         yield
@@ -210,6 +238,9 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
 _DAMAGED_FILE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 #: Errors of PostgreSQL: a table or an index is corrupted.
 _DAMAGED_ROWS = frozenset({"XX001", "XX002"})
+#: Error of PostgreSQL: a lock was not available within `lock_timeout`.
+_NO_LOCK = "55P03"
+_LOCKED = "another writer holds the lock of the database"
 
 
 def is_damage(error: DBAPIError) -> bool:
@@ -217,6 +248,12 @@ def is_damage(error: DBAPIError) -> bool:
     # The lowest byte is the code, the others say more.
     code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
     return code in _DAMAGED_FILE or getattr(error.orig, "sqlstate", None) in _DAMAGED_ROWS
+
+
+def is_locked(error: DBAPIError) -> bool:
+    """Return whether an error says that another writer holds a lock."""
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    return code == sqlite3.SQLITE_BUSY or getattr(error.orig, "sqlstate", None) == _NO_LOCK
 
 
 def reason_of(error: DBAPIError) -> str:
@@ -282,6 +319,32 @@ def _set_up_sqlite(connection: Any, record: object) -> None:
     for pragma in _SQLITE_PRAGMAS:
         cursor.execute(pragma)
     cursor.close()
+
+
+@contextmanager
+def _noticing_locks(patience: float | None) -> Iterator[None]:
+    """Raise TimeoutError if a writer with bounded patience did not get a lock."""
+    try:
+        yield
+    except OperationalError as error:
+        if patience is None or not is_locked(error):
+            raise
+        raise TimeoutError(_LOCKED) from error
+
+
+@contextmanager
+def _busy_timeout(connection: Connection, seconds: float | None) -> Iterator[None]:
+    """Let a connection of SQLite wait this long for other processes; None for as long as usual."""
+    if seconds is None:
+        yield
+        return
+    # Not through SQLAlchemy, which would begin a transaction.
+    with closing(connection.connection.cursor()) as cursor:
+        cursor.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
+        try:
+            yield
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT}")
 
 
 @contextmanager

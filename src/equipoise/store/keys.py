@@ -256,11 +256,11 @@ def revoke_keys_of(connection: Connection, pool: str, now: int) -> list[int]:
 
 
 def open_session(
-    store: Store, secret: str, now: int, lifetime: int
+    store: Store, secret: str, now: int, lifetime: int, *, patience: float | None = None
 ) -> tuple[KeyRecord, str] | None:
     """Return the key of a secret and the token of a new session; None if the secret is invalid.
 
-    lifetime : microseconds, at most
+    lifetime : microseconds, at most; patience : as for `Store.write`
     """
     found = _find(store, secret, now)
     if found is None:
@@ -269,7 +269,7 @@ def open_session(
     expires = now + lifetime if until is None else min(now + lifetime, until)
     token = SESSION_PREFIX + secrets.token_urlsafe(_RANDOM)
     mine = sessions.c.key == key.id
-    with store.write() as connection:
+    with store.write(patience=patience) as connection:
         connection.execute(delete(sessions).where(sessions.c.expires <= now))
         newest = select(sessions.c.hash).where(mine).order_by(sessions.c.created.desc())
         oldest = [row[0] for row in connection.execute(newest.offset(MOST_SESSIONS - 1))]
@@ -290,15 +290,21 @@ def find_session(store: Store, token: str, now: int) -> KeyRecord | None:
     return key if _is_valid(key, now) else None
 
 
-def end_session(store: Store, token: str) -> None:
-    """End a session, if there is one."""
-    with store.write() as connection:
+def end_session(store: Store, token: str, *, patience: float | None = None) -> None:
+    """End a session, if there is one.
+
+    patience : as for `Store.write`
+    """
+    with store.write(patience=patience) as connection:
         connection.execute(delete(sessions).where(sessions.c.hash == _hash(token)))
 
 
-def end_sessions(store: Store, number: int) -> int:
-    """End all sessions of a key; return how many there were."""
-    with store.write() as connection:
+def end_sessions(store: Store, number: int, *, patience: float | None = None) -> int:
+    """End all sessions of a key; return how many there were.
+
+    patience : as for `Store.write`
+    """
+    with store.write(patience=patience) as connection:
         return connection.execute(delete(sessions).where(sessions.c.key == number)).rowcount
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
@@ -23,7 +24,7 @@ from sqlalchemy import (
 
 from equipoise.errors import NotFoundError
 from equipoise.store.bulk import Prepared, among, insert_rows, one_each
-from equipoise.store.chain import Seal, extended, leaf_of, sealed_leaf
+from equipoise.store.chain import Heads, Seal, extended, leaf_of, sealed_leaf
 from equipoise.store.chain import salts as new_salts
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import is_name, log
@@ -313,6 +314,31 @@ def sealed_log(
         if records:
             yield records, seals
             after = records[-1].seq
+
+
+@dataclass(slots=True)
+class KnownLog:
+    """A log up to its record `seq`, where its hash chain has these heads.
+
+    Work that reads in one transaction and writes in a later one asks whether the log has only
+    grown in between. If the database went back to an earlier state, as after a restore, another
+    history may have reached the same number of records.
+    """
+
+    seq: int
+    heads: Heads
+
+    @classmethod
+    def of(cls, pool: PoolRecord) -> KnownLog:
+        """Return the log of a pool as it is."""
+        return cls(pool.last_seq, pool.heads)
+
+    def has_grown_to(self, connection: Connection, pool: PoolRecord) -> bool:
+        """Return whether a pool's log is this one with further records, which are then known."""
+        for records, seals in sealed_log(connection, pool.id, self.seq):
+            self.heads = extended(self.heads, records, map(sealed_leaf, records, seals))
+            self.seq = records[-1].seq
+        return (self.seq, self.heads) == (pool.last_seq, pool.heads)
 
 
 def count_of(connection: Connection, pool: int) -> int:

@@ -147,6 +147,16 @@ class PoolRecord:
     unfilled: Position | None = None
 
     @property
+    def seen(self) -> dict[str, int]:
+        """Parameters of prepared queries for what readers of this pool see."""
+        return {
+            "of_pool": self.id,
+            "of_generation": self.generation,
+            "begins_time": self.begins[0],
+            "begins_seq": self.begins[1],
+        }
+
+    @property
     def heads(self) -> Heads:
         """State of the hash chain over its log."""
         return Heads(self.head, self.own_runs)

@@ -6,6 +6,7 @@ all server processes together.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sys
@@ -115,6 +116,15 @@ def configure_logs(level: str, stream: TextIO | None = None) -> None:
         logger.setLevel(level.upper())
     # We write an access log of our own.
     logging.getLogger("uvicorn.access").disabled = True
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
+
+
+def _is_no_cancellation(record: logging.LogRecord) -> bool:
+    """Return False for the traceback of a request that was cancelled when the service stops.
+
+    One line of the server has said how many there are, and each has its line as an answer.
+    """
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
 
 
 def log_answer(fields: dict[str, Any], status: int) -> None:

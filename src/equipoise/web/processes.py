@@ -30,7 +30,12 @@ from equipoise.web.settings import ServiceSettings
 log = logging.getLogger(__name__)
 
 #: Modules that a process has from its start, shared with all others.
-_PRELOADED = ["equipoise.web.api", "equipoise.analysis.files.performance", "equipoise.web.page"]
+_PRELOADED = [
+    "equipoise.web.api",
+    "equipoise.analysis.files.performance",
+    "equipoise.web.page",
+    "equipoise.web.forking",
+]
 #: Seconds after which a process that did not start is tried again.
 _PAUSE = 1.0
 #: Seconds for a killed process to end.

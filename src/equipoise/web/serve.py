@@ -8,11 +8,15 @@ import signal
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
+from multiprocessing import Pipe
+from multiprocessing.connection import wait
+from types import FrameType
 from typing import Any
 
 import uvicorn
@@ -39,6 +43,10 @@ _DESCRIPTORS = 8_192
 _HTTPTOOLS = "equipoise.web.http.connections:LimitedHttpTools"
 _H11 = "equipoise.web.http.connections:LimitedH11"
 _FACTORY = "equipoise.web.application:application_from_environment"
+#: Seconds between two looks at the workers, and for a worker to answer.
+_LOOK, _ANSWER = 0.5, 5.0
+#: Exit status of a process that was not finished when its grace ended.
+UNFINISHED = 3
 
 
 def serve(
@@ -75,12 +83,12 @@ def _run(settings: ServiceSettings, listening: socket.socket, workers: int) -> N
     limits = limits_of(settings, _raise_descriptors())
     config = ServerConfig(_FACTORY, limits, factory=True, workers=workers, **_options(settings))
     if workers > 1:
-        supervisor = Supervisor(config, sockets=[listening])
+        supervisor = Supervisor(config, sockets=[listening], grace=settings.grace_seconds)
         supervisor.run()
         if supervisor.failed:
             raise SystemExit(1)
         return
-    server = uvicorn.Server(config)
+    server = _PunctualServer(config, settings.grace_seconds)
     # At its end the server raises the signal that stopped it once more. That must not end this
     # process before it has cleaned up.
     before = signal.signal(signal.SIGTERM, lambda *_: None)
@@ -94,27 +102,115 @@ def _run(settings: ServiceSettings, listening: socket.socket, workers: int) -> N
         raise SystemExit(1)
 
 
+class _PunctualServer(uvicorn.Server):
+    """A server whose process ends at the end of its grace, also if it is not finished.
+
+    Requests are cancelled before. But a thread may wait for a lock of the database, or for a
+    receiver of webhooks, and a thread cannot be ended.
+    """
+
+    def __init__(self, config: uvicorn.Config, grace: float) -> None:
+        super().__init__(config)
+        self._grace = grace
+        self._timer: threading.Timer | None = None
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end, after a signal."""
+        super().handle_exit(sig, frame)
+        if self._timer is None:
+            self._timer = threading.Timer(self._grace, self._end_at_once)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _end_at_once(self) -> None:
+        _log_unfinished(os.getpid(), self._grace)
+        os._exit(UNFINISHED)
+
+    def run(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until a signal."""
+        try:
+            super().run(sockets)
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+
+
+def _log_unfinished(pid: int | None, grace: float) -> None:
+    log.warning(
+        "process %s was not finished %g s after the signal to stop, and was ended: see "
+        "`grace_seconds`",
+        pid,
+        grace,
+    )
+
+
 class Supervisor(Multiprocess):
     """Starts the worker processes and replaces one that ends, unless it keeps ending.
 
     uvicorn replaces a worker whenever it ends. A worker that cannot work would be started for ever,
     and only the log would show it. This class gives up, so that whatever started the service sees
-    the failure.
+    the failure. It also notices a signal at once, where uvicorn looks twice a second and waits for
+    answers of workers in between, and it ends workers that are not finished after their grace.
 
+    grace : seconds from a signal to the end of all workers
     failed : whether it gave up
     """
 
-    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket]) -> None:
+    def __init__(self, config: uvicorn.Config, sockets: list[socket.socket], grace: float) -> None:
         super().__init__(config, sockets)
         self.failed = False
+        self._grace = grace
         self._ends: dict[int, deque[float]] = {}
+        self._woken, self._wake = Pipe(duplex=False)
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._notice)
+
+    def _notice(self, number: int, frame: FrameType | None) -> None:
+        """Note a signal, and end the waiting of the main thread, which may hold a lock here."""
+        self.signal_queue.append(number)
+        self._wake.send_bytes(b"")
+
+    def run(self) -> None:
+        """Run the workers until a signal."""
+        log.info("started the parent process %s", os.getpid())
+        self.init_processes()
+        while not self.should_exit.is_set():
+            wait([self._woken], _LOOK)
+            self.handle_signals()
+            self.keep_subprocess_alive()
+        self.terminate_all()
+        self.join_all()
+        log.info("stopped the parent process %s", os.getpid())
+
+    def join_all(self) -> None:
+        """Wait for the workers, and end those that are not finished in time."""
+        until = time.monotonic() + self._grace
+        for worker in self.processes:
+            worker.process.join(max(0.0, until - time.monotonic()))
+            if worker.process.is_alive():
+                _log_unfinished(worker.pid, self._grace)
+                worker.process.kill()
+                worker.process.join()
+
+    def _answers(self, process: Process) -> bool:
+        """Return whether a worker answers in time; True if a signal comes meanwhile."""
+        if not process.process.is_alive():
+            return False
+        try:
+            process.parent_conn.send(b"ping")
+            ready = wait([process.parent_conn, self._woken], _ANSWER)
+            if process.parent_conn in ready:
+                process.parent_conn.recv()
+        except (OSError, EOFError):
+            return False
+        return bool(ready)
 
     def keep_subprocess_alive(self) -> None:
         """Replace workers that have ended or no longer answer."""
         for place, process in enumerate(self.processes):
-            if self.should_exit.is_set():
+            if self.should_exit.is_set() or self.signal_queue:
                 return
-            if process.is_alive():
+            if self._answers(process):
                 continue
             process.kill()
             process.join()

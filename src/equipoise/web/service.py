@@ -17,7 +17,7 @@ from equipoise.web.background import Background
 from equipoise.web.calculation import Work
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access, ExpiringCache
-from equipoise.web.http.errors import OverloadedError
+from equipoise.web.http.errors import OverloadedError, UnavailableError
 from equipoise.web.http.exports import Exports
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
@@ -36,6 +36,9 @@ _WAITING_READS = 2_000
 _SYSTEM_SECONDS = 1.0
 #: Explanations that may run or wait.
 _WAITING_EXPLANATIONS = 15
+#: Threads that begin and end sessions, how many may wait for one, and the seconds for which one
+#: waits for other writers.
+_SESSION_THREADS, _WAITING_SESSIONS, _PATIENCE = 4, 4, 1.0
 
 
 class Service:
@@ -59,6 +62,7 @@ class Service:
         self._readers: BoundedExecutor
         self._calculators: CalculationProcesses
         self._changes: BoundedExecutor
+        self._sessions: BoundedExecutor
         self.exports: Exports
         self._explaining = 0
         self._one_explanation = asyncio.Semaphore(1)
@@ -75,6 +79,7 @@ class Service:
         self._calculators = CalculationProcesses(settings, self.metrics)
         self._calculators.open()
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
+        self._sessions = BoundedExecutor("sessions", _SESSION_THREADS, _WAITING_SESSIONS)
         self.exports = Exports(settings)
         self.access = Access(self.store, settings, self._readers)
         self.kernels = Kernels(self.store)
@@ -121,7 +126,7 @@ class Service:
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
         await asyncio.to_thread(self.kernels.stop)
-        for executor in (self.exports, self._changes, self._readers):
+        for executor in (self.exports, self._changes, self._sessions, self._readers):
             await asyncio.to_thread(executor.close)
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
@@ -197,6 +202,21 @@ class Service:
         self._systems.clear()
         self.background.wake()
         return changed
+
+    async def change_session(self, function: Callable[..., T], /, *args: object) -> T:
+        """Run a function that begins or ends sessions. It does not wait for other changes.
+
+        function : takes the store, then `args`, and `patience` by name
+        Raises : UnavailableError if another writer holds the lock of the database for too long
+        """
+        try:
+            return await self._sessions.run(function, self.store, *args, patience=_PATIENCE)
+        except TimeoutError:
+            raise UnavailableError(
+                "the database is busy with another write, so you were not signed in or out: try "
+                "again in a few seconds",
+                2.0,
+            ) from None
 
     async def check_kernels(self, pool: str) -> None:
         """Check that posts to a pool can be rated at once. Raises : CompilingError."""

@@ -154,7 +154,7 @@ def test_what_is_not_there_is_said_on_a_page(anybody: httpx.Client, path: str, s
 
 def test_an_unexplained_match_is_said_beside_the_player(anybody: httpx.Client) -> None:
     """The rest of the page is there."""
-    page = look(anybody, "/pools/arena/players/mio-fox?match=none")
+    page = look(anybody, "/pools/arena/players/mio-fox?match=none&wait=1")
     assert "Rating over time" in page.text
     assert any(one.get("role") == "alert" for one in page.all("div"))
 

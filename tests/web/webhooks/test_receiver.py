@@ -240,7 +240,8 @@ def test_nothing_is_posted_to_a_private_address() -> None:
         # Addresses of IPv4 inside: NAT64, 6to4, Teredo, ISATAP, and the older ways.
         ("64:ff9b::127.0.0.1", False),
         ("64:ff9b::10.0.0.1", False),
-        ("64:ff9b::93.184.216.34", True),
+        ("64:ff9b::93.184.216.34", False),
+        ("64:ff9b::8.8.8.8", False),
         ("64:ff9b:1::127.0.0.1", False),
         ("64:ff9b:1::93.184.216.34", False),
         ("2002:7f00:1::1", False),

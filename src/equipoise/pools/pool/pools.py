@@ -87,6 +87,17 @@ def pool_message(store: Store, name: str) -> PoolMessage:
         return message_of(get_pool(connection, name))
 
 
+def pool_version(store: Store, name: str) -> tuple[object, ...]:
+    """Return what differs whenever answers about a pool may differ. Raises : NotFoundError.
+
+    It has the head of the hash chain: after a restore, another history may have reached the same
+    number of records in the same generation.
+    """
+    with store.read() as connection:
+        pool = get_pool(connection, name)
+    return pool.id, pool.generation, pool.head, pool.dirty, pool.board_day, pool.board_from
+
+
 def pool_messages(store: Store) -> list[PoolMessage]:
     """Return all pools by name."""
     with store.read() as connection:

@@ -113,7 +113,8 @@ def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
     return (
         len(set(ids)) >= len(ids) - (match in ids[1:])
         and "".join(ids).isprintable()
-        and all(0 < len(one) <= ID_LENGTH for one in ids)
+        and all(ids)
+        and max(map(len, ids)) <= ID_LENGTH
     )
 
 

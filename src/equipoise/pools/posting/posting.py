@@ -266,7 +266,7 @@ class _Undoing(Store):
         self._store = store
 
     @contextmanager
-    def write(self, *, durable: bool = True) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True, patience: float | None = None) -> Iterator[Connection]:
         """Give a connection whose statements are undone at the end."""
         with suppress(_UndoneError), self._store.write() as connection:
             yield connection

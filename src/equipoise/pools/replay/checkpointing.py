@@ -28,6 +28,7 @@ from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state import State
 from equipoise.store import pools, ratings, replays
 from equipoise.store.connection import Store
+from equipoise.store.log import KnownLog
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
 from equipoise.store.replays import Checkpoint
 from equipoise.store.sizes import sizes_of
@@ -230,11 +231,18 @@ def keep_checkpoints(store: Store, pool: str) -> bool:
         if record.dirty is not None or record.checkpoint_due < record.checkpoint_every(store.sizes):
             return False
         saved = _rated_checkpoint(connection, record, rules_of(record.settings))
+    known = KnownLog.of(record)
+    with store.read() as connection:
+        # Most of what was posted in the meantime is read here, where writers do not wait.
+        if not known.has_grown_to(connection, get_pool(connection, pool)):
+            return False
     with store.write() as connection:
         now = get_pool(connection, pool, lock=True)
         changed = now.id != record.id or now.generation != record.generation
         # The state that was read may have a name that was erased in the meantime.
         if changed or now.dirty is not None or now.erased != record.erased:
+            return False
+        if not known.has_grown_to(connection, now):
             return False
         replays.add_checkpoint(connection, record.id, saved)
         interval = now.checkpoint_interval

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy import Connection
 
 from equipoise.arrays import Ints
 from equipoise.errors import ConvergenceError, InvalidDataError
@@ -18,6 +19,7 @@ from equipoise.rating.player_state import pack_players
 from equipoise.store.connection import Store
 from equipoise.store.derived import partial_checkpoints
 from equipoise.store.derived.partial_checkpoints import End
+from equipoise.store.log import KnownLog
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
 from equipoise.store.sizes import Sizes
 
@@ -92,6 +94,7 @@ def fill_partial_checkpoints(store: Store, pool: str, *, stop: Callable[[], bool
 def _fill(store: Store, record: PoolRecord, after: Position, stop: Callable[[], bool]) -> None:
     """Rate the log of a pool from a position on, and store partial checkpoints."""
     rules, last = rules_of(record.settings), record.unfilled or START
+    known = KnownLog.of(record)
     with store.read() as connection:
         amendments = amendments_of(connection, record)
         running = running_before(connection, record, rules, amendments, (after[0], after[1] + 1))
@@ -100,7 +103,7 @@ def _fill(store: Store, record: PoolRecord, after: Position, stop: Callable[[], 
         if stop():
             return
         with store.read() as connection:
-            if not _is_same(get_pool(connection, record.name), record):
+            if not _is_same(connection, get_pool(connection, record.name), record, known):
                 return
             piece = counted_piece(connection, record, amendments, after)
         matches = [match for match in piece.matches if match.position <= last]
@@ -114,7 +117,7 @@ def _fill(store: Store, record: PoolRecord, after: Position, stop: Callable[[], 
             continue
         with store.write() as connection:
             now = get_pool(connection, record.name, lock=True)
-            if not _is_same(now, record):
+            if not _is_same(connection, now, record, known):
                 return
             if states is not None:
                 end = End(running.position, record.generation, changed.end)
@@ -125,11 +128,15 @@ def _fill(store: Store, record: PoolRecord, after: Position, stop: Callable[[], 
                 change_pool(connection, record.id, unfilled=None)
 
 
-def _is_same(now: PoolRecord, record: PoolRecord) -> bool:
-    """Return whether a pool was neither replayed, nor amended, nor replaced since."""
-    return (now.id, now.generation, now.amendments, now.unfilled) == (
+def _is_same(connection: Connection, now: PoolRecord, record: PoolRecord, known: KnownLog) -> bool:
+    """Return whether a pool was neither replayed, nor amended, nor replaced since.
+
+    known : its log, as far as it was followed
+    """
+    same = (now.id, now.generation, now.amendments, now.unfilled) == (
         record.id,
         record.generation,
         record.amendments,
         record.unfilled,
     )
+    return same and known.has_grown_to(connection, now)

@@ -128,14 +128,7 @@ def last_before(connection: Connection, pool: PoolRecord, position: Position) ->
 def _end(
     query: Prepared, connection: Connection, pool: PoolRecord, position: Position
 ) -> End | None:
-    values = {
-        "of_pool": pool.id,
-        "of_generation": pool.generation,
-        "begins_time": pool.begins[0],
-        "begins_seq": pool.begins[1],
-        "time": position[0],
-        "seq": position[1],
-    }
+    values = {**pool.seen, "time": position[0], "seq": position[1]}
     rows = query.rows(connection, values)
     if not rows:
         return None

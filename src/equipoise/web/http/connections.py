@@ -21,6 +21,7 @@ import asyncio
 import logging
 import sys
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Protocol
@@ -109,7 +110,7 @@ class _Closable(Protocol):
     def make_room(self) -> None: ...
 
 
-class _Limited(_Base):
+class _Limited(_Base, ABC):
     """The common part of both protocols; `cycle` is the last request with a complete head."""
 
     config: ServerConfig
@@ -259,9 +260,9 @@ class _Limited(_Base):
         else:
             self._refuse(MalformedError("this is not a valid HTTP request"))
 
+    @abstractmethod
     def _is_too_large(self, failure: BaseException | None) -> bool:
         """Return whether this error of the parser says that the head is too large."""
-        raise NotImplementedError
 
     def _refuse_head(self) -> None:
         self._refuse(_too_large(self._limits))

@@ -11,8 +11,9 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Generator, Hashable, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
+from typing import TypeAlias
 
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
@@ -20,6 +21,7 @@ from starlette.types import Message
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.endpoints import ApiRequest
 from equipoise.web.http.errors import OverloadedError, TooManyRequestsError
+from equipoise.web.http.rates import caller_of
 from equipoise.web.monitoring import FIELDS
 from equipoise.web.settings import ServiceSettings
 
@@ -35,25 +37,38 @@ _FIRST_CREDIT, _MOST_CREDIT = 10.0, 30.0
 _MOST_BYTES = 2**18
 
 
+#: Whom an export is counted for: the number of a key, or an address without a key.
+Caller: TypeAlias = int | str
+
+
 class Exports:
-    """The exports under way, counted by caller, and the threads that they share."""
+    """The exports under way, counted by caller, and the threads that they share.
+
+    All callers without a key together have half of the places: whoever has many addresses cannot
+    take the places of keys.
+    """
 
     def __init__(self, settings: ServiceSettings) -> None:
         self._most, self._most_of_caller = settings.exports, settings.exports_per_key
-        self._under_way: Counter[Hashable] = Counter()
+        self._most_without_key = max(1, settings.exports // 2)
+        self._under_way: Counter[Caller] = Counter()
         self._executor = BoundedExecutor("exports", _THREADS, settings.exports)
 
     @contextmanager
-    def admitted(self, caller: Hashable) -> Iterator[BoundedExecutor]:
+    def admitted(self, caller: Caller) -> Iterator[BoundedExecutor]:
         """Give the threads to one more export of a caller.
 
         Raises : TooManyRequestsError, OverloadedError if too many are under way
         """
         if self._under_way[caller] >= self._most_of_caller:
             raise TooManyRequestsError(
-                f"At most {self._most_of_caller} exports of one key at a time; try again when one "
-                "has ended",
+                f"At most {self._most_of_caller} exports of one key, or of one address without a "
+                "key, at a time; try again when one has ended",
                 _PAUSE,
+            )
+        if isinstance(caller, str) and self._without_key() >= self._most_without_key:
+            raise OverloadedError(
+                "too many exports without a key are running; try again later, or use a key", _PAUSE
             )
         if self._under_way.total() >= self._most:
             raise OverloadedError("too many exports are running; try again later", _PAUSE)
@@ -65,15 +80,20 @@ class Exports:
             if not self._under_way[caller]:
                 del self._under_way[caller]
 
+    def _without_key(self) -> int:
+        return sum(count for who, count in self._under_way.items() if isinstance(who, str))
+
     def close(self) -> None:
         """End the threads after their current work."""
         self._executor.close()
 
 
-def caller(request: ApiRequest) -> Hashable:
+def caller(request: ApiRequest) -> Caller:
     """Return whom an export is counted for: its key, or its address without one."""
+    if request.key is not None:
+        return request.key.id
     client = request.scope.get("client")
-    return request.key_number if request.key is not None else str(client[0]) if client else ""
+    return caller_of(str(client[0])) if client else ""
 
 
 async def send_pieces(

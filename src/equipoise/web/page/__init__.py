@@ -19,6 +19,7 @@ from starlette.routing import Route
 from equipoise.errors import EquipoiseError
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
+    SlowRequestError,
     TimedOutError,
     UnauthorisedError,
     UnavailableError,
@@ -51,6 +52,7 @@ _TITLES = {
     403: "Not allowed",
     404: "Not found",
     405: "Method not allowed",
+    408: "Request timeout",
     409: "Conflict",
     413: "Too large",
     422: "Invalid input",
@@ -132,7 +134,7 @@ def _guarded(view: View) -> Callable[[Request], Awaitable[Response]]:
         except EquipoiseError as error:
             return error_page(context, error)
         except TimeoutError:
-            return error_page(context, TimedOutError("the request took too long"))
+            return error_page(context, _too_slow(context))
         except ClientDisconnect:
             return Response(status_code=_GONE)
         except DATABASE_ERRORS:
@@ -140,6 +142,14 @@ def _guarded(view: View) -> Callable[[Request], Awaitable[Response]]:
             return error_page(context, UnavailableError("the database does not answer"))
 
     return endpoint
+
+
+def _too_slow(context: PageContext) -> EquipoiseError:
+    """Return the error for a request that was given up: who was too slow, sender or service."""
+    if context.reading:
+        seconds = context.service.settings.request_seconds
+        return SlowRequestError(f"the form must arrive within {seconds:g} s")
+    return TimedOutError("the request took too long")
 
 
 def _wanted(request: Request) -> str:

@@ -50,11 +50,11 @@ async def sign_in(context: PageContext) -> Response:
     # A wrong key must not cause a write.
     if await service.access.of_secret(secret, context.request.scope) is not None:
         lifetime = round(settings.session_seconds * 1_000_000)
-        opened = await service.change(open_session, secret, now(), lifetime)
+        opened = await service.change_session(open_session, secret, now(), lifetime)
     if opened is None:
         return context.render("sign_in.html", UnauthorisedError(INVALID_KEY), next=target)
     if context.key is not None:
-        await service.change(end_session, context.request.cookies[SESSION_COOKIE])
+        await service.change_session(end_session, context.request.cookies[SESSION_COOKIE])
     answer = context.redirect(target)
     encrypted = context.request.url.scheme == "https"
     answer.set_cookie(
@@ -71,7 +71,7 @@ async def sign_out(context: PageContext) -> Response:
     """End the session."""
     await context.form()
     if context.key is not None:
-        await context.service.change(end_session, context.request.cookies[SESSION_COOKIE])
+        await context.service.change_session(end_session, context.request.cookies[SESSION_COOKIE])
     return _signed_out(context)
 
 
@@ -79,7 +79,7 @@ async def sign_out_everywhere(context: PageContext) -> Response:
     """End all sessions of the key."""
     await context.form()
     if context.key is not None:
-        await context.service.change(end_sessions, context.key.id)
+        await context.service.change_session(end_sessions, context.key.id)
     return _signed_out(context)
 
 

@@ -138,7 +138,10 @@ class PageState:
 
 
 class PageContext:
-    """One request to a page, and the key that it came with."""
+    """One request to a page, and the key that it came with.
+
+    reading : whether its form is arriving
+    """
 
     def __init__(self, request: Request, key: KeyRecord | None) -> None:
         self.request, self.key = request, key
@@ -146,6 +149,7 @@ class PageContext:
         self.service: Service = self.state.service
         self._pool: PoolMessage | None = None
         self._form: Form | None = None
+        self.reading = False
 
     @property
     def key_number(self) -> int | None:
@@ -271,7 +275,9 @@ class PageContext:
         """
         if self._form is None:
             _check_origin(self.request)
+            self.reading = True
             form = await read_form(self.request, limits)
+            self.reading = False
             if self.key is not None:
                 token = form.text("token").encode()
                 if not hmac.compare_digest(token, self.token().encode()):

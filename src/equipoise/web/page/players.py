@@ -19,7 +19,7 @@ from equipoise.messages.players import (
     RatingTimeline,
 )
 from equipoise.messages.pools import PoolMessage
-from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.pool.pools import pool_message, pool_version
 from equipoise.pools.reading import leaderboard, players
 from equipoise.pools.reading.explaining import explain_player
 from equipoise.pools.reading.leaderboard import search_players
@@ -188,7 +188,7 @@ async def _with_explanation(
     that reads the rest.
     """
     pool, service = await context.pool(), context.service
-    key = (pool.pool, pool.created, pool.generation, pool.last_seq, pool.pending)
+    version = await service.read(pool_version, pool.pool)
 
     async def make() -> tuple[PoolMessage, PlayerView]:
         # Other requests for the same page wait for this task, so it must not use this context.
@@ -199,7 +199,7 @@ async def _with_explanation(
     seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE
     pages = context.state.player_pages
     found: tuple[PoolMessage, PlayerView] | None = await pages.get(
-        (*key, player, match, cursor), make, seconds
+        (pool.pool, version, player, match, cursor), make, seconds
     )
     if found is None:
         return None
