@@ -16,7 +16,8 @@ ALONE ?= alone or browser
 JIT_OFF_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_system.py
 
 .PHONY: all setup demo serve test test-fast test-jit-off test-bounds test-browser chromium \
-	format lint types layers docs bench clean
+	format lint types layers docs bench clean \
+	dist sbom release-notes bench-chart
 
 all: lint types layers test docs  ## all checks
 
@@ -124,3 +125,31 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 
 clean:
 	rm -rf .venv docs/_build ratings.csv
+
+# What a release consists of. The workflows in .github call these targets, and those above.
+EXTRAS := amg,charts,client,postgresql,service,tracing,tune,zstd
+SBOM := dist/sbom.cdx.json
+RESULTS ?= benchmarks/history
+
+.venv/.dist: .venv/.base
+	$(PIP) --group dist
+	@touch $@
+
+dist: .venv/.dist  ## source archive and wheel into dist, the same bytes from the same commit
+	$(BIN)/python release/dist.py
+
+# The wheel with all extras, and the program that lists it, each in an environment of its own.
+sbom: dist  ## the libraries of the wheel with all extras, as CycloneDX, into dist
+	$(BIN)/python -m venv --clear --without-pip .venv/sbom
+	$(BIN)/python -m venv --clear --without-pip .venv/sbom-writer
+	$(subst -m pip,-m pip --python .venv/sbom/bin/python,$(PIP)) "$$(ls dist/*.whl)[$(EXTRAS)]"
+	$(subst -m pip,-m pip --python .venv/sbom-writer/bin/python,$(PIP)) --group sbom
+	.venv/sbom-writer/bin/python -m cyclonedx_py environment --pyproject pyproject.toml --mc-type library \
+		--short-PURLs --output-reproducible --output-file $(SBOM) .venv/sbom/bin/python
+	@echo $(SBOM)
+
+release-notes: .venv/bin/python  ## the section of VERSION in CHANGELOG.md
+	@$(BIN)/python release/notes.py $(VERSION)
+
+bench-chart: .venv/.base  ## results kept over time in the folder RESULTS, as charts and one page
+	$(BIN)/python benchmarks/over_time.py $(RESULTS)
