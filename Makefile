@@ -17,7 +17,7 @@ JIT_OFF_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_sy
 
 .PHONY: all setup demo serve test test-fast test-jit-off test-bounds test-browser chromium \
 	format lint types layers docs bench clean \
-	dist sbom release-notes bench-chart
+	dist sbom dist-same release-check release-notes release-page bench-chart
 
 all: lint types layers test docs  ## all checks
 
@@ -148,8 +148,20 @@ sbom: dist  ## the libraries of the wheel with all extras, as CycloneDX, into di
 		--short-PURLs --output-reproducible --output-file $(SBOM) .venv/sbom/bin/python
 	@echo $(SBOM)
 
-release-notes: .venv/bin/python  ## the section of VERSION in CHANGELOG.md
-	@$(BIN)/python release/notes.py $(VERSION)
+# Builds anew, so FIRST must be outside the tree.
+dist-same: dist  ## whether the packages are those in the folder FIRST, byte by byte
+	@for one in dist/*; do cmp "$$one" "$(FIRST)/$$(basename "$$one")" || exit 1; done; echo the same bytes
 
-bench-chart: .venv/.base  ## results kept over time in the folder RESULTS, as charts and one page
-	$(BIN)/python benchmarks/over_time.py $(RESULTS)
+release-check: .venv/bin/python  ## whether all files name VERSION, and the changelog has its section
+	$(BIN)/python release/check.py '$(VERSION)'
+
+release-notes: .venv/bin/python  ## the section of VERSION in CHANGELOG.md, printed or into the file NOTES
+	@$(BIN)/python release/notes.py '$(VERSION)' '$(NOTES)'
+
+# Only a workflow calls it: it needs the tag, and GitHub's program gh with the right to write.
+release-page:
+	gh release create '$(VERSION)' --verify-tag --title 'Equipoise $(patsubst v%,%,$(VERSION))' \
+		--notes-file '$(NOTES)' dist/*
+
+bench-chart: .venv/.base  ## charts of the results kept in the folder RESULTS; those of now are kept under DAY
+	$(BIN)/python benchmarks/over_time.py $(RESULTS) $(DAY)

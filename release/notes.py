@@ -1,8 +1,8 @@
 """Print the section of a version in CHANGELOG.md, for the page of its release.
 
-Run: python release/notes.py [VERSION] (or `make release-notes VERSION=1.0.0`)
+Run: python release/notes.py [VERSION [FILE]] (or `make release-notes VERSION=1.0.0`)
 Without a version: of the version in pyproject.toml if the changelog has it, else of what is not
-released yet.
+released yet. With a file, the section is written there.
 """
 
 from __future__ import annotations
@@ -41,12 +41,15 @@ def notes(changelog: str, version: str) -> str:
 def main() -> None:
     """Print a section."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    given = [one for one in sys.argv[1:] if one]
-    if given:
-        print(notes(changelog, given[0]))
-        return
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
-    print(notes(changelog, version if version in sections(changelog) else UNRELEASED))
+    version, file, *_ = [*sys.argv[1:], "", ""]
+    if not version:
+        current = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+        version = current if current in sections(changelog) else UNRELEASED
+    found = notes(changelog, version)
+    if file:
+        Path(file).write_text(f"{found}\n", encoding="utf-8")
+    else:
+        print(found)
 
 
 if __name__ == "__main__":
