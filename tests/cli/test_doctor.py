@@ -183,7 +183,7 @@ def test_a_missing_extra_is_absent_and_failed_if_it_is_needed(
     status, found = doctor(capsys)
     assert status == 0
     assert found["tune"]["status"] == "absent"
-    assert "optuna is not installed" in found["tune"]["detail"]
+    assert "not installed: optuna" in found["tune"]["detail"]
     assert found["tune"]["remedy"] == f"{sys.executable} -m pip install '.[tune]'"
     status, found = doctor(capsys, "--need", "tune")
     assert status == 1

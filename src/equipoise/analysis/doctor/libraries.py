@@ -144,7 +144,8 @@ def version_findings(here: Installation) -> Iterator[Finding]:
         detail = f"{Path(__file__).parents[2]} is not installed, so its libraries are not known"
         yield Finding(topic, "equipoise", "failed", detail, f"{_pip()} install .")
         return
-    least = (here.package.metadata.get("Requires-Python") or "").removeprefix(">=")
+    (least,) = here.package.metadata.get_all("Requires-Python") or [""]
+    least = least.removeprefix(">=")
     status: Status = "ok" if is_at_least(version, least) else "failed"
     yield Finding(topic, "python", status, f"{version}, {where} (needs {least})")
     yield _package(here)
@@ -183,7 +184,11 @@ def extra_findings(here: Installation, needed: Collection[str]) -> Iterator[Find
             raise InvalidParameterError(f"no extra {name!r}; the extras are {', '.join(EXTRAS)}")
     for name, purpose in EXTRAS.items():
         own = [one for one in here.requirements if one.extra == name]
-        faults = [fault for one in own if (fault := here.fault_of(one))]
+        missing = [one.name for one in own if one.name not in here.versions]
+        faults = [here.fault_of(one) for one in own if one.name not in missing]
+        faults = [fault for fault in faults if fault]
+        if missing:
+            faults.insert(0, f"not installed: {', '.join(missing)}")
         if name not in here.extras:
             faults = ["not in the metadata of the package"]
         if not faults:
@@ -191,7 +196,6 @@ def extra_findings(here: Installation, needed: Collection[str]) -> Iterator[Find
             found = ", ".join(f"{one.name} {here.versions[one.name]}" for one in own)
             yield Finding("Extras", name, "ok", f"{purpose}: {found or 'nothing is needed here'}")
             continue
-        missing = [one for one in own if one.name not in here.versions]
         status: Status = "absent" if missing or not own else "warning"
         if name in needed:
             status = "failed"
