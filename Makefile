@@ -17,7 +17,7 @@ JIT_OFF_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_sy
 
 .PHONY: all setup demo serve test test-fast test-jit-off test-bounds test-browser chromium \
 	format lint types layers docs bench clean \
-	dist sbom dist-same release-check release-notes release-page bench-chart
+	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
 
 all: lint types layers test docs  ## all checks
 
@@ -164,4 +164,11 @@ release-page:
 		--notes-file '$(NOTES)' dist/*
 
 bench-chart: .venv/.base  ## charts of the results kept in the folder RESULTS; those of now are kept under DAY
-	$(BIN)/python benchmarks/over_time.py $(RESULTS) $(DAY)
+	$(BIN)/python benchmarks/over_time.py $(RESULTS) $(DAY) $(if $(DAY),$(wildcard .venv/.bench-began))
+
+# Others read real data that is not in this repository.
+NIGHTLY := contest_size team_glicko2 synthetic balance rebalance equilibrium pgn cold_start service service_void
+
+bench-nightly: .venv/.bench  ## the benchmarks that need no data from elsewhere
+	@touch .venv/.bench-began
+	for one in $(NIGHTLY); do $(BIN)/python benchmarks/$$one.py || exit 1; done

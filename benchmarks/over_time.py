@@ -1,10 +1,11 @@
 """How do the figures of the benchmarks change from day to day?
 
-Run: python benchmarks/over_time.py FOLDER [DAY] (or `make bench-chart RESULTS=... DAY=...`)
+Run: python benchmarks/over_time.py FOLDER [DAY [FILE]] (or `make bench-chart RESULTS=... DAY=...`)
 FOLDER has a folder for each day, named like 2027-01-31, with the tables of benchmarks/results of
-that day. With DAY, the tables that are in benchmarks/results now are kept there first. Then a chart
-is drawn for each benchmark, as FOLDER/NAME.svg, and FOLDER/index.html shows all of them. Machines
-that are shared are not equally fast every day: look at lines that stay higher or lower.
+that day. With DAY, the tables that are in benchmarks/results now are kept there first, with FILE
+only those that are newer than this file. Then a chart is drawn for each benchmark, as
+FOLDER/NAME.svg, and FOLDER/index.html shows all of them. Machines that are shared are not equally
+fast every day: look at lines that stay higher or lower.
 """
 
 from __future__ import annotations
@@ -39,12 +40,16 @@ class Point(NamedTuple):
     value: float
 
 
-def keep(folder: Path, day: date, results: Path = RESULTS) -> None:
-    """Keep the tables of the last run under a day."""
+def keep(folder: Path, day: date, results: Path = RESULTS, *, since: Path | None = None) -> None:
+    """Keep the tables of the last run under a day.
+
+    since : a file that was written when the run began; older tables are of another run
+    """
     place = folder / day.isoformat()
     place.mkdir(parents=True, exist_ok=True)
     for path in sorted(results.glob("*.md")):
-        shutil.copyfile(path, place / path.name)
+        if since is None or path.stat().st_mtime_ns > since.stat().st_mtime_ns:
+            shutil.copyfile(path, place / path.name)
 
 
 def days_of(folder: Path) -> list[date]:
@@ -148,12 +153,13 @@ def build(folder: Path) -> list[Path]:
 
 def main() -> None:
     """Keep the results of a day if one is given, and draw."""
-    if not 2 <= len(sys.argv) <= 3:
+    if not 2 <= len(sys.argv) <= 4:
         raise SystemExit("over_time: give the folder of results, and a day to keep them under")
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    if len(sys.argv) == 3:
-        keep(folder, date.fromisoformat(sys.argv[2]))
+    if len(sys.argv) > 2:
+        since = Path(sys.argv[3]) if len(sys.argv) > 3 else None
+        keep(folder, date.fromisoformat(sys.argv[2]), since=since)
     print(*build(folder), sep="\n")
 
 

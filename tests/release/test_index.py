@@ -22,7 +22,7 @@ FROM_INDEX = re.compile(
     re.IGNORECASE,
 )
 #: An extra of the package by its name, which only an index understands.
-EXTRA = re.compile(r"(?<![\w/}])equipoise\[[a-z,{]")
+EXTRA = re.compile(r"(?<![\w/}])equipoise\\?\[[a-z,{]")
 READ = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".html", ".cff", ".sh", ".j2", ".tpl", ""}
 
 

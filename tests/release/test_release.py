@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -209,6 +210,30 @@ def test_figures_are_kept_and_drawn_over_time(
     before = written[0].read_bytes()
     over_time.build(kept)
     assert written[0].read_bytes() == before
+
+
+def test_results_of_an_earlier_run_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clone has the results of the last commit."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    over_time = script("over_time", "benchmarks")
+    began = tmp_path / "began"
+    for at, path in enumerate([tmp_path / "old.md", began, tmp_path / "new.md"]):
+        path.write_text("")
+        os.utime(path, (1_000 + at, 1_000 + at))
+    over_time.keep(tmp_path / "kept", over_time.date(2027, 1, 31), tmp_path, since=began)
+    assert [path.name for path in (tmp_path / "kept").rglob("*.md")] == ["new.md"]
+
+
+def test_the_nightly_benchmarks_need_no_data() -> None:
+    """What a benchmark reads from elsewhere it looks for with `needs` or below DATA."""
+    makefile = (ROOT / "Makefile").read_text()
+    nightly = re.search(r"^NIGHTLY := (.*)$", makefile, re.MULTILINE)
+    assert nightly is not None
+    for name in nightly[1].split():
+        text = (ROOT / "benchmarks" / f"{name}.py").read_text()
+        assert not re.search(r"\bneeds\(|\bDATA\b", text), name
 
 
 def test_without_results_nothing_is_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
