@@ -16,7 +16,8 @@ ALONE ?= alone or browser
 JIT_OFF_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_system.py
 
 .PHONY: all setup demo serve test test-fast test-jit-off test-bounds test-browser chromium \
-	format lint types layers docs bench clean
+	format lint types layers docs bench clean \
+	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
 
 all: lint types layers test docs  ## all checks
 
@@ -124,3 +125,50 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 
 clean:
 	rm -rf .venv docs/_build ratings.csv
+
+# What a release consists of. The workflows in .github call these targets, and those above.
+EXTRAS := amg,charts,client,postgresql,service,tracing,tune,zstd
+SBOM := dist/sbom.cdx.json
+RESULTS ?= benchmarks/history
+
+.venv/.dist: .venv/.base
+	$(PIP) --group dist
+	@touch $@
+
+dist: .venv/.dist  ## source archive and wheel into dist, the same bytes from the same commit
+	$(BIN)/python release/dist.py
+
+# The wheel with all extras, and the program that lists it, each in an environment of its own.
+sbom: dist  ## the libraries of the wheel with all extras, as CycloneDX, into dist
+	$(BIN)/python -m venv --clear --without-pip .venv/sbom
+	$(BIN)/python -m venv --clear --without-pip .venv/sbom-writer
+	$(subst -m pip,-m pip --python .venv/sbom/bin/python,$(PIP)) "$$(ls dist/*.whl)[$(EXTRAS)]"
+	$(subst -m pip,-m pip --python .venv/sbom-writer/bin/python,$(PIP)) --group sbom
+	.venv/sbom-writer/bin/python -m cyclonedx_py environment --pyproject pyproject.toml --mc-type library \
+		--short-PURLs --output-reproducible --output-file $(SBOM) .venv/sbom/bin/python
+	@echo $(SBOM)
+
+# Builds anew, so FIRST must be outside the tree.
+dist-same: dist  ## whether the packages are those in the folder FIRST, byte by byte
+	@for one in dist/*; do cmp "$$one" "$(FIRST)/$$(basename "$$one")" || exit 1; done; echo the same bytes
+
+release-check: .venv/bin/python  ## whether all files name VERSION, and the changelog has its section
+	$(BIN)/python release/check.py '$(VERSION)'
+
+release-notes: .venv/bin/python  ## the section of VERSION in CHANGELOG.md, printed or into the file NOTES
+	@$(BIN)/python release/notes.py '$(VERSION)' '$(NOTES)'
+
+# Only a workflow calls it: it needs the tag, and GitHub's program gh with the right to write.
+release-page:
+	gh release create '$(VERSION)' --verify-tag --title 'Equipoise $(patsubst v%,%,$(VERSION))' \
+		--notes-file '$(NOTES)' dist/*
+
+bench-chart: .venv/.base  ## charts of the results kept in the folder RESULTS; those of now are kept under DAY
+	$(BIN)/python benchmarks/over_time.py $(RESULTS) $(DAY) $(if $(DAY),$(wildcard .venv/.bench-began))
+
+# Others read real data that is not in this repository.
+NIGHTLY := contest_size team_glicko2 synthetic balance rebalance equilibrium pgn cold_start service service_void
+
+bench-nightly: .venv/.bench  ## the benchmarks that need no data from elsewhere
+	@touch .venv/.bench-began
+	for one in $(NIGHTLY); do $(BIN)/python benchmarks/$$one.py || exit 1; done

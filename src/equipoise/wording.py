@@ -46,6 +46,17 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
+def how_to_install(extra: str) -> str:
+    """Return the commands that install an extra, to end a sentence about what is missing.
+
+    They name no index: the package is installed from a clone or from a wheel (decision 41).
+    """
+    return (
+        f"pip install '.[{extra}]' in a clone of Equipoise, or pip install 'WHEEL[{extra}]' with "
+        "the path of a wheel"
+    )
+
+
 def _escape(found: re.Match[str]) -> str:
     letter = found.group()
     escaped = repr(letter)[1:-1]

@@ -73,7 +73,7 @@ def test_axes_side_by_side_share_the_width() -> None:
 def test_without_matplotlib_the_way_to_get_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     theme.check_available()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(EquipoiseError, match=r"pip install 'equipoise\[charts\]'"):
+    with pytest.raises(EquipoiseError, match=r"pip install '\.\[charts\]'"):
         theme.check_available()
 
 

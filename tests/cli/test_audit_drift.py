@@ -181,7 +181,7 @@ def test_text_needs_no_matplotlib(
     assert audit(SAMPLE, "--system", "elo") == 0
     capsys.readouterr()
     assert audit("no-such-file.csv", "--output", str(tmp_path / "chart.svg")) == 1
-    assert "pip install 'equipoise[charts]'" in capsys.readouterr().err
+    assert "pip install '.[charts]'" in capsys.readouterr().err
 
 
 def test_options_of_histories_are_heeded(

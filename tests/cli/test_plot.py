@@ -115,7 +115,7 @@ def test_text_needs_no_matplotlib(
     capsys.readouterr()
     target = tmp_path / "chart.svg"
     assert plot("no-such-file.csv", "--player", "jade-kite", "--output", str(target)) == 1
-    assert "pip install 'equipoise[charts]'" in capsys.readouterr().err
+    assert "pip install '.[charts]'" in capsys.readouterr().err
     assert not target.exists()
 
 

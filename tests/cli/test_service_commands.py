@@ -202,7 +202,7 @@ def test_missing_libraries_are_named(
     hidden = ("sqlalchemy", "starlette")
     monkeypatch.setattr(util, "find_spec", lambda name: None if name in hidden else real(name))
     assert run(["verify"]) == 2
-    assert "pip install 'equipoise[service]'" in capsys.readouterr().err
+    assert "pip install '.[service]'" in capsys.readouterr().err
     assert run(["serve"]) == 2
     assert "the service needs starlette: pip install" in capsys.readouterr().err
 

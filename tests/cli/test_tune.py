@@ -199,9 +199,9 @@ def test_a_grid_needs_no_optuna(
     assert tune(*elo, "--grid", "k=10,20") == 0
     capsys.readouterr()
     assert tune(*elo, "--trials", "3") == 1
-    assert "pip install 'equipoise[tune]'" in capsys.readouterr().err
+    assert "pip install '.[tune]'" in capsys.readouterr().err
     assert tune(*elo, "--grid", "k=10,20", "--study", str(tmp_path / "s.db")) == 1
-    assert "pip install 'equipoise[tune]'" in capsys.readouterr().err
+    assert "pip install '.[tune]'" in capsys.readouterr().err
 
 
 def test_a_study_of_a_grid_may_grow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -145,5 +145,5 @@ def test_without_its_libraries_the_service_says_what_to_install(
     check_installed()
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
     monkeypatch.setattr(tracing, "find_spec", lambda name: None)
-    with pytest.raises(InvalidParameterError, match=r"equipoise\[tracing\]"):
+    with pytest.raises(InvalidParameterError, match=r"'\.\[tracing\]' in a clone"):
         check_installed()

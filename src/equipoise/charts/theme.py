@@ -18,6 +18,7 @@ import numpy as np
 from equipoise.arrays import Ids
 from equipoise.data.files import check_place, whole_file
 from equipoise.errors import EquipoiseError, require
+from equipoise.wording import how_to_install
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,8 +93,7 @@ def check_available() -> None:
     """Refuse to draw files without matplotlib. Raises : EquipoiseError."""
     if not _installed("matplotlib"):
         raise EquipoiseError(
-            "charts in files need matplotlib, which is not installed: "
-            "pip install 'equipoise[charts]'"
+            f"charts in files need matplotlib, which is not installed: {how_to_install('charts')}"
         )
 
 

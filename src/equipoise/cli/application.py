@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from equipoise.cli import demo, systems
+from equipoise.cli import demo, doctor, systems
 from equipoise.cli.declaring import add_command
 from equipoise.cli.files import (
     balance,
@@ -68,6 +68,7 @@ add_command(application, "backup", backups.backup, backups.BACKUP_EXAMPLE)
 add_command(application, "balance", balance.balance, balance.EXAMPLE)
 add_command(application, "check", backups.check, backups.CHECK_EXAMPLE)
 add_command(application, "demo", demo.demo, demo.EXAMPLE)
+add_command(application, "doctor", doctor.doctor, doctor.EXAMPLE)
 add_command(application, "erase", erase.erase, erase.EXAMPLE)
 add_command(application, "explain", explain.explain, explain.EXAMPLE)
 add_command(application, "export", exchange.export, exchange.EXAMPLE)

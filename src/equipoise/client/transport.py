@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from equipoise.client.call import Call, Failure, Reply
 from equipoise.errors import EquipoiseError, InvalidParameterError, require
 from equipoise.messages.matches import MatchRequest
+from equipoise.wording import how_to_install
 
 if TYPE_CHECKING:
     import httpx
@@ -27,7 +28,7 @@ def load_httpx() -> Any:
         import httpx
     except ImportError as error:
         raise EquipoiseError(
-            "the client needs httpx, which is not installed: pip install 'equipoise[client]'"
+            f"the client needs httpx, which is not installed: {how_to_install('client')}"
         ) from error
     return httpx
 

@@ -27,6 +27,7 @@ from equipoise.errors import EquipoiseError, InvalidParameterError, require
 from equipoise.rating.elo_mmr.elo_mmr import EloMMRParameters
 from equipoise.rating.registry import kind_of, parameters_of
 from equipoise.rating.system import RatingSystem
+from equipoise.wording import how_to_install
 
 if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
@@ -151,7 +152,7 @@ def load_optuna() -> Any:
     except ImportError as error:
         raise EquipoiseError(
             "sampling parameters and keeping a study need Optuna, which is not installed: "
-            "pip install 'equipoise[tune]'. A grid does not need it"
+            f"{how_to_install('tune')}. A grid does not need it"
         ) from error
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     return optuna

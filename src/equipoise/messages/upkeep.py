@@ -53,6 +53,30 @@ class CheckList(msgspec.Struct, frozen=True):
     checks: list[CheckMessage]
 
 
+class FindingMessage(msgspec.Struct, frozen=True):
+    """One thing that `equipoise doctor` looked at.
+
+    topic : the heading under which it stands
+    status : "ok"; "absent": not there, and not needed; "warning": it works, but not as well as it
+        could; "failed": needed and not in order
+    detail : what was found
+    remedy : a command that puts it in order; "" where there is none or nothing to do
+    """
+
+    topic: str
+    name: str
+    status: str
+    detail: str
+    remedy: str
+
+
+class DoctorMessage(msgspec.Struct, frozen=True):
+    """Everything that `equipoise doctor` looked at; ok : whether nothing that is needed failed."""
+
+    ok: bool
+    findings: list[FindingMessage]
+
+
 class ErasedPool(msgspec.Struct, frozen=True):
     """What the erasure of a player's name rewrote in one pool.
 

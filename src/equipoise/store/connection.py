@@ -25,6 +25,7 @@ from equipoise.errors import (
 from equipoise.store.chaining import chain_existing, is_chained
 from equipoise.store.derived import standings
 from equipoise.store.sizes import OPTION, SIZES, Sizes
+from equipoise.wording import how_to_install
 
 log = logging.getLogger(__name__)
 
@@ -308,7 +309,7 @@ def _engine(url: URL) -> Engine:
         return create_engine(url, pool_pre_ping=True, **options)
     except (ModuleNotFoundError, NoSuchModuleError) as error:
         raise InvalidParameterError(
-            f"{url.drivername} needs the extra 'postgresql': pip install 'equipoise[postgresql]'"
+            f"{url.drivername} needs the extra 'postgresql': {how_to_install('postgresql')}"
         ) from error
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from equipoise.errors import InvalidParameterError
+from equipoise.wording import how_to_install
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace.export import SpanExporter
@@ -37,7 +38,7 @@ def check_installed() -> None:
     except ModuleNotFoundError:
         found = False
     if not found:
-        raise InvalidParameterError("tracing needs more: pip install 'equipoise[tracing]'")
+        raise InvalidParameterError(f"tracing needs more libraries: {how_to_install('tracing')}")
 
 
 def otlp_exporter() -> SpanExporter:

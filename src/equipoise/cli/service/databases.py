@@ -15,6 +15,7 @@ from equipoise.errors import (
     NotFoundError,
     UnavailableError,
 )
+from equipoise.wording import how_to_install
 
 if TYPE_CHECKING:
     from equipoise.store.connection import Store
@@ -89,5 +90,5 @@ def check_installed(*libraries: str) -> None:
     missing = [name for name in libraries if find_spec(name) is None]
     if missing:
         raise InvalidParameterError(
-            f"the service needs {', '.join(missing)}: pip install 'equipoise[service]'"
+            f"the service needs {', '.join(missing)}: {how_to_install('service')}"
         )

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 from equipoise.errors import EquipoiseError
 from equipoise.formats.pgn.scan import BLOCK
 from equipoise.formats.table import NO_FILE, refuse
+from equipoise.wording import how_to_install
 
 #: Suffixes of the files that are read below a directory.
 ENDINGS = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.zst", ".pgn.zip")
@@ -214,8 +215,7 @@ def _zstd() -> Any:
         except ImportError:
             continue
     raise EquipoiseError(
-        "reading zstd files needs backports.zstd, which is not installed: "
-        "pip install 'equipoise[zstd]'"
+        f"reading zstd files needs backports.zstd, which is not installed: {how_to_install('zstd')}"
     )
 
 

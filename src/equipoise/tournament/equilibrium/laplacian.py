@@ -315,7 +315,7 @@ class Solver:
         self._chunk, self._patience = limits.chunk, limits.before_multigrid
         self._has_multigrid = importlib.util.find_spec("pyamg") is not None
         self._multigrid: Callable[[Floats], Floats] | None = None
-        self.advice = "" if self._has_multigrid else " (installing equipoise[amg] would help)"
+        self.advice = "" if self._has_multigrid else " (the extra 'amg' would help)"
 
     def solve(
         self, system: System, right: Floats, forcing: float, limit: int

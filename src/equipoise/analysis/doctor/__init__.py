@@ -1,0 +1,1 @@
+"""What `equipoise doctor` looks at: libraries, extras, compiled kernels, the machine."""

@@ -1,0 +1,79 @@
+"""No page, message or script says that the package can be had from a package index.
+
+The name is not registered there, so the command would install somebody else's package.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from equipoise.wording import how_to_install
+
+ROOT = Path(__file__).parents[2]
+#: "equipoise" or "equipoise[...]" after a command that installs. The file of a wheel is allowed.
+FROM_INDEX = re.compile(
+    r"\b(?:pip3?|pipx|uv|uvx|conda|mamba|poetry|rye|hatch|pdm)\s+"
+    r"(?:pip\s+|tool\s+)?(?:install|add|run|download)?"
+    r"(?:\s+-[^\s'\"]*|\s+constraints\.txt)*\s+['\"]?equipoise(?![\w-]*-\d|[-\w]*\.whl|\w)",
+    re.IGNORECASE,
+)
+#: An extra of the package by its name, which only an index understands.
+EXTRA = re.compile(r"(?<![\w/}])equipoise\\?\[[a-z,{]")
+READ = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".html", ".cff", ".sh", ".j2", ".tpl", ""}
+
+
+def texts() -> Iterator[Path]:
+    """Yield all files that people read."""
+    out = {".git", ".venv", "_build", "__pycache__", "dist", "node_modules"}
+    for path in ROOT.rglob("*"):
+        inside = path.relative_to(ROOT)
+        hidden = inside.parts[0].startswith(".") and inside.parts[0] not in (".github", ".ci")
+        if not hidden and not out & set(inside.parts) and path.suffix in READ and path.is_file():
+            yield path
+
+
+def test_no_file_names_the_package_index() -> None:
+    found = []
+    for path in texts():
+        if path == Path(__file__):
+            continue
+        for number, line in enumerate(path.read_text("utf-8", errors="replace").splitlines(), 1):
+            if FROM_INDEX.search(line) or EXTRA.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pip install equipoise",
+        "$ pip install 'equipoise[service]'",
+        "pip3 install --upgrade equipoise==1.0",
+        "python -m pip install -q --constraint constraints.txt equipoise",
+        "uv add equipoise",
+        "uv pip install equipoise",
+        "pipx install equipoise, then",
+        "poetry add equipoise",
+    ],
+)
+def test_the_test_finds_such_lines(line: str) -> None:
+    assert FROM_INDEX.search(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "pip install '.[service]'",
+        "pip install dist/equipoise-0.1.0-py3-none-any.whl",
+        "pip install equipoise-0.1.0-py3-none-any.whl",
+        "git clone https://example.org/equipoise",
+        *(how_to_install(extra) for extra in ("service", "charts")),
+    ],
+)
+def test_the_test_lets_other_lines_pass(line: str) -> None:
+    assert not FROM_INDEX.search(line)
+    assert not EXTRA.search(line)
