@@ -287,6 +287,36 @@ def test_where_nothing_can_be_written_kernels_are_compiled_uncached(site, tmp_pa
         assert (found["answer"], found["compiled"], found["folder"]) == (7.0, 2, "None")
 
 
+#: Before CALL: what is on disk can be read, and nothing can be written, not even by root, whom
+#: permissions do not stop. The errors are those of a read-only file system.
+READ_ONLY = """
+import errno, os, sys
+
+def refuse(event, details):
+    writes = event == "open" and isinstance(details[2], int) and details[2] & 3
+    changes = writes or event in ("os.utime", "os.remove", "os.rename")
+    if changes and str(details[0]).startswith(os.environ["NUMBA_CACHE_DIR"]):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(details[0]))
+
+sys.addaudithook(refuse)
+from equipoise import _jit
+assert _jit.has_kernels() and not _jit.keeps_kernels()
+"""
+
+
+@pytest.mark.recompiles
+def test_a_read_only_cache_is_read(site):
+    """As in an image. What is not in it is compiled in memory, and nothing is written."""
+    site.run()
+    before = {file: file.read_bytes() for file in site.cache.rglob("*") if file.is_file()}
+    again = site.run(READ_ONLY + CALL)
+    assert (again["answer"], again["compiled"]) == (7.0, 0)
+    assert again["folder"] != "None"
+    other = site.run(READ_ONLY + "import numpy\n" + CALL.replace("(3)", "(numpy.int8(3))"))
+    assert (other["answer"], other["compiled"]) == (7.0, 2)
+    assert before == {file: file.read_bytes() for file in site.cache.rglob("*") if file.is_file()}
+
+
 @pytest.mark.recompiles
 def test_a_cache_that_stops_being_writable_is_done_without(site):
     """A full disk, or permissions taken away, between import and first call: no error."""

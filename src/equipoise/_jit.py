@@ -68,6 +68,7 @@ _HARMLESS = frozenset(
         "NotCachedError",
         "cache_folder",
         "cached_only",
+        "has_kernels",
         "keeps_kernels",
         "source_hash",
         "watch_compilation",
@@ -352,9 +353,11 @@ def _files_of(name: str, package: str) -> list[str]:
 
 @lru_cache(maxsize=1)
 def cache_folder() -> Path | None:
-    """Return this version's folder of compiled code; None if no folder is writable.
+    """Return this version's folder of compiled code; None if there is none and none can be made.
 
-    The first call of a new version removes all but the newest `KEPT_FOLDERS` folders.
+    The folder may be read-only, as in an image: kernels that are in it are loaded, and others are
+    compiled in memory. The first call of a new version removes all but the newest `KEPT_FOLDERS`
+    folders.
     """
     package = Path(__file__).parent
     if not package.is_dir():  # imported from a zip file
@@ -364,15 +367,26 @@ def cache_folder() -> Path | None:
         folder = _user_cache() / "equipoise" / "kernels" / name
         new = not folder.exists()
         folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
-        probe = folder / f".writable-{os.getpid()}"
-        probe.touch()
-        probe.unlink()
+        # Where this is refused the folder may still be read.
+        with suppress(OSError):
+            os.utime(folder)
     except (OSError, RuntimeError):  # RuntimeError: the user has no home directory
         return None
     if new:
         _remove_old_folders(folder.parent)
-    return folder
+    return folder if os.access(folder, os.R_OK | os.X_OK) else None
+
+
+@lru_cache(maxsize=1)
+def _is_writable(folder: Path) -> bool:
+    """Return whether a file can be made in a folder. Permissions alone do not tell."""
+    probe = folder / f".writable-{os.getpid()}"
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError:
+        return False
+    return True
 
 
 def _user_cache() -> Path:
@@ -469,9 +483,17 @@ def cached_only() -> Iterator[None]:
         _here.cached_only = False
 
 
+def has_kernels() -> bool:
+    """Return whether compiled kernels may be on disk."""
+    return bool(_config.DISABLE_JIT) or cache_folder() is not None
+
+
 def keeps_kernels() -> bool:
     """Return whether another process finds on disk what this one compiles."""
-    return bool(_config.DISABLE_JIT) or cache_folder() is not None
+    if _config.DISABLE_JIT:
+        return True
+    folder = cache_folder()
+    return folder is not None and _is_writable(folder)
 
 
 class _SourceKeyedCache(FunctionCache):

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import msgspec
 
-from equipoise._jit import NotCachedError, cache_folder, cached_only, keeps_kernels
+from equipoise._jit import NotCachedError, cache_folder, cached_only, has_kernels, keeps_kernels
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import (
     MatchRequest,
@@ -240,7 +240,7 @@ class Kernels:
                 self._stopping.wait(1.0)
         while (found := self._to_check.get()) is not None and not self._stopping.is_set():
             try:
-                if keeps_kernels() and is_cached(found.request):
+                if has_kernels() and is_cached(found.request):
                     self._loaded(found)
             except Exception:
                 log.exception("the kernels of %s cannot be loaded", found.request.system)

@@ -61,8 +61,10 @@ def serve(
 
     chosen = assignments(set_ or [], "--set")
     with contextlib.ExitStack() as stack:
+        # The first process of a container has no handler by default, and would ignore the signal.
+        before = signal.signal(signal.SIGTERM, _end)
+        stack.callback(signal.signal, signal.SIGTERM, before)
         if demo and database is None and "database" not in chosen:
-            signal.signal(signal.SIGTERM, _end)
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="equipoise-demo-"))
             database = f"sqlite:///{folder}/demo.db"
             # A demo needs no keys for calculations; its database is deleted when the service stops.
@@ -75,7 +77,7 @@ def serve(
 
 
 def _end(*_: object) -> None:
-    """Exit normally, so that SIGTERM deletes the database of the demo.
+    """Exit normally, so that SIGTERM ends a start, and deletes the database of the demo.
 
     While the server runs, it handles the signal itself.
     """
