@@ -16,7 +16,7 @@ ALONE ?= alone or browser
 JIT_OFF_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_system.py
 
 .PHONY: all setup demo serve test test-fast test-jit-off test-bounds test-browser chromium \
-	format lint types layers docs bench clean \
+	format lint types layers docs bench bench-readme clean \
 	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
 
 all: lint types layers test docs  ## all checks
@@ -122,6 +122,9 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 	$(BIN)/python benchmarks/service_void.py
 	$(BIN)/python benchmarks/large_logs.py
 	$(BIN)/python benchmarks/request_cost.py
+
+bench-readme: .venv/.bench  ## measure the README's table again and write it there; ORDO= path of Ordo
+	$(BIN)/python benchmarks/readme.py --readme $(if $(ORDO),--ordo $(ORDO))
 
 clean:
 	rm -rf .venv docs/_build ratings.csv

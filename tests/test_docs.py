@@ -194,6 +194,7 @@ def test_every_system_has_its_equations_and_says_what_it_expects(system: str) ->
     assert (DOCS / "equations" / f"{system}.md").is_file()
     expected = page("reference/tables.md").partition("### Expected")[2]
     assert f"| `{system}` |" in expected
+    assert f"[`{system}`](../equations/{system}.md)" in page("reference/systems.md")
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,12 @@ def shoot(page: Page, path: str, name: str, height: int) -> None:
     """Keep what a visitor sees at a path."""
     page.set_viewport_size({"width": 1100, "height": height})
     page.goto(ADDRESS + path)
-    page.wait_for_timeout(500)
+    # A page that still computes an explanation says so, and is asked again.
+    for _ in range(120):
+        page.wait_for_timeout(500)
+        if page.get_by_text("Computing").count() == 0:
+            break
+        page.goto(ADDRESS + path)
     page.screenshot(path=HERE / f"page-{name}.png")
 
 
@@ -61,7 +66,7 @@ def main() -> None:
         browser = browsers.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page()
         shoot(page, "/pools/demo/leaderboard", "leaderboard", 620)
-        shoot(page, "/pools/demo/players/jade-kite", "player", 980)
+        shoot(page, "/pools/demo/players/birch-fox", "player", 980)
         shoot(page, "/pools/demo", "pool", 900)
         page.set_viewport_size({"width": 1100, "height": 860})
         page.goto(ADDRESS + "/tournament")
@@ -72,8 +77,10 @@ def main() -> None:
         page.screenshot(path=HERE / "page-tournament.png")
         cross = page.locator("section", has=page.locator("#cross"))
         cross.screenshot(path=HERE / "page-cross-table.png")
-        cookie = {"name": "equipoise-key", "value": key, "url": ADDRESS}
-        page.context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])
+        page.goto(ADDRESS + "/sign-in")
+        page.locator("#key").fill(key)
+        page.keyboard.press("Enter")
+        page.wait_for_url(lambda url: "sign-in" not in url)
         page.goto(f"{ADDRESS}/pools/demo/seasons/end")
         page.get_by_label("Name of the season").fill("2026-1")
         page.get_by_role("button", name="Preview").click()
