@@ -17,6 +17,7 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.web.page.balancing import MOST_PLAYERS
 from equipoise.web.page.forms import FORM, SIGN_IN, parsed
+from trials.pace import allow, stopwatch
 from web.page.markup import Page
 
 #: An answer to an attack took 3 to 26 s before there were limits, and at most 0.1 s since.
@@ -79,9 +80,9 @@ def test_an_attack_is_refused_in_a_sentence(anybody: httpx.Client, name: str) ->
     """Quickly, without memory, and others are answered meanwhile."""
     path, body, headers = ATTACKS[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
-    answer = anybody.post(path, content=body, headers=headers)
-    assert time.perf_counter() - started < _SECONDS
+    with stopwatch() as watch:
+        answer = anybody.post(path, content=body, headers=headers)
+    assert watch.seconds < _SECONDS
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3 < _MEGABYTES
     if "nested" in name and answer.status_code in (303, 401):
         return  # A part of a form has no parts: its content is the value of an unknown field.
@@ -103,7 +104,7 @@ def test_others_are_answered_while_the_largest_forms_are_read(
         body = part(_NAME + b'games"', games)
         assert anybody.post("/tournament", content=body, headers=_PARTS).status_code == 422
 
-    assert longest_pause(send) < _STALL
+    assert longest_pause(send) < allow(_STALL)
 
 
 @pytest.fixture
