@@ -11,6 +11,8 @@ export PYTHONDONTWRITEBYTECODE :=
 PROCESSES ?= auto
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n $(PROCESSES) --dist worksteal
+# Kernels are compiled once, and not in the processes of tests, which would keep the compiler's memory.
+COMPILED := $(BIN)/python tests/trials/compiled.py
 # The compiled tests in four parts. Every test is in exactly one of them (tests/test_selections.py).
 FAST := not slow
 SLOW := slow and not alone and not browser
@@ -71,6 +73,7 @@ serve: .venv/.base  ## the service with a demo pool, filled from the bundled sam
 	$(BIN)/equipoise serve --demo
 
 test: .venv/.test  ## the tests that find most faults in five minutes
+	$(COMPILED)
 	$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
 test-all: test test-slow test-jit-off test-bounds test-pages  ## every test of every kind
@@ -86,6 +89,7 @@ test-jit-off: .venv/.test  ## kernels as plain Python, with coverage
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "not no_kernel" $(KERNEL_TESTS) $(COVERAGE)
 
 test-bounds: .venv/.test  ## kernels with every index checked
+	NUMBA_BOUNDSCHECK=1 $(COMPILED)
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) -m "not no_kernel" $(KERNEL_TESTS)
 
 test-pages: .venv/.test  ## the pages in a browser, if there is one

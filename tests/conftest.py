@@ -19,8 +19,8 @@ pytest_plugins = ("databases",)
 
 #: What makes a test slow without saying so: another compilation, the machine for itself, Chromium.
 SLOW_MARKS = ("recompiles", "alone", "browser")
-#: And a fixture that starts a server: what the service does is tested on SQLite by `make test`.
-SLOW_FIXTURES = ("postgres",)
+#: And a fixture that starts a server: `make test` has the service in its own process, on SQLite.
+SLOW_FIXTURES = ("postgres", "service")
 
 #: The marks of every collected test, those that are not selected included.
 MARKS = pytest.StashKey[dict[str, frozenset[str]]]()

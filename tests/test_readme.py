@@ -33,6 +33,7 @@ def test_the_two_commands_are_targets_of_the_makefile() -> None:
     assert "equipoise rate examples/contests.csv" in demo.group(1)
 
 
+@pytest.mark.slow
 def test_every_other_command_runs(tmp_path: Path) -> None:
     """One after the other in a fresh folder, as a reader would; each ends well."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
@@ -54,6 +55,7 @@ def test_every_other_command_runs(tmp_path: Path) -> None:
     assert written == {*tables, "state.npz", "chart.svg", "performance.svg"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("snippet", blocks("python"))
 def test_every_snippet_runs(snippet: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -19,6 +19,9 @@ import pytest
 from equipoise.cli import run
 from trials.server import free_port
 
+#: It starts processes, and waits for their ends.
+pytestmark = pytest.mark.slow
+
 #: Seconds that a start may take on a machine that is busy, kernels compiled.
 _STARTING = 300.0
 

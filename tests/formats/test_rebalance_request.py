@@ -229,6 +229,7 @@ def many_parties(count: int) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "make",
     [

@@ -22,6 +22,9 @@ from equipoise.store.pools import get_pool
 from equipoise.store.schema import metadata
 from pools.pool_trials import NOW, Trial, duel
 
+#: For every system, or with processes that are killed: long, and rarely the first to fail.
+pytestmark = pytest.mark.slow
+
 
 class Writer:
     """A process that posts to a pool and remembers the players' states."""

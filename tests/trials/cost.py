@@ -1,6 +1,9 @@
 """A plugin of pytest that writes what each test costs: processor time, and memory after it.
 
     PYTHONPATH=tests COSTS=costs.jsonl python -m pytest -p trials.cost tests/rating
+    python tests/trials/cost.py costs.jsonl
+
+The second command prints the sums, by file.
 
 Processor time is that of the process and of all processes that it started and that have ended, so
 other work on the machine hardly changes it. Each line of the file is a test: `seconds`, the
@@ -17,7 +20,9 @@ import json
 import os
 import re
 import resource
+import sys
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -114,3 +119,24 @@ def pytest_configure(config: pytest.Config) -> None:
     if COSTS in os.environ:
         seconds = float(os.environ.get(STOP_AFTER, "inf"))
         config.pluginmanager.register(_Costs(Path(os.environ[COSTS]), seconds))
+
+
+def summary(path: Path) -> Iterator[str]:
+    """Return the sums of a file of costs, the dearest files first."""
+    seconds: dict[str, float] = defaultdict(float)
+    largest: dict[str, float] = defaultdict(float)
+    tests: dict[str, int] = defaultdict(int)
+    for line in path.read_text().splitlines():
+        cost = json.loads(line)
+        file = str(cost["test"]).partition("::")[0] or "(imports, collection, servers)"
+        for name in (file, "(all)"):
+            seconds[name] += cost["seconds"]
+            largest[name] = max(largest[name], cost["largest"])
+            tests[name] += bool(cost["test"])
+    yield f"{'processor s':>12} {'tests':>6} {'MB':>6}  file"
+    for name in sorted(seconds, key=lambda one: -seconds[one]):
+        yield f"{seconds[name]:12.1f} {tests[name]:6d} {largest[name]:6.0f}  {name}"
+
+
+if __name__ == "__main__":
+    print(*summary(Path(sys.argv[1])), sep="\n")  # noqa: T201

@@ -190,6 +190,7 @@ def test_trailers_are_bounded(start: Start) -> None:
         assert b" 200 " not in exchange(port, chunked, trailers, b"\r\n\r\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_a_head_that_does_not_arrive_ends_the_connection(start: Start, loop: str) -> None:
     """A new connection without a byte, one that sends a byte now and then, and a second request."""
@@ -210,6 +211,7 @@ def test_a_head_that_does_not_arrive_ends_the_connection(start: Start, loop: str
         assert b"request-timeout" in answer
 
 
+@pytest.mark.slow
 def test_a_request_may_take_longer_than_its_head(start: Start) -> None:
     """The time of a head ends with it; a body after the answer does not keep a connection."""
     seconds = allow(0.3)
@@ -233,6 +235,7 @@ def test_an_idle_connection_is_closed(start: Start) -> None:
         assert watch.seconds < 15.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 @pytest.mark.parametrize("further", [b"", head()], ids=["one request", "another one behind it"])
 def test_a_client_that_reads_nothing_is_disconnected(
@@ -279,6 +282,7 @@ def test_an_idle_connection_makes_room(start: Start, caplog: pytest.LogCaptureFi
     assert said == ["there are 4 connections, the maximum: idle ones are closed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_a_request_that_waits_for_its_client_makes_room(start: Start, loop: str) -> None:
     """A body that does not arrive and an answer that is not read, but none that is computed."""

@@ -15,6 +15,9 @@ from equipoise.web.page import players as pages
 from trials.pace import allow
 from web.page.site import Site, running_site
 
+#: It starts processes, and waits for their ends.
+pytestmark = pytest.mark.slow
+
 
 def forever(*given: object, **more: object) -> None:
     """Take longer than this test; a process calls it."""

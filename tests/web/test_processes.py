@@ -27,6 +27,9 @@ from trials.pace import allow
 from trials.server import make_key, running
 from web.conftest import Serve, Served
 
+#: It starts processes, and waits for their ends.
+pytestmark = pytest.mark.slow
+
 T = TypeVar("T")
 
 #: Seconds for a process to end or to start on a busy machine.

@@ -199,7 +199,7 @@ def test_a_slow_receiver_holds_up_nobody_else(
     store: Store, inbox: Inbox, start: StartSender
 ) -> None:
     """Posting and other webhooks go on; once it is quick again it gets all."""
-    with Inbox(seconds=allow(5.0)) as slow:
+    with Inbox(seconds=allow(2.0)) as slow:
         hook(store, slow)
         hook(store, inbox)
         start()
@@ -222,7 +222,7 @@ def test_names_that_resolve_slowly_hold_up_nobody_else(
     store: Store, inbox: Inbox, start: StartSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each delivery has a thread for that."""
-    resolve, seconds, ended = socket.getaddrinfo, allow(6.0), []
+    resolve, seconds, ended = socket.getaddrinfo, allow(2.0), []
 
     def slow(host: str, *rest: Any, **more: Any) -> Any:
         if str(host).endswith(".slow"):

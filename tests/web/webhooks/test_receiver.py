@@ -104,6 +104,7 @@ FLOOD = b"x" * 1_000_000
 SENT, TAKEN = 100_000_000, 8_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "block", "arrived"),
     [
