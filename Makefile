@@ -11,6 +11,8 @@ export PYTHONDONTWRITEBYTECODE :=
 PROCESSES ?= auto
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n $(PROCESSES) --dist worksteal
+# Many slow tests wait for servers and clocks, so two cores have work for three processes.
+WAITING := -n $(if $(filter auto,$(PROCESSES)),3,$(PROCESSES)) --dist worksteal
 # Kernels are compiled once, and not in the processes of tests, which would keep the compiler's memory.
 COMPILED := $(BIN)/python tests/trials/compiled.py
 # The compiled tests in four parts. Every test is in exactly one of them (tests/test_selections.py).
@@ -80,7 +82,7 @@ test-all: test test-slow test-jit-off test-bounds test-pages  ## every test of e
 
 # Tests that watch a clock come last, with the machine to themselves.
 test-slow: .venv/.test  ## the compiled tests that `make test` leaves out
-	$(PYTEST) $(PARALLEL) -m "$(SLOW)"
+	$(PYTEST) $(WAITING) -m "$(SLOW)"
 	$(PYTEST) -m "$(ALONE)"
 
 test-fast: test test-slow  ## the compiled tests

@@ -84,7 +84,10 @@ def test_what_needs_more_than_a_processor_is_slow(
 
 def test_ci_runs_all_of_it() -> None:
     """With the browser installed, where `make test-all` takes one that is there."""
-    script = (ROOT / ".ci" / "run").read_text()
+    path = ROOT / ".ci" / "run"
+    if not path.exists():
+        pytest.skip("a source distribution has no .ci")
+    script = path.read_text()
     lines = [line.split() for line in script.splitlines()]
     targets = [word for line in lines if line[:1] == ["make"] for word in line[1:]]
     run = [one for target in targets if target.startswith("test") for one in runs_of(target)]

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import os
 import sys
+from pathlib import Path
+
+#: Below so many MB a process is left alone: looking at all objects takes some tenths of a second.
+_MUCH = 400.0
+
+IS_LINUX = sys.platform == "linux"
 
 
 def give_back() -> None:
     """Collect garbage, and let the C library return free memory to the system, where it can."""
+    if not IS_LINUX or _resident() < _MUCH:
+        return
     gc.collect()
-    if sys.platform == "linux":
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it, musl does not
-        if trim is not None:
-            trim(0)
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it, musl does not
+    if trim is not None:
+        trim(0)
+
+
+def _resident() -> float:
+    """Return the resident memory of this process in MB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
