@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
-from trials.memory import give_back
+from trials.memory import give_back, settle
 
 # The limits of hypothesis on seconds measure the machine. Its examples stay as many as they are.
 settings.register_profile("pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -36,6 +36,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[MARKS] = {
         item.nodeid: frozenset(mark.name for mark in item.iter_markers()) for item in items
     }
+
+
+def pytest_collection_finish() -> None:
+    """Keep what has been collected out of the way of the collector of garbage."""
+    settle()
 
 
 def _fixtures(item: pytest.Item) -> list[str]:

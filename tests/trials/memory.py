@@ -8,17 +8,30 @@ import os
 import sys
 from pathlib import Path
 
-#: Below so many MB a process is left alone: looking at all objects takes some tenths of a second.
+#: Below so many MB a process is left alone.
 _MUCH = 400.0
 
 IS_LINUX = sys.platform == "linux"
 
 
+def settle() -> None:
+    """Collect garbage once, and never look at what is left again: imports and collected tests."""
+    gc.collect()
+    gc.freeze()
+    _trim()
+
+
 def give_back() -> None:
     """Collect garbage, and let the C library return free memory to the system, where it can."""
-    if not IS_LINUX or _resident() < _MUCH:
+    if IS_LINUX and _resident() >= _MUCH:
+        gc.collect()
+        _trim()
+
+
+def _trim() -> None:
+    """Return free memory to the system."""
+    if not IS_LINUX:
         return
-    gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it, musl does not
     if trim is not None:
         trim(0)

@@ -48,14 +48,15 @@ def nested(levels: int) -> bytes:
 
 _NAME = b'Content-Disposition: form-data; name="'
 _GAME = b'--x\r\nContent-Disposition: form-data; name="g"\r\n\r\n\r\n'
+_LARGE = b"key=" + b"%41" * 3_300_000
 ATTACKS: dict[str, tuple[str, bytes, dict[str, str]]] = {
     "encoded words": ("/sign-in", part(_NAME + b"=?utf-8?q?a?= " * 20_000 + b'"'), _PARTS),
     "parentheses": ("/sign-in", part(_NAME[:-1] + b"(" * 5_000), _PARTS),
     "digits": ("/sign-in", part(_NAME[:-2] + b"*" + b"9" * 5_000 + b"=a"), _PARTS),
     "nested": ("/sign-in", nested(60), _PARTS),
     "deeply nested": ("/theme", nested(2_000), _PARTS),
-    "9.9 MB": ("/sign-in", b"key=" + b"%41" * 3_300_000, _ENCODED),
-    "9.9 MB to another form": ("/theme", b"key=" + b"%41" * 3_300_000, _ENCODED),
+    "9.9 MB": ("/sign-in", _LARGE, _ENCODED),
+    "9.9 MB to another form": ("/theme", _LARGE, _ENCODED),
     "many fields": ("/theme", b"a=1&" * 150_000, _ENCODED),
     "many parts": ("/theme", _GAME * 20_000 + b"--x--", _PARTS),
     "5 kB": ("/sign-in", b"key=" + b"a" * 5_000, _ENCODED),
