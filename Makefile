@@ -11,15 +11,26 @@ export PYTHONDONTWRITEBYTECODE :=
 PROCESSES ?= auto
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n $(PROCESSES) --dist worksteal
-# What test-fast runs one by one. CI leaves the browser to test-browser.
-ALONE ?= alone or browser
-JIT_OFF_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_system.py
+# Many slow tests wait for servers and clocks, so two cores have work for three processes.
+WAITING := -n $(if $(filter auto,$(PROCESSES)),3,$(PROCESSES)) --dist worksteal
+# Kernels are compiled once, and not in the processes of tests, which would keep the compiler's memory.
+COMPILED := $(BIN)/python tests/trials/compiled.py
+# The compiled tests in four parts. Every test is in exactly one of them (tests/test_selections.py).
+FAST := not slow
+SLOW := slow and not alone and not browser
+ALONE := alone and not browser
+BROWSER := browser
+# What has kernels is run twice more: as plain Python, and with index checks.
+KERNEL_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_system.py
+COVERAGE := --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tournament \
+	--cov-report=term --cov-fail-under=90
 
-.PHONY: all setup demo serve test test-fast test-jit-off test-bounds test-browser chromium \
+.PHONY: all setup demo serve test test-all test-slow test-fast test-jit-off test-bounds test-pages \
+	test-browser chromium \
 	format lint types layers docs bench bench-readme clean \
 	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
 
-all: lint types layers test docs  ## all checks
+all: lint types layers test-all docs  ## all checks
 
 setup: .venv/.base .venv/.kernels  ## install the package and its libraries, compile its kernels
 
@@ -40,6 +51,11 @@ setup: .venv/.base .venv/.kernels  ## install the package and its libraries, com
 	$(PIP) --group test --group browser
 	@touch $@
 
+# All of them in one go, which is quicker than one after the other.
+.venv/.groups: .venv/.base
+	$(PIP) --group test --group browser --group lint --group docs --group bench
+	@touch .venv/.test .venv/.lint .venv/.docs .venv/.bench $@
+
 .venv/.lint: .venv/.test
 	$(PIP) --group lint
 	@touch $@
@@ -59,21 +75,31 @@ demo: .venv/.base  ## rate the bundled sample
 serve: .venv/.base  ## the service with a demo pool, filled from the bundled sample
 	$(BIN)/equipoise serve --demo
 
-test: test-fast test-jit-off test-bounds  ## tests compiled, then uncompiled (coverage), then with index checks
+test: .venv/.test  ## the tests that find most faults in five minutes
+	$(COMPILED)
+	$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
-# Tests that watch a clock or a screen come last, with the machine to themselves.
-test-fast: .venv/.test
-	$(PYTEST) $(PARALLEL) -m "not alone and not browser"
+test-all: test test-slow test-jit-off test-bounds test-pages  ## every test of every kind
+
+# Tests that watch a clock come last, with the machine to themselves.
+test-slow: .venv/.test  ## the compiled tests that `make test` leaves out
+	$(PYTEST) $(WAITING) -m "$(SLOW)"
 	$(PYTEST) -m "$(ALONE)"
 
-test-jit-off: .venv/.test
-	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) $(JIT_OFF_TESTS) --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tournament --cov-report=term --cov-fail-under=90
+test-fast: test test-slow  ## the compiled tests
 
-test-bounds: .venv/.test
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) $(JIT_OFF_TESTS)
+test-jit-off: .venv/.test  ## kernels as plain Python, with coverage
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "not no_kernel" $(KERNEL_TESTS) $(COVERAGE)
 
-test-browser: chromium  ## the pages in a real browser, which is installed where there is none
-	NEED_CHROMIUM=1 $(PYTEST) -m browser tests/browser
+test-bounds: .venv/.test  ## kernels with every index checked
+	NUMBA_BOUNDSCHECK=1 $(COMPILED)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) -m "not no_kernel" $(KERNEL_TESTS)
+
+test-pages: .venv/.test  ## the pages in a browser, if there is one
+	$(PYTEST) -m "$(BROWSER)" tests/browser
+
+test-browser: chromium  ## the pages in a browser, which is installed where there is none
+	NEED_CHROMIUM=1 $(PYTEST) -m "$(BROWSER)" tests/browser
 
 # Debian's package where it can be installed, else the one Playwright knows.
 chromium: .venv/.test

@@ -1,13 +1,68 @@
-"""How many processes `pytest -n auto` starts, and fixtures of all tests."""
+"""Which tests are slow, how many processes `pytest -n auto` starts, and fixtures of all tests."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+from trials.memory import give_back, settle
+
+# The limits of hypothesis on seconds measure the machine. Its examples stay as many as they are.
+settings.register_profile("pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("pace")
 
 pytest_plugins = ("databases",)
+
+#: What makes a test slow without saying so: another compilation, the machine for itself, Chromium.
+SLOW_MARKS = ("recompiles", "alone", "browser")
+#: And a fixture that starts a server: `make test` has the service in its own process, on SQLite.
+SLOW_FIXTURES = ("postgres", "service")
+
+#: The marks of every collected test, those that are not selected included.
+MARKS = pytest.StashKey[dict[str, frozenset[str]]]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark slow tests as such, before pytest selects."""
+    for item in items:
+        marked = any(item.get_closest_marker(mark) for mark in SLOW_MARKS)
+        if marked or not set(SLOW_FIXTURES).isdisjoint(_fixtures(item)):
+            item.add_marker(pytest.mark.slow)
+    config.stash[MARKS] = {
+        item.nodeid: frozenset(mark.name for mark in item.iter_markers()) for item in items
+    }
+
+
+def pytest_collection_finish() -> None:
+    """Keep what has been collected out of the way of the collector of garbage."""
+    settle()
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    """Return the fixtures of a test; a parameter of `database_url` chooses one while it runs."""
+    found = list(getattr(item, "fixturenames", ()))
+    parameters = getattr(item, "callspec", None)
+    if parameters is not None and parameters.params.get("database_url") == "postgresql":
+        found.append("postgres")
+    return found
+
+
+@pytest.fixture
+def marks_of_tests(pytestconfig: pytest.Config) -> dict[str, frozenset[str]]:
+    """Give the marks of every collected test by its id."""
+    return pytestconfig.stash[MARKS]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _memory() -> Iterator[None]:
+    """Give memory back to the system after each file, so that processes of tests stay small."""
+    yield
+    give_back()
 
 
 @pytest.hookimpl(optionalhook=True)

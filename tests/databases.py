@@ -1,17 +1,22 @@
-"""Databases for tests of the store and of the service: a new, empty one for every test.
+"""Databases for tests of the store and of the service: a new one for every test, without rows.
 
 `database_url` runs a test on SQLite and on PostgreSQL; `sqlite_url` and `postgres_url` on one of
-them. PostgreSQL is started once a test session, when the first test asks for it.
+them. PostgreSQL is started once a test session, when the first test asks for it. Where a test has
+a store, the database is a copy that has the schema; otherwise it is empty.
 """
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from trials.postgres import ABSENT, Postgres, is_installed, running_postgres
+from trials.postgres import ABSENT, Postgres, is_installed, name_of, running_postgres
+
+#: Tests with one of these fixtures open their database at once, which creates its schema.
+STORES = {"store", "sqlite_store"}
 
 
 @pytest.fixture(scope="session")
@@ -20,20 +25,46 @@ def postgres() -> Iterator[Postgres]:
     if not is_installed():
         pytest.skip(ABSENT)
     with running_postgres() as server:
+        server.forget_crashes()
         yield server
 
 
-@pytest.fixture
-def postgres_url(postgres: Postgres) -> Iterator[str]:
-    """Give the address of a new database of PostgreSQL."""
+@pytest.fixture(scope="session")
+def postgres_template(postgres: Postgres) -> Iterator[str]:
+    """Give the name of a database with the current schema, of which others are copies."""
+    from equipoise.store.connection import open_store
+
     with postgres.database() as url:
+        open_store(url).close()
+        yield name_of(url)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Give a file with the current schema, of which others are copies."""
+    from equipoise.store.connection import open_store
+
+    path = tmp_path_factory.mktemp("template") / "template.db"
+    open_store(f"sqlite:///{path}").close()
+    return path
+
+
+@pytest.fixture
+def postgres_url(request: pytest.FixtureRequest, postgres: Postgres) -> Iterator[str]:
+    """Give the address of a new database of PostgreSQL; for a store it has its schema already."""
+    opened = not STORES.isdisjoint(request.fixturenames)
+    template = request.getfixturevalue("postgres_template") if opened else None
+    with postgres.database(template) as url:
         yield url
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
-    """Give the address of a new database of SQLite."""
-    return f"sqlite:///{tmp_path / 'trial.db'}"
+def sqlite_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Give the address of a new database of SQLite; for a store it has its schema already."""
+    path = tmp_path / "trial.db"
+    if not STORES.isdisjoint(request.fixturenames):
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+    return f"sqlite:///{path}"
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

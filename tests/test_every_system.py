@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -78,9 +79,24 @@ EXEMPT = {
 #: `opponents` warns, as it should; tests/rating/test_elo_mmr_rules.py looks at that.
 pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 
+
+def by_speed(variants: Sequence[Variant]) -> list[Any]:
+    """Return parameters of tests: of every algorithm the first variant, the others as slow.
+
+    The promises are those of an algorithm; its parameters switch on what `make test-all` looks at.
+    """
+    seen, found = set(), []
+    for variant in variants:
+        algorithm = variant.name, variant.parameters.get("rules")
+        marks = [pytest.mark.slow] if algorithm in seen else []
+        found.append(pytest.param(variant, marks=marks))
+        seen.add(algorithm)
+    return found
+
+
 every_system = pytest.mark.parametrize(
     "variant",
-    VARIANTS,
+    by_speed(VARIANTS),
     ids=[f"{v.name}-{'-'.join(map(str, v.parameters)) or 'defaults'}" for v in VARIANTS],
 )
 
@@ -569,6 +585,10 @@ USERS = [
     Variant("team-glicko2", {"roles": True}),
 ]
 
+every_user = pytest.mark.parametrize(
+    "variant", by_speed(USERS), ids=[f"{one.name}-{len(one.parameters)}" for one in USERS]
+)
+
 
 def full_season(system: RatingSystem) -> History:
     """Return a season with every column, in teams of two where the system rates them."""
@@ -643,7 +663,7 @@ def outcome(system: RatingSystem, history: History) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("variant", USERS, ids=lambda one: f"{one.name}-{len(one.parameters)}")
+@every_user
 @pytest.mark.parametrize("name", USABLE)
 def test_a_column_changes_something_where_the_system_says_it_uses_it(
     variant: Variant, name: str
@@ -657,7 +677,7 @@ def test_a_column_changes_something_where_the_system_says_it_uses_it(
     assert same == (name not in system.capabilities.uses)
 
 
-@pytest.mark.parametrize("variant", USERS, ids=lambda one: f"{one.name}-{len(one.parameters)}")
+@every_user
 def test_what_is_not_used_is_told(variant: Variant) -> None:
     """Every column that is there and not used, and no other; `side` where `at_home` goes before."""
     able = system_of(variant).capabilities

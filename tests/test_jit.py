@@ -168,6 +168,7 @@ def test_a_second_run_compiles_nothing(site):
     assert first["folder"] == second["folder"]
 
 
+@pytest.mark.slow
 def test_the_two_newest_folders_are_kept(site):
     """A folder that was used lately is new, whenever it was made."""
     made = {}
@@ -181,6 +182,7 @@ def test_the_two_newest_folders_are_kept(site):
     assert site.folders() == {made["1.0 * x"], made["3.0 * x"]}
 
 
+@pytest.mark.slow
 def test_checked_indices_have_a_folder_of_their_own(site):
     """Code compiled with NUMBA_BOUNDSCHECK=1 must not serve a run without it, nor vice versa."""
     program = "import json; from equipoise import _jit; print(json.dumps(_jit.cache_folder().name))"
@@ -188,6 +190,7 @@ def test_checked_indices_have_a_folder_of_their_own(site):
     assert checked == f"{plain}-boundscheck"
 
 
+@pytest.mark.slow
 def test_without_jit_kernels_are_plain_functions(site):
     """NUMBA_DISABLE_JIT=1: the same answer, no compilation, and no folder is made."""
     plain = site.run(CALL.replace("_jit.cache_folder()", "None"), NUMBA_DISABLE_JIT="1")

@@ -82,6 +82,7 @@ def test_the_two_commands_are_targets_of_the_makefile() -> None:
     assert "benchmarks/readme.py --readme" in target("bench-readme")
 
 
+@pytest.mark.slow
 def test_every_other_command_runs(folder: Path) -> None:
     """One after the other in a fresh folder, as a reader would; each ends well."""
     for command in commands(README):
@@ -93,6 +94,7 @@ def test_every_other_command_runs(folder: Path) -> None:
     assert written == {"ratings.csv", "state.npz"}
 
 
+@pytest.mark.slow
 def test_the_snippet_has_three_lines_and_runs(folder: Path) -> None:
     (snippet,) = blocks(README, "python")
     assert len([line for line in snippet.splitlines() if line]) == 3

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numba
@@ -14,18 +17,44 @@ from equipoise._jit import _SourceKeyedCache, watch_compilation
 from equipoise.analysis.clock import working_time
 
 
+@dataclass
+class Elapsed:
+    """What two clocks showed."""
+
+    wall: float = 0.0
+    worked: float = 0.0
+
+
+@contextmanager
+def elapsed() -> Iterator[Elapsed]:
+    """Measure a block with both clocks, which are read one after the other."""
+    found = Elapsed()
+    wall, worked = time.perf_counter(), working_time()
+    yield found
+    found.wall, found.worked = time.perf_counter() - wall, working_time() - worked
+
+
+def comes_close(trial: Callable[[], tuple[float, float]], within: float) -> bool:
+    """Tell whether two measurements agree at least once in ten trials.
+
+    On a busy machine another process may run between two readings of clocks, which tells nothing.
+    """
+    return any(abs(one - other) <= within for one, other in (trial() for _ in range(10)))
+
+
 @pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
 def test_seconds_of_compiling_are_not_counted() -> None:
-    wall, worked = time.perf_counter(), working_time()
-    with watch_compilation() as seen:
-        assert numba.njit(lambda x: x + 1.0)(1.0) == 2.0  # noqa: TID251  # not kept on disk
-    time.sleep(0.01)
-    wall, worked = time.perf_counter() - wall, working_time() - worked
-    assert seen.kernels == 1
-    assert seen.seconds > 0
-    # Both clocks are read one after the other: what is between them is far below this.
-    assert worked == pytest.approx(wall - seen.seconds, abs=0.2 * seen.seconds)
-    assert worked >= 0.01
+    def trial() -> tuple[float, float]:
+        with elapsed() as clocks:
+            with watch_compilation() as seen:
+                assert numba.njit(lambda x: x + 1.0)(1.0) == 2.0  # noqa: TID251  # not kept on disk
+            time.sleep(0.01)
+        assert seen.kernels == 1
+        assert seen.seconds > 0
+        assert clocks.worked >= 0.01
+        return clocks.worked / seen.seconds, (clocks.wall - seen.seconds) / seen.seconds
+
+    assert comes_close(trial, 0.2)
 
 
 @pytest.fixture
@@ -43,20 +72,26 @@ def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_seconds_of_loading_are_not_counted_and_nested_ones_once(slow_disk: Any) -> None:
-    wall, worked = time.perf_counter(), working_time()
-    with watch_compilation() as seen:
-        slow_disk.load_overload(None, None)
-    wall, worked = time.perf_counter() - wall, working_time() - worked
-    assert (seen.kernels, seen.seconds) == (0, 0.0)
-    assert 0.04 <= seen.loading <= wall
-    assert worked == pytest.approx(wall - seen.loading, abs=0.005)
+    def trial() -> tuple[float, float]:
+        with elapsed() as clocks, watch_compilation() as seen:
+            slow_disk.load_overload(None, None)
+        assert (seen.kernels, seen.seconds) == (0, 0.0)
+        assert 0.04 <= seen.loading <= clocks.wall
+        return clocks.worked, clocks.wall - seen.loading
+
+    assert comes_close(trial, 0.005)
 
 
 def test_loading_while_compiling_is_part_of_compiling(slow_disk: Any) -> None:
-    wall, worked = time.perf_counter(), working_time()
-    with watch_compilation() as seen, event.trigger_event("numba:compile"):
-        slow_disk.load_overload(None, None)
-    wall, worked = time.perf_counter() - wall, working_time() - worked
-    assert (seen.kernels, seen.loading) == (1, 0.0)
-    assert 0.04 <= seen.seconds <= wall
-    assert worked == pytest.approx(wall - seen.seconds, abs=0.005)
+    def trial() -> tuple[float, float]:
+        with (
+            elapsed() as clocks,
+            watch_compilation() as seen,
+            event.trigger_event("numba:compile"),
+        ):
+            slow_disk.load_overload(None, None)
+        assert (seen.kernels, seen.loading) == (1, 0.0)
+        assert 0.04 <= seen.seconds <= clocks.wall
+        return clocks.worked, clocks.wall - seen.seconds
+
+    assert comes_close(trial, 0.005)

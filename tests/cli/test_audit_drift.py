@@ -47,6 +47,7 @@ def teams(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_json_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(SAMPLE, "--active-days", "30", "--points", "6", "--json") == 0
     answer = json.loads(capsys.readouterr().out)
@@ -62,6 +63,7 @@ def test_json_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str])
     assert answer["history"]["matches"] == 40
 
 
+@pytest.mark.slow
 def test_one_system_is_a_chart_and_a_table_of_moments(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(SAMPLE, "--system", "elo", "--points", "5") == 0
     out, err = capsys.readouterr()
@@ -76,6 +78,7 @@ def test_one_system_is_a_chart_and_a_table_of_moments(capsys: pytest.CaptureFixt
     assert "-0.0" not in out
 
 
+@pytest.mark.slow
 def test_several_systems_are_a_chart_and_a_row_each(
     teams: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -94,6 +97,7 @@ def test_several_systems_are_a_chart_and_a_row_each(
     ]
 
 
+@pytest.mark.slow
 def test_what_is_printed_of_the_end_adds_up(teams: str, capsys: pytest.CaptureFixture[str]) -> None:
     """To the last digit printed, of four numbers."""
     assert audit(teams, *THREE) == 0
@@ -104,6 +108,7 @@ def test_what_is_printed_of_the_end_adds_up(teams: str, capsys: pytest.CaptureFi
         assert 1400 + moved == pytest.approx(float(cells["rating"]), abs=0.21)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
 def test_a_table_has_all_moments_of_all_systems(
     tmp_path: Path, teams: str, suffix: str, capsys: pytest.CaptureFixture[str]
@@ -121,6 +126,7 @@ def test_a_table_has_all_moments_of_all_systems(
     np.testing.assert_allclose(conserved["created_by_performance"].to_numpy(), 0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
 )
@@ -132,6 +138,7 @@ def test_a_chart_is_the_same_each_time(tmp_path: Path, suffix: str, start: bytes
     assert first.read_bytes() == again.read_bytes()
 
 
+@pytest.mark.slow
 def test_band_and_title_of_the_chart_are_choices(tmp_path: Path) -> None:
     def elements(*arguments: str) -> int:
         target = tmp_path / "chart.svg"
@@ -142,6 +149,7 @@ def test_band_and_title_of_the_chart_are_choices(tmp_path: Path) -> None:
     assert elements("--title", "x") < elements("--title", "many more letters than that")
 
 
+@pytest.mark.slow
 def test_the_figure_in_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:
     """docs/figures/drift.svg is not edited by hand."""
     script = runpy.run_path(str(ROOT / "docs" / "figures" / "drift.py"))
@@ -154,6 +162,7 @@ def test_the_figure_in_the_guide_is_what_its_script_draws(tmp_path: Path) -> Non
     assert shapes[0] == shapes[1]
 
 
+@pytest.mark.slow
 def test_without_times_matches_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -174,6 +183,7 @@ def test_without_times_matches_are_counted(
     assert "--active-days needs a history with times" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_text_needs_no_matplotlib(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -184,6 +194,7 @@ def test_text_needs_no_matplotlib(
     assert "pip install '.[charts]'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_options_of_histories_are_heeded(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -239,12 +250,14 @@ def test_more_systems_than_colours_are_refused_for_a_chart(
     assert "at most 6 in a chart" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_audit_alone_says_what_it_can_ask(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "--help"]) == 0
     assert "drift" in capsys.readouterr().out
     assert run(["audit", "nothing"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not UT4.exists(), reason=f"no real data at {UT4}")
 def test_the_numbers_in_the_guide_are_those_of_ut4(capsys: pytest.CaptureFixture[str]) -> None:
     """docs/guides/drift.md prints this table."""

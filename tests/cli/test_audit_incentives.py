@@ -33,6 +33,7 @@ def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LINES", "30")
 
 
+@pytest.mark.slow
 def test_json_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(SAMPLE, *FARMED, "--json") == 0
     answer = json.loads(capsys.readouterr().out)
@@ -53,6 +54,7 @@ def test_json_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str])
     assert answer["history"]["matches"] == 40
 
 
+@pytest.mark.slow
 def test_a_gain_is_a_chart_and_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(SAMPLE, *FARMED, "--details") == 0
     out, err = capsys.readouterr()
@@ -70,6 +72,7 @@ def test_a_gain_is_a_chart_and_a_table(capsys: pytest.CaptureFixture[str]) -> No
     assert "finding none proves nothing" in err
 
 
+@pytest.mark.slow
 def test_where_nothing_is_gained_there_is_no_chart(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(SAMPLE, *QUICK, "--system", "elo-mmr", "--system", "elo") == 0
     out, err = capsys.readouterr()
@@ -82,6 +85,7 @@ def test_where_nothing_is_gained_there_is_no_chart(capsys: pytest.CaptureFixture
     assert [row.split()[1] for row in rows[1:5]] == [row.split()[1] for row in rows[5:]]
 
 
+@pytest.mark.slow
 def test_where_all_plans_were_tried_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(SAMPLE, "--matches", "2", "--player", "jade-ibis") == 0
     out, err = capsys.readouterr()
@@ -89,6 +93,7 @@ def test_where_all_plans_were_tried_that_is_said(capsys: pytest.CaptureFixture[s
     assert "proves nothing" not in err
 
 
+@pytest.mark.slow
 def test_replayed_gains_stand_beside_frozen_ones(capsys: pytest.CaptureFixture[str]) -> None:
     """The plan that docs/guides/incentives.md names."""
     assert audit(SAMPLE, "--player", "jade-ibis", "--others", "replayed", "--budget", "60") == 0
@@ -97,6 +102,7 @@ def test_replayed_gains_stand_beside_frozen_ones(capsys: pytest.CaptureFixture[s
     assert "20 of them with everything replayed" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
 def test_a_table_has_all_matches(
     tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
@@ -115,6 +121,7 @@ def test_a_table_has_all_matches(
     assert (table.filter("thrown")["planned_place"] > table.filter("thrown")["place"]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
 )
@@ -131,6 +138,7 @@ def test_a_chart_is_the_same_each_time(
     assert f"drew {first}" in err
 
 
+@pytest.mark.slow
 def test_the_figure_in_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:
     """docs/figures/incentives.svg is not edited by hand."""
     script = runpy.run_path(str(ROOT / "docs" / "figures" / "incentives.py"))
@@ -143,6 +151,7 @@ def test_the_figure_in_the_guide_is_what_its_script_draws(tmp_path: Path) -> Non
     assert shapes[0] == shapes[1]
 
 
+@pytest.mark.slow
 def test_the_league_is_what_its_script_makes(tmp_path: Path) -> None:
     """examples/league.csv is not edited by hand."""
     script = runpy.run_path(str(ROOT / "examples" / "make_league.py"))
@@ -151,6 +160,7 @@ def test_the_league_is_what_its_script_makes(tmp_path: Path) -> None:
     assert target.read_bytes() == LEAGUE.read_bytes()
 
 
+@pytest.mark.slow
 def test_the_table_in_the_guide_is_what_the_command_prints(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -203,6 +213,7 @@ def test_wrong_usage_is_a_sentence_and_nothing_is_written(
     assert message in json.loads(capsys.readouterr().err)["error"]["message"]
 
 
+@pytest.mark.slow
 def test_audit_alone_names_both_questions(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["audit", "--help"]) == 0
     out = capsys.readouterr().out

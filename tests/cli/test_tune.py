@@ -36,6 +36,7 @@ def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
     return found
 
 
+@pytest.mark.slow
 def test_it_says_what_it_found_and_what_the_other_matches_say(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -58,6 +59,7 @@ def test_it_says_what_it_found_and_what_the_other_matches_say(
     assert "worse, and unlikely to be chance: the first matches are not typical" in err
 
 
+@pytest.mark.slow
 def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     """And the held-out figures are those of a backtest from where the search ended."""
     found = answer(capsys, SAMPLE, "--system", "elo-mmr", *HALF, *GRID, "--metric", "log_loss")
@@ -93,6 +95,7 @@ def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["held_out"]["verdict"] in ("better", "open", "worse")
 
 
+@pytest.mark.slow
 def test_parameters_given_are_where_it_sets_out(capsys: pytest.CaptureFixture[str]) -> None:
     """What is not searched stays as given; where nothing is better all of it does."""
     given = ["--set", "rho=0.04", "--set", "sigma_limit=40", "--set", "weight_limit=0.1"]
@@ -108,6 +111,7 @@ def test_parameters_given_are_where_it_sets_out(capsys: pytest.CaptureFixture[st
     assert "nothing to compare" in err
 
 
+@pytest.mark.slow
 def test_the_files_are_for_the_other_commands(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,6 +133,7 @@ def test_the_files_are_for_the_other_commands(
     assert chart.read_bytes() == before
 
 
+@pytest.mark.slow
 def test_the_figure_of_the_guide_is_what_its_script_draws(tmp_path: Path) -> None:
     """docs/figures/tuning.svg is not edited by hand."""
     script = runpy.run_path(str(ROOT / "docs" / "figures" / "tuning.py"))
@@ -141,6 +146,7 @@ def test_the_figure_of_the_guide_is_what_its_script_draws(tmp_path: Path) -> Non
     assert shapes[0] == shapes[1]
 
 
+@pytest.mark.slow
 def test_what_a_system_refuses_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert tune(SAMPLE, "--system", "elo", *HALF, "--grid", "k=-5,0,20") == 0
     assert "2 trials were refused by the system; the first: k must be positive" in (
@@ -184,12 +190,14 @@ def test_wrong_usage_is_refused_with_the_reason(
     assert why in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_too_few_matches_to_search_on_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A tenth of forty matches is four, in which nobody has five earlier ones."""
     assert tune(SAMPLE, "--system", "elo", "--grid", "k=1,2") == 1
     assert "the first 4 matches (10%; see --first): nothing to score" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_grid_needs_no_optuna(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,6 +212,7 @@ def test_a_grid_needs_no_optuna(
     assert "pip install '.[tune]'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_study_of_a_grid_may_grow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("optuna")
     elo = (SAMPLE, "--system", "elo", *HALF, "--study", str(tmp_path / "s.db"))
@@ -218,6 +227,7 @@ def test_a_study_of_a_grid_may_grow(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert grown["trials"] == straight["trials"]
 
 
+@pytest.mark.slow
 def test_studies_keep_infinity_and_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -231,6 +241,7 @@ def test_studies_keep_infinity_and_nothing(
     assert {one["parameters"]["rho"] for one in first["trials"]} == {1.0, "inf"}
 
 
+@pytest.mark.slow
 def test_a_study_about_something_else_is_not_gone_on_with(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -273,6 +284,7 @@ def test_a_database_that_is_none_is_wrong_usage(
     assert why in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -296,6 +308,7 @@ def test_ctrl_c_says_how_to_go_on(
     assert gone_on["trials"] == answer(capsys, *elo)["trials"]
 
 
+@pytest.mark.slow
 def test_two_searches_at_once_do_not_mix(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -353,6 +366,7 @@ def test_killed_midway_and_resumed_it_is_the_same_study(
     assert trials_in(database) == 30
 
 
+@pytest.mark.slow
 def test_a_change_too_small_to_matter_is_neither_better_nor_worse(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -371,6 +385,7 @@ def test_a_change_too_small_to_matter_is_neither_better_nor_worse(
     assert named["held_out"]["verdict"] == strict["held_out"]["verdict"]
 
 
+@pytest.mark.slow
 def test_the_verdict_says_for_whom_it_holds(capsys: pytest.CaptureFixture[str]) -> None:
     assert tune(SAMPLE, "--system", "elo-mmr", *HALF, *GRID) == 0
     err = capsys.readouterr().err

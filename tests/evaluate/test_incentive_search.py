@@ -17,6 +17,9 @@ from equipoise.rating.system import Capabilities
 from rating.histories import examples, one_contest
 from reference.incentives import all_ranks
 
+#: A study of many replays: `make test` has the tests of its parts.
+pytestmark = pytest.mark.slow
+
 ALL = Capabilities()
 
 

@@ -12,6 +12,9 @@ from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.synthetic_contests import ContestModel, contests, simulate_contests
 from equipoise.formats import read_history, write_history
 
+#: A study of many replays: `make test` has the tests of its parts.
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 

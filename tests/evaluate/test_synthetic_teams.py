@@ -17,6 +17,9 @@ from equipoise.evaluate.synthetic_teams import (
     team_matches,
 )
 
+#: A study of many replays: `make test` has the tests of its parts.
+pytestmark = pytest.mark.slow
+
 MODEL = TeamModel(players=40, matches=60, sizes=((2, 2), (3, 2)))
 
 

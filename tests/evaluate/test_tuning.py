@@ -27,6 +27,9 @@ from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contest
 from equipoise.evaluate.tuning import _carry_out, tune
 from equipoise.rating.registry import SYSTEMS, make_system, setting_of
 
+#: A study of many replays: `make test` has the tests of its parts.
+pytestmark = pytest.mark.slow
+
 GRID: dict[str, tuple[Value, ...]] = {"k": (4.0, 16.0, 64.0), "scale": (200.0, 400.0)}
 
 

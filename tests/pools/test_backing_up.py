@@ -38,6 +38,9 @@ from pools.pool_trials import NOW, Trial, duel
 from trials.postgres import Postgres
 from trials.saved_database import restore
 
+#: For every system, or with processes that are killed: long, and rarely the first to fail.
+pytestmark = pytest.mark.slow
+
 
 def filled(url: str, matches: int = 30) -> None:
     """Fill a new database with a pool."""

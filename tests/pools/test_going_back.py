@@ -26,6 +26,9 @@ from equipoise.store.schema import metadata
 from equipoise.store.sizes import SIZES, Sizes
 from pools.pool_trials import NOW, Trial, duel
 
+#: For every system, or with processes that are killed: long, and rarely the first to fail.
+pytestmark = pytest.mark.slow
+
 
 class Writer:
     """A process that posts to a pool and remembers the players' states."""

@@ -29,6 +29,9 @@ from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord
 from pools.pool_trials import NOW, Trial, duel
 
+#: For every system, or with processes that are killed: long, and rarely the first to fail.
+pytestmark = pytest.mark.slow
+
 PLAYERS = [f"p{number}" for number in range(7)]
 
 

@@ -31,6 +31,9 @@ from equipoise.store.schema import partial_checkpoints
 from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial
 
+#: For every system, or with processes that are killed: long, and rarely the first to fail.
+pytestmark = pytest.mark.slow
+
 #: Partial checkpoints every 10 participations, whatever their size; pieces of 7 matches.
 SIZES = Sizes(partial_interval=10, partial_bytes=10**6, matches=7)
 

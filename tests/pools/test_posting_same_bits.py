@@ -25,7 +25,7 @@ from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from pools.pool_trials import NOW, every_change
-from test_every_system import VARIANTS, Variant, system_of
+from test_every_system import VARIANTS, Variant, by_speed, system_of
 
 #: Systems with `opponents` say what that costs, once each.
 pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
@@ -192,7 +192,9 @@ def check(store: Store, variant: Variant, weights: Mapping[str, float] = {}) -> 
 
 
 @pytest.mark.parametrize(
-    "variant", [*VARIANTS, *MORE], ids=lambda one: f"{one.name}-{'-'.join(one.parameters)}"
+    "variant",
+    by_speed([*VARIANTS, *MORE]),
+    ids=[f"{one.name}-{'-'.join(one.parameters)}" for one in [*VARIANTS, *MORE]],
 )
 def test_posts_are_rated_as_the_library_rates(shelf: Store, variant: Variant) -> None:
     """With teams, contests, ties, shares, sides, roles, weights, ceilings and performances."""

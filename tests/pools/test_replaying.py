@@ -17,6 +17,7 @@ from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
 from equipoise.store.sizes import SIZES, Sizes
 from pools.pool_trials import Trial, duel
+from trials.pace import allow
 
 #: Every border that a long log meets is one that a short log meets.
 SMALL = Sizes(matches=3, rows=2, players_left=2)
@@ -170,13 +171,15 @@ def test_a_replay_keeps_its_claim_while_it_reads_what_came_before(
 ) -> None:
     """Far from the last checkpoint that takes longer than a claim lasts: others must not begin."""
     assert SIZES.beat * 1_000_000 * 4 <= SIZES.lease
-    store = Store(sqlite_store.engine, replace(SMALL, beat=0.0, lease=1_500_000))
+    lease = allow(1.5)
+    sizes = replace(SMALL, beat=0.0, lease=int(lease * 1_000_000))
+    store = Store(sqlite_store.engine, sizes)
     pool = filled(store)
     pool.void("m11")
     others: list[bool] = []
 
     def slowly(*given: object) -> Piece:
-        time.sleep(0.45)
+        time.sleep(0.3 * lease)
         others.append(replaying.replay_pool(store, pool.name, owner="another"))
         return counted_piece(*given)  # type: ignore[arg-type]
 

@@ -6,6 +6,8 @@ import random
 import threading
 from collections.abc import Callable
 
+import pytest
+
 from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool, pool_message
@@ -19,6 +21,9 @@ from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.store.connection import Store
 from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel, rated_alone
+
+#: For every system, or with processes that are killed: long, and rarely the first to fail.
+pytestmark = pytest.mark.slow
 
 PLAYERS = [f"p{number}" for number in range(8)]
 

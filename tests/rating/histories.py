@@ -40,14 +40,7 @@ SHARED = Path(__file__).resolve().parents[3] / "shared"
 #: Kernels run as plain Python, up to a thousand times slower.
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
-#: Every index is checked.
-WITH_BOUNDS = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
-
 needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too large for kernels run as plain Python")
-
-no_kernel = pytest.mark.skipif(
-    WITHOUT_JIT or WITH_BOUNDS, reason="runs no kernel, so one of the three runs is enough"
-)
 
 Trace: TypeAlias = Mapping[str, Floats]
 

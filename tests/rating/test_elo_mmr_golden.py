@@ -18,7 +18,6 @@ from rating.histories import (
     first_real_contests,
     history_of,
     needs_jit,
-    no_kernel,
     rate,
     shared_file,
 )
@@ -105,7 +104,7 @@ def test_ratings_equal_those_of_the_authors_program(golden: pl.DataFrame, replay
 
 
 @pytest.mark.slow
-@no_kernel
+@pytest.mark.no_kernel
 def test_the_authors_program_solves_the_equations_of_the_paper(
     model: Golden, golden: pl.DataFrame, first_contests: History
 ) -> None:

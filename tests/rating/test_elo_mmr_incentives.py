@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,6 +30,9 @@ from rating.histories import (
     rate,
     systems,
 )
+
+#: Theorems and invariants with many examples: long, where the reference has already been met.
+pytestmark = pytest.mark.slow
 
 Model = type[EloMMRParameters]
 

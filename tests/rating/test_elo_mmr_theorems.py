@@ -23,6 +23,9 @@ from rating.histories import (
     systems,
 )
 
+#: Theorems and invariants with many examples: long, where the reference has already been met.
+pytestmark = pytest.mark.slow
+
 # The precision of the definitions below; doubles carry 16 digits.
 DIGITS = 40
 

@@ -37,13 +37,13 @@ def test_nothing_is_lost_when_the_server_is_killed(sqlite_url: str, tmp_path: Pa
 
         posting = threading.Thread(target=post)
         posting.start()
-        inbox.waits_for(10, 60.0)
+        inbox.waits_for(10)
         server.kill()
         time.sleep(0.2)
         server.start()
         posting.join()
-        inbox.waits_for(MATCHES, 60.0)
-        end = time.monotonic() + 30.0
+        inbox.waits_for(MATCHES)
+        end = time.monotonic() + 120.0
         while len({one.headers["webhook-id"] for one in inbox.received}) < MATCHES:
             assert time.monotonic() < end
             time.sleep(0.05)

@@ -22,6 +22,9 @@ from equipoise.store.connection import Store, open_store
 from pools.posted_history import NOW
 from trials.postgres import Postgres
 
+#: Every column, or every schema there ever was: a sweep.
+pytestmark = pytest.mark.slow
+
 #: Matches that are acknowledged before the backup begins.
 _BEFORE = 60
 

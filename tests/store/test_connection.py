@@ -71,6 +71,7 @@ import sqlite3, sys, time
 other = sqlite3.connect(sys.argv[1], isolation_level=None)
 other.execute("BEGIN IMMEDIATE")
 print("locked", flush=True)
+sys.stdin.readline()
 time.sleep(0.5)
 other.execute("COMMIT")
 """
@@ -81,12 +82,17 @@ def test_a_writer_waits_for_another_process(sqlite_url: str) -> None:
     store = open_store(sqlite_url)
     path = sqlite_url.removeprefix("sqlite:///")
     command = [sys.executable, "-c", _ANOTHER, path]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdin is not None
         assert other.stdout is not None
         assert other.stdout.readline() == "locked\n"
         with store.read() as connection:
             assert connection.execute(text("SELECT count(*) FROM pools")).scalar() == 0
         assert other.poll() is None
+        other.stdin.write("\n")  # From now on it holds the lock for half a second.
+        other.stdin.flush()
         with store.write() as connection:
             assert connection.execute(text("SELECT count(*) FROM pools")).scalar() == 0
         assert other.wait() == 0

@@ -32,6 +32,9 @@ from equipoise.store.schema import metadata
 from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel
 
+#: Every column, or every schema there ever was: a sweep.
+pytestmark = pytest.mark.slow
+
 SMALL = Sizes(
     matches=7,
     rows=5,

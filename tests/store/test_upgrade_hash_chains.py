@@ -27,6 +27,9 @@ from equipoise.store.pools import get_pool
 from pools.pool_trials import NOW
 from trials.saved_database import restore
 
+#: Every column, or every schema there ever was: a sweep.
+pytestmark = pytest.mark.slow
+
 
 def _pools(store: Store) -> list[str]:
     return [one.pool for one in pool_messages(store)]

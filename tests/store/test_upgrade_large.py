@@ -18,6 +18,9 @@ from equipoise.store.schema import partial_checkpoints
 from equipoise.store.sizes import Sizes
 from trials.saved_database import restore
 
+#: Every column, or every schema there ever was: a sweep.
+pytestmark = pytest.mark.slow
+
 
 def explanations(store: Store) -> dict[tuple[str, str], bytes]:
     """Return the explanations of the last match of all players of all pools."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from sqlalchemy import create_engine, text
 
 from equipoise.messages.pools import PoolMessage
@@ -15,6 +16,9 @@ from equipoise.store.connection import open_store
 from equipoise.store.pools import get_pool
 from pools.pool_trials import Trial, duel
 from trials.saved_database import restore
+
+#: Every column, or every schema there ever was: a sweep.
+pytestmark = pytest.mark.slow
 
 
 def test_the_last_time_is_recomputed(database_url: str, tmp_path: Path) -> None:

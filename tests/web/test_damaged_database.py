@@ -18,6 +18,9 @@ from equipoise.web.settings import ServiceSettings
 from pools.pool_trials import NOW, Trial, duel
 from web.asking import Running
 
+#: It starts processes, and waits for their ends.
+pytestmark = pytest.mark.slow
+
 
 def test_a_service_on_a_damaged_file(tmp_path: Path) -> None:
     """What can be read is answered until then; afterwards /readyz says why it is not ready."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy.exc import OperationalError
 
 from equipoise.pools.reading import matches
+from trials.pace import allow
 from web.conftest import Serve, Served, duel
 
 
@@ -100,13 +101,13 @@ def served_with_a_pool(serve: Serve, folder: Path, **settings: Any) -> tuple[Ser
 
 
 def test_a_body_that_does_not_come_is_given_up(serve: Serve, tmp_path: Path) -> None:
-    served, pool = served_with_a_pool(serve, tmp_path, request_seconds=1.0)
+    served, pool = served_with_a_pool(serve, tmp_path, request_seconds=allow(1.0))
 
     async def slow() -> AsyncIterator[bytes]:
         import asyncio
 
         yield b"{"
-        await asyncio.sleep(5)
+        await asyncio.sleep(3600)
 
     headers = {"Content-Type": "application/json"}
     answer = served.ask("POST", f"/v1/pools/{pool}/matches", content=slow(), headers=headers)
@@ -117,9 +118,11 @@ def test_an_answer_that_takes_too_long_is_given_up(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With 504, as it may have been done all the same."""
-    served, pool = served_with_a_pool(serve, tmp_path, request_seconds=1.0)
-    monkeypatch.setattr(matches, "match", lambda *_: time.sleep(1.5))
+    served, pool = served_with_a_pool(serve, tmp_path, request_seconds=allow(1.0))
+    given_up = threading.Event()
+    monkeypatch.setattr(matches, "match", lambda *_: given_up.wait(120))
     answer = served.get(f"/v1/pools/{pool}/matches/1")
+    given_up.set()
     assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timed-out")
 
 

@@ -12,12 +12,16 @@ import pytest
 
 from equipoise.web.api import players as api
 from equipoise.web.page import players as pages
+from trials.pace import allow
 from web.page.site import Site, running_site
+
+#: It starts processes, and waits for their ends.
+pytestmark = pytest.mark.slow
 
 
 def forever(*given: object, **more: object) -> None:
     """Take longer than this test; a process calls it."""
-    time.sleep(120.0)
+    time.sleep(3600.0)
 
 
 @pytest.fixture
@@ -37,7 +41,7 @@ def test_explanations_do_not_starve_predictions_and_splits(
     monkeypatch.setattr(api.explaining, "explain_player", forever)
 
     def visit(name: str) -> int:
-        return httpx.get(f"{site.url}/pools/arena/players/{name}", timeout=60.0).status_code
+        return httpx.get(f"{site.url}/pools/arena/players/{name}", timeout=300.0).status_code
 
     with ThreadPoolExecutor(20) as visitors:
         # The pages come without the explanation.
@@ -47,4 +51,4 @@ def test_explanations_do_not_starve_predictions_and_splits(
         for question, body in (("balance", split), ("predict", predict)):
             answer = site.ask("POST", f"/pools/arena/{question}", body)
             assert answer.status_code == 200, answer.text
-            assert answer.elapsed.total_seconds() < 20.0
+            assert answer.elapsed.total_seconds() < allow(20.0)

@@ -26,6 +26,7 @@ from equipoise.store.connection import Store, open_store
 from equipoise.web import kernels
 from equipoise.web.http.errors import CompilingError
 from equipoise.web.kernels import Kernels, is_cached, precompile, request_of
+from trials.pace import allow, stopwatch
 from trials.server import make_key, running
 from web.conftest import Served, duel
 from web.inbox import eventually
@@ -64,7 +65,7 @@ class Compiler:
 
     def run(self, request: PoolRequest) -> None:
         self.runs.append(request.system)
-        assert self.go_on.wait(10)
+        assert self.go_on.wait(120)
         if self.failing:
             raise kernels.CompileProcessError("the disk is full")
         self.cached.add(request.system)
@@ -234,7 +235,7 @@ def test_a_service_with_cold_kernels_refuses_posts_and_does_not_hang(
     settings = {
         "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
         "NUMBA_DISABLE_JIT": "0",
-        "EQUIPOISE_REQUEST_SECONDS": "8",
+        "EQUIPOISE_REQUEST_SECONDS": str(allow(8.0)),
     }
     allowed = {"Authorization": f"Bearer {key}"}
     match = duel("1", time=1)
@@ -245,7 +246,7 @@ def test_a_service_with_cold_kernels_refuses_posts_and_does_not_hang(
             def ask(method: str, path: str, content: Any = None) -> Any:
                 nonlocal longest
                 began = time.monotonic()
-                answer = http.request(method, path, json=content, timeout=30)
+                answer = http.request(method, path, json=content, timeout=300)
                 longest = max(longest, time.monotonic() - began)
                 return answer
 
@@ -258,22 +259,22 @@ def test_a_service_with_cold_kernels_refuses_posts_and_does_not_hang(
             assert int(refused.headers["Retry-After"]) >= 1
             assert ask("GET", "/readyz").status_code == 200
             os.kill(_compiling(server.pid), signal.SIGKILL)
-            eventually(lambda: ask("GET", "/v1/pools/p").json()["kernels"] == "failed", 20.0)
+            eventually(lambda: ask("GET", "/v1/pools/p").json()["kernels"] == "failed", 300.0)
             pool = ask("GET", "/v1/pools/p").json()
             assert "SIGKILL" in pool["kernels_failure"]
             assert "SIGKILL" in ask("POST", "/v1/pools/p/matches", match).text
-            eventually(lambda: ask("GET", "/v1/pools/p").json()["kernels"] == "ready", 120.0)
+            eventually(lambda: ask("GET", "/v1/pools/p").json()["kernels"] == "ready", 900.0)
             assert ask("POST", "/v1/pools/p/matches", match).status_code == 200
-            assert longest < 5.0
+            assert longest < allow(5.0)
     settings["NUMBA_CACHE_DIR"] = str(tmp_path / "others")
     with (
         running(sqlite_url, tmp_path / "log", settings=settings) as server,
         httpx.Client(base_url=server.url, headers=allowed) as http,
     ):
-        began = time.monotonic()
-        answer = http.post("/v1/pools/p/matches", json=duel("2", time=2), timeout=30)
+        with stopwatch() as watch:
+            answer = http.post("/v1/pools/p/matches", json=duel("2", time=2), timeout=300)
         assert answer.status_code == 200, answer.text
-        assert time.monotonic() - began < 5.0
+        assert watch.seconds < 5.0
 
 
 @pytest.mark.recompiles
@@ -284,11 +285,11 @@ def test_a_service_that_stops_ends_the_compiling_process(sqlite_url: str, tmp_pa
     settings = {"NUMBA_CACHE_DIR": str(tmp_path / "kernels"), "NUMBA_DISABLE_JIT": "0"}
     with running(sqlite_url, tmp_path / "log", settings=settings) as server:
         path, allowed = f"{server.url}/v1/pools/p", {"Authorization": f"Bearer {key}"}
-        assert httpx.put(path, json={"system": "elo-mmr"}, headers=allowed).status_code == 200
+        assert httpx.put(path, json={"system": "elo-mmr"}, headers=allowed, timeout=60).is_success
         compiling = _compiling(server.pid)
-        began = time.monotonic()
-        assert server.stop() == 0
-        assert time.monotonic() - began < 15.0
+        with stopwatch() as watch:
+            assert server.stop() == 0
+        assert watch.seconds < 15.0
     with pytest.raises(ProcessLookupError):
         os.kill(compiling, 0)
 
@@ -296,7 +297,7 @@ def test_a_service_that_stops_ends_the_compiling_process(sqlite_url: str, tmp_pa
 def _compiling(parent: int) -> int:
     """Return the process that compiles, once it runs."""
     children = Path(f"/proc/{parent}/task").glob("*/children")
-    end = time.monotonic() + 10
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         found = [int(one) for file in children for one in file.read_text().split()]
         if found:

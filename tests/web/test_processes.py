@@ -23,13 +23,17 @@ from equipoise.web.http.errors import OverloadedError, TimedOutError, TooLargeEr
 from equipoise.web.monitoring import Metrics
 from equipoise.web.processes import CalculationProcesses
 from equipoise.web.settings import ServiceSettings
+from trials.pace import allow
 from trials.server import make_key, running
 from web.conftest import Serve, Served
+
+#: It starts processes, and waits for their ends.
+pytestmark = pytest.mark.slow
 
 T = TypeVar("T")
 
 #: Seconds for a process to end or to start on a busy machine.
-_SOON = 60.0
+_SOON = 120.0
 
 
 def fail(kind: str) -> None:
@@ -122,7 +126,7 @@ def test_a_calculation_ends_at_the_time_limit(tmp_path: Path) -> None:
         await until(lambda: not exists(pid))
         await until(lambda: len(processes.pids) == 1 and pid not in processes.pids)
 
-    run(tmp_path, trial, calculators=1, queued_calculations=1, request_seconds=3.0)
+    run(tmp_path, trial, calculators=1, queued_calculations=1, request_seconds=allow(3.0))
 
 
 def test_a_calculation_ends_with_its_caller(tmp_path: Path) -> None:
@@ -267,12 +271,17 @@ def test_listed_sequences_are_bounded(served: Served) -> None:
     assert len(answer.json()["candidates"]) == 2_500
 
 
-def test_a_request_beyond_its_limit_gets_504_and_its_process_ends(serve: Serve) -> None:
-    served = serve(request_seconds=3.0, calculators=1)
-    service = served.app.state.service
+def test_a_request_beyond_its_limit_gets_504_and_its_process_ends(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit is that of the calculation alone: its process has started, the games are read."""
+    served = serve(request_seconds=_SOON, calculators=1)
+    processes = served.app.state.service._calculators
     games = long_games()
     served.ask("POST", "/v1/performance?format=csv", content=GAMES.encode())
-    before = service._calculators.pids
+    before = processes.pids
+    short = msgspec.structs.replace(processes._settings, request_seconds=0.5)
+    monkeypatch.setattr(processes, "_settings", short)
     answer = served.ask("POST", "/v1/performance?format=pgn&superiority=true", content=games)
     assert answer.status_code == 504, answer.text[:300]
     ends = time.monotonic() + _SOON
@@ -295,7 +304,7 @@ def test_sigterm_ends_a_calculation_within_grace_seconds(tmp_path: Path) -> None
         assert small.getresponse().read()
         gone = http.client.HTTPConnection("127.0.0.1", server.port, timeout=_SOON)
         gone.request("POST", path, games, headers)
-        time.sleep(1.0)
+        time.sleep(min(allow(1.0), 2.0))  # It is under way, and takes longer.
         started = time.monotonic()
         gone.close()
         small.request("POST", "/v1/performance?format=csv", GAMES, headers)
@@ -303,10 +312,11 @@ def test_sigterm_ends_a_calculation_within_grace_seconds(tmp_path: Path) -> None
         freed = time.monotonic() - started
         long = http.client.HTTPConnection("127.0.0.1", server.port, timeout=_SOON)
         long.request("POST", path, games, headers)
-        time.sleep(1.0)
+        time.sleep(min(allow(1.0), 2.0))  # It is under way, and takes longer.
         started = time.monotonic()
         assert server.stop() in (0, -signal.SIGTERM)
-        assert time.monotonic() - started < 3.0 + 1.0  # the interpreter ends as well
+        ended = time.monotonic() - started
+        assert ended < 3.0 + allow(1.0)  # the interpreter ends as well
         answer = long.getresponse()
         assert answer.status == 504
         assert b"the service stops" in answer.read()

@@ -26,6 +26,9 @@ from equipoise.web.serve import serve
 from equipoise.web.settings import ServiceSettings
 from trials.server import running
 
+#: It starts processes, and waits for their ends.
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import sys
 from equipoise.web.serve import serve

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import Any
 
@@ -18,6 +19,7 @@ from equipoise.errors import InvalidParameterError
 from equipoise.web import tracing
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.tracing import Tracing, check_installed, span
+from trials.pace import stopwatch
 from web.conftest import Serve, Served, duel, lines
 
 TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -80,7 +82,7 @@ def test_a_replay_has_a_span(traced: Served, exporter: InMemorySpanExporter) -> 
     for number in "123":
         traced.post(path, duel(number))
     assert traced.post(f"{path}/1/void?wait=20", {"reason": "no show"}).status_code == 200
-    end = time.monotonic() + 10
+    end = time.monotonic() + 120
     while not (found := spans(traced, exporter, "replay")) and time.monotonic() < end:
         time.sleep(0.05)
     assert found[0].attributes["equipoise.pool"] == pool
@@ -122,21 +124,24 @@ def test_there_are_no_traces_by_default(serve: Serve, exporter: InMemorySpanExpo
 def test_a_collector_that_does_not_answer_does_not_hold_up_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    released = threading.Event()
+
     class Stuck(SpanExporter):
         def export(self, spans: object) -> SpanExportResult:
-            time.sleep(3.0)
+            released.wait(60.0)
             return SpanExportResult.FAILURE
 
         def shutdown(self) -> None:
-            time.sleep(3.0)
+            released.wait(60.0)
 
     monkeypatch.setattr(tracing, "_LAST", 0.2)
     found = Tracing(Stuck())
     with span(found, "replay", pool="p"):
         pass
-    started = time.monotonic()
-    found.close()
-    assert time.monotonic() - started < 2.0
+    with stopwatch() as watch:
+        found.close()
+    released.set()
+    assert watch.seconds < 2.0
 
 
 def test_without_its_libraries_the_service_says_what_to_install(

@@ -43,7 +43,7 @@ class Database:
         *,
         future_seconds: float,
     ) -> list[Any]:
-        self.free.wait(10)
+        self.free.wait(120)
         names = [str(match.match) for one in posts for match in one.matches]
         self.batches.append((pool, names))
         if pool == "nowhere":

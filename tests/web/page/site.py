@@ -27,7 +27,7 @@ from equipoise.web.settings import ServiceSettings
 from web.page import invented
 
 #: Seconds that a start may take; the first on a machine compiles kernels.
-_STARTING = 120.0
+_STARTING = 300.0
 
 
 @dataclass(frozen=True)

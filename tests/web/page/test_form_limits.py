@@ -17,6 +17,7 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.web.page.balancing import MOST_PLAYERS
 from equipoise.web.page.forms import FORM, SIGN_IN, parsed
+from trials.pace import allow, stopwatch
 from web.page.markup import Page
 
 #: An answer to an attack took 3 to 26 s before there were limits, and at most 0.1 s since.
@@ -47,14 +48,15 @@ def nested(levels: int) -> bytes:
 
 _NAME = b'Content-Disposition: form-data; name="'
 _GAME = b'--x\r\nContent-Disposition: form-data; name="g"\r\n\r\n\r\n'
+_LARGE = b"key=" + b"%41" * 3_300_000
 ATTACKS: dict[str, tuple[str, bytes, dict[str, str]]] = {
     "encoded words": ("/sign-in", part(_NAME + b"=?utf-8?q?a?= " * 20_000 + b'"'), _PARTS),
     "parentheses": ("/sign-in", part(_NAME[:-1] + b"(" * 5_000), _PARTS),
     "digits": ("/sign-in", part(_NAME[:-2] + b"*" + b"9" * 5_000 + b"=a"), _PARTS),
     "nested": ("/sign-in", nested(60), _PARTS),
     "deeply nested": ("/theme", nested(2_000), _PARTS),
-    "9.9 MB": ("/sign-in", b"key=" + b"%41" * 3_300_000, _ENCODED),
-    "9.9 MB to another form": ("/theme", b"key=" + b"%41" * 3_300_000, _ENCODED),
+    "9.9 MB": ("/sign-in", _LARGE, _ENCODED),
+    "9.9 MB to another form": ("/theme", _LARGE, _ENCODED),
     "many fields": ("/theme", b"a=1&" * 150_000, _ENCODED),
     "many parts": ("/theme", _GAME * 20_000 + b"--x--", _PARTS),
     "5 kB": ("/sign-in", b"key=" + b"a" * 5_000, _ENCODED),
@@ -79,9 +81,9 @@ def test_an_attack_is_refused_in_a_sentence(anybody: httpx.Client, name: str) ->
     """Quickly, without memory, and others are answered meanwhile."""
     path, body, headers = ATTACKS[name]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
-    answer = anybody.post(path, content=body, headers=headers)
-    assert time.perf_counter() - started < _SECONDS
+    with stopwatch() as watch:
+        answer = anybody.post(path, content=body, headers=headers)
+    assert watch.seconds < _SECONDS
     assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3 < _MEGABYTES
     if "nested" in name and answer.status_code in (303, 401):
         return  # A part of a form has no parts: its content is the value of an unknown field.
@@ -103,7 +105,7 @@ def test_others_are_answered_while_the_largest_forms_are_read(
         body = part(_NAME + b'games"', games)
         assert anybody.post("/tournament", content=body, headers=_PARTS).status_code == 422
 
-    assert longest_pause(send) < _STALL
+    assert longest_pause(send) < allow(_STALL)
 
 
 @pytest.fixture

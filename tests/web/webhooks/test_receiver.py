@@ -21,6 +21,7 @@ from equipoise.pools.public_addresses import is_public
 from equipoise.pools.webhooks import create_webhook, new_secret
 from equipoise.web.webhooks import receiver
 from equipoise.web.webhooks.receiver import Outcome, Receiver
+from trials.pace import allow, stopwatch
 from web.inbox import Inbox
 
 
@@ -92,10 +93,10 @@ def test_what_is_no_answer_is_a_failure(content: bytes, failure: str) -> None:
 
 
 def test_an_answer_that_trickles_in_has_one_deadline() -> None:
-    started = time.monotonic()
-    (outcome,) = posted(answering(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 50, 0.1), seconds=0.5)
+    with stopwatch() as watch:
+        (outcome,) = posted(answering(b"HTTP/1.1 200 OK\r\n" + b"A: b\r\n" * 50, 0.1), seconds=0.5)
     assert outcome.failure == "no answer within 0.5 s"
-    assert time.monotonic() - started < 1.5
+    assert watch.seconds < 1.5
 
 
 FLOOD = b"x" * 1_000_000
@@ -103,6 +104,7 @@ FLOOD = b"x" * 1_000_000
 SENT, TAKEN = 100_000_000, 8_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "block", "arrived"),
     [
@@ -139,20 +141,19 @@ def test_an_answer_without_end_takes_neither_memory_nor_time(
     sending.start()
     posted("http://127.0.0.1:9/")  # What is imported and cached is not counted.
     tracemalloc.start()
-    started = time.monotonic()
-    (outcome,) = posted(f"http://127.0.0.1:{listening.getsockname()[1]}/", seconds=20.0)
-    elapsed, (_, peak) = time.monotonic() - started, tracemalloc.get_traced_memory()
+    with stopwatch() as watch:
+        (outcome,) = posted(f"http://127.0.0.1:{listening.getsockname()[1]}/", seconds=allow(20.0))
+    _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    sending.join(20)
+    sending.join(120)
     assert outcome.arrived is arrived
     assert arrived or outcome.failure == "the answer is too long"
     assert peak < TAKEN
-    assert elapsed < 5.0
+    assert watch.seconds < 5.0
 
 
 def test_an_answer_counts_once_its_head_is_there() -> None:
     """A body that does not end in time only closes the connection."""
-    started = time.monotonic()
     content = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"
     listening = socket.create_server(("127.0.0.1", 0))
 
@@ -163,9 +164,10 @@ def test_an_answer_counts_once_its_head_is_there() -> None:
             taken.recv(1)
 
     threading.Thread(target=answer, daemon=True).start()
-    (outcome,) = posted(f"http://127.0.0.1:{listening.getsockname()[1]}/", seconds=0.5)
+    with stopwatch() as watch:
+        (outcome,) = posted(f"http://127.0.0.1:{listening.getsockname()[1]}/", seconds=allow(0.5))
     assert outcome.arrived
-    assert time.monotonic() - started < 2.0
+    assert watch.seconds < 2.0
 
 
 def test_cookies_are_not_kept_and_proxies_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
