@@ -140,12 +140,12 @@ def _match_weight(history: History, match: int) -> float:
     return 1.0 if history.weight is None else float(history.weight[match])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class EntryPrototype:
     """A system with a learned entry and a held level; rates one match at a time.
 
     system : whose update is used; `Glicko2` only with every match a period of its own
-    course : rows (match, mu, N, level, delta, shifted players, mean first change) are appended
+    course : rows (match, mu, N, level, delta, shifted players) are appended
     """
 
     system: RatingSystem
@@ -220,20 +220,21 @@ class EntryPrototype:
                 continue
             seeded = state.shared[SEEDED][players] > 0
             new = (earlier == 0) & ~seeded
-            mu, _, level, target = state.shared[POOL]
-            delta = self._delta(level, target)
-            self._set_entry(state, players[new], mu)
+            old = seeded | (earlier >= self.parameters.level_experienced)
+            entry = self._entry(state, players[old])
+            delta = self._delta(*state.shared[POOL][LEVEL:])
+            self._set_entry(state, players[new], entry)
             self.system.run(state, history, m, m + 1, trace, workers)
             if self.parameters.entry == "learned" and new.any():
                 after = self.at(state, players[new], None)
-                self._learn(state, history, m, new, after)
+                found = first_changes(self.system, entry, after, _match_weight(history, m))
+                self._learn(state, history, m, new, found)
             young = ~seeded & (earlier < self.parameters.hold_level_matches)
-            if delta > 0.0:
+            if delta != 0.0:
                 self._shift(state, players[young], delta)
                 if trace is not None and "rating" in trace:
                     trace["rating"][rows][young] += delta
             if self.parameters.hold_level > 0.0:
-                old = seeded | (earlier >= self.parameters.level_experienced)
                 self._follow(state, players[old])
             if self.course is not None:
                 of_pool = state.shared[POOL]
@@ -243,6 +244,10 @@ class EntryPrototype:
         teams = int(team.max()) + 1
         all_tied = teams > 2 and int(rank.max()) == 0
         return teams > 1 and not (all_tied and self.capabilities.skips_all_tied)
+
+    def _entry(self, state: State, experienced: Ints) -> float:
+        """Return the rating of the newcomers of a match; `experienced` are the rows of others."""
+        return float(state.shared[POOL][MU])
 
     def _delta(self, level: float, target: float) -> float:
         """Return the shift of this match, fixed before it."""
@@ -262,7 +267,7 @@ class EntryPrototype:
             state.column("gaussian_mean")[rows] = mu
 
     def _learn(
-        self, state: State, history: History, match: int, new: Flags, after: RatingColumns
+        self, state: State, history: History, match: int, new: Flags, found: FirstChanges
     ) -> None:
         """Move mu by the first changes of the newcomers of a match."""
         own, z = self.parameters, self.parameters.entry_clip
@@ -274,7 +279,6 @@ class EntryPrototype:
         share = newcomers if self.name in ADDS_UP else newcomers / size
         total = math.fsum(share)
         mu, weight = state.shared[POOL][:2]
-        found = first_changes(self.system, float(mu), after, _match_weight(history, match))
         w = np.minimum(np.maximum(found.weight, _LEAST_WEIGHT), 1.0)
         bound = z * found.deviation * np.sqrt(w)
         clipped = np.minimum(np.maximum(found.change, -bound), bound)
