@@ -8,8 +8,10 @@ the first. A split of players or of odd and even matches would not do: neighbour
 players and the state of the pool, so each half would tell of the other, and who runs a pool can
 only choose on the past. Chosen is the least log loss of all participants, among the constants with
 which participants with five or more earlier matches lose at most 0.05 points of pair inversion;
-the fixed entry if none is better. On Codeforces the constants are searched for elo-mmr alone; every
-other system takes the best of four: those, ENTRY.md's, and both without a held level.
+the fixed entry if none is better. Constants are searched for elo-mmr on Codeforces, for glicko2,
+elo, trueskill-spb and plackett-luce on football, and for every system on UT4. Every other system
+takes the best of at most four: those of elo-mmr or glicko2, ENTRY.md's, and both without a held
+level.
 
 First-timers and 1-4: pairs by the less experienced of the two. All: all participants. mh5:
 participants with five or more earlier matches, among themselves (`--min-history 5`). 95 % intervals
@@ -90,6 +92,14 @@ SYSTEMS: Mapping[str, tuple[str, ...]] = {
     ),
     "ut4": ("trueskill", "trueskill-spb", "plackett-luce", "elo", "team-glicko2"),
 }
+
+#: The systems for which constants are searched one by one; the others take those of the first of
+#: them, or ENTRY.md's, with or without a held level, or the fixed entry.
+SEARCHED: Mapping[str, tuple[str, ...]] = {
+    "codeforces": ("elo-mmr",),
+    "football": ("glicko2", "elo", "trueskill-spb", "plackett-luce"),
+    "ut4": SYSTEMS["ut4"],
+}
 FINDINGS = "## Findings"
 
 
@@ -123,9 +133,10 @@ class Study:
         of_data, settings = case(data), settings_of(data, name)
         part = first_half(of_data.history)
         trial = Trial(of_data, part, name, settings, self.kept, self.implementation)
-        if data != "codeforces" or name == "elo-mmr":
+        model = SEARCHED[data]
+        if name in model:
             return choose(trial)
-        found = self.chosen(data, "elo-mmr").entry or FIRST_STUDY
+        found = self.chosen(data, model[0]).entry or FIRST_STUDY
         both = (found, FIRST_STUDY)
         return choose_among(trial, [*both, *(replace(one, hold_level=0.0) for one in both)])
 
@@ -227,14 +238,21 @@ class Study:
                 )
             )
         rows.append(("codeforces, fixed entry", *_scores(other), ""))
-        pieces = [
-            (
-                group,
-                f"{100.0 * first.weight(group) / first.weight('all'):.1f} %",
-                change(first, other, group, "pair_inversion").show(2),
+        pieces = []
+        for group, label in (("first-timers", "0"), ("1-4", "1 to 4"), ("rest", "5 or more")):
+            (part, ours), (_, theirs) = _pairs(first, group), _pairs(other, group)
+            share = part / first.weight("all")
+            bounds = (
+                "" if group == "rest" else change(first, other, group, "pair_inversion").show(2)
             )
-            for group in ("first-timers", "1-4", "mh5")
-        ]
+            pieces.append(
+                (
+                    label,
+                    f"{100.0 * share:.1f} %",
+                    bounds or f"{ours - theirs:+.2f}",
+                    f"{share * (ours - theirs):+.2f}",
+                )
+            )
         return [
             Part(
                 "What of the distance to codeforces is entry, what is drift? Second half",
@@ -244,10 +262,9 @@ class Study:
             ),
             Part(
                 "In which pairs: elo-mmr less codeforces, both with a fixed entry, second half",
-                ("pairs", "part of all", "pair inversion"),
+                ("earlier contests", "part of the pairs", "pair inversion", "points of all"),
                 pieces,
-                "mh5 counts the pairs of a participant among the experienced alone, so the parts "
-                "of this row and of the others do not add up to 100 %.",
+                "By the less experienced of the two; all players of a contest are its field.",
             ),
         ]
 
@@ -391,6 +408,16 @@ def _gains(found: Measured, fixed: Measured) -> list[str]:
         change(found, fixed, "all", "log_loss").show(4),
         change(found, fixed, "first-timers", "pair_inversion").show(1),
     ]
+
+
+def _pairs(found: Measured, group: str) -> tuple[float, float]:
+    """Return the weight of the pairs of a group, and their pair inversion."""
+    if group != "rest":
+        return found.weight(group), found.of(group, "pair_inversion")
+    parts = [(found.weight(one), found.of(one, "pair_inversion")) for one in _GROUPS[:3]]
+    (new, of_new), (few, of_few), (every, of_all) = parts
+    rest = every - new - few
+    return rest, (every * of_all - new * of_new - few * of_few) / rest
 
 
 def _choice_row(name: str, choice: Choice) -> tuple[str, ...]:
