@@ -62,7 +62,7 @@ from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contest
 from equipoise.formats import read_history
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
-from report import DATA, RESULTS, Part, needs, report_parts
+from report import DATA, RESULTS, Part, lines_of, needs, report_parts
 
 #: Constants of ENTRY.md, which were chosen on all of Codeforces.
 FIRST_STUDY = Entry(entry="learned", hold_level=0.05)
@@ -502,14 +502,16 @@ def main() -> None:
     parser.add_argument("--implementation", choices=("prototype", "engine"), default="prototype")
     given = parser.parse_args()
     study = Study(given.kept, given.implementation)
+    parts = [one for name in given.part or PARTS for one in PARTS[name](study)]
+    if given.part:
+        for one in parts:
+            print(f"## {one.heading}\n\n{lines_of(one.columns, one.rows)}\n\n{one.note}\n")
+        return
     path = RESULTS / "entry.md"
     before = path.read_text() if path.exists() else ""
-    parts = [one for name in given.part or PARTS for one in PARTS[name](study)]
     question = f"{(__doc__ or '').strip()}\n\nMeasured with the {given.implementation}."
     report_parts("entry", question, parts)
-    if given.part:
-        path.write_text(before)
-    elif FINDINGS in before:
+    if FINDINGS in before:
         path.write_text(path.read_text() + "\n" + before[before.index(FINDINGS) :])
 
 
