@@ -86,9 +86,6 @@ SYSTEMS: Mapping[str, tuple[str, ...]] = {
         "trueskill-spb",
         "plackett-luce",
         "elo-mmr",
-        "elo-mmx",
-        "codeforces",
-        "topcoder",
     ),
     "ut4": ("trueskill", "trueskill-spb", "plackett-luce", "elo", "team-glicko2"),
 }
