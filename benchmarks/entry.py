@@ -1,0 +1,516 @@
+"""Where should newcomers enter: at a fixed rating, or at one that is learned?
+
+Run: python benchmarks/entry.py [--kept DIRECTORY] [--part PART ...] [--implementation NAME]
+
+Constants are chosen on the first half of the matches in time: rated from the first match on, scored
+from 10 % on. They are reported on the second half, which systems enter with what they learned of
+the first. A split of players or of odd and even matches would not do: neighbouring matches share
+players and the state of the pool, so each half would tell of the other, and who runs a pool can
+only choose on the past. Chosen is the least log loss of all participants, among the constants with
+which participants with five or more earlier matches lose at most 0.05 points of pair inversion;
+the fixed entry if none is better. Constants are searched for elo-mmr on Codeforces, for glicko2,
+elo, trueskill-spb and plackett-luce on football, and for every system on UT4. Every other system
+takes the best of at most four: those of elo-mmr or glicko2, ENTRY.md's, and both without a held
+level.
+
+First-timers and 1-4: pairs by the less experienced of the two. All: all participants. mh5:
+participants with five or more earlier matches, among themselves (`--min-history 5`). 95 % intervals
+of differences from 1,000 resamples of the matches (blocks of consecutive ones beyond a thousand),
+the same for both systems.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from elo_mmr_paper import AS_RUN
+from entry_prototype import Entry, EntryPrototype
+from entry_scores import (
+    Case,
+    Choice,
+    Implementation,
+    Measured,
+    Trial,
+    change,
+    choose,
+    choose_among,
+    first_half,
+    made,
+    measure,
+    nine_tenths,
+    second_half,
+)
+from entry_variants import (
+    POOLS,
+    AtField,
+    AtLevel,
+    BothWays,
+    Unweighted,
+    everybody,
+    simulate_arrivals,
+)
+
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import History
+from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.formats import read_history
+from equipoise.rating.registry import make_system
+from equipoise.rating.system import RatingSystem
+from report import DATA, RESULTS, Part, lines_of, needs, report_parts
+
+#: Constants of ENTRY.md, which were chosen on all of Codeforces.
+FIRST_STUDY = Entry(entry="learned", hold_level=0.05)
+LEARNED_ONLY = Entry(entry="learned")
+LEVEL_ONLY = Entry(hold_level=0.05)
+
+#: The systems of each data set; those of the paper with its authors' parameters.
+SYSTEMS: Mapping[str, tuple[str, ...]] = {
+    "codeforces": (
+        "elo-mmr",
+        "elo-mmx",
+        "codeforces",
+        "topcoder",
+        "trueskill-spb",
+        "plackett-luce",
+        "elo",
+    ),
+    "football": (
+        "glicko2",
+        "elo",
+        "trueskill-spb",
+        "plackett-luce",
+        "elo-mmr",
+    ),
+    "ut4": ("trueskill", "trueskill-spb", "plackett-luce", "elo", "team-glicko2"),
+}
+
+#: The systems for which constants are searched one by one; the others take those of the first of
+#: them, or ENTRY.md's, with or without a held level, or the fixed entry.
+SEARCHED: Mapping[str, tuple[str, ...]] = {
+    "codeforces": ("elo-mmr",),
+    "football": ("glicko2", "elo", "trueskill-spb", "plackett-luce"),
+    "ut4": SYSTEMS["ut4"],
+}
+FINDINGS = "## Findings"
+
+
+@functools.cache
+def case(name: str) -> Case:
+    """Return a data set."""
+    return Case(name, read_history(needs(DATA / f"{name}.parquet")))
+
+
+def settings_of(data: str, system: str) -> Mapping[str, Any]:
+    """Return the authors' parameters on Codeforces, defaults elsewhere."""
+    return AS_RUN.get(system, {}) if data == "codeforces" else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Measures what the tables show.
+
+    kept : directory of earlier results; implementation : of the learned entry
+    """
+
+    kept: Path | None
+    implementation: Implementation
+
+    def made(self, name: str, settings: Mapping[str, Any], entry: Entry | None) -> RatingSystem:
+        """Return a system with this entry."""
+        return made(name, settings, entry, self.implementation)
+
+    def chosen(self, data: str, name: str) -> Choice:
+        """Return the constants of a system, chosen on the first half."""
+        of_data, settings = case(data), settings_of(data, name)
+        part = first_half(of_data.history)
+        trial = Trial(of_data, part, name, settings, self.kept, self.implementation)
+        model = SEARCHED[data]
+        if name in model:
+            return choose(trial)
+        found = self.chosen(data, model[0]).entry or FIRST_STUDY
+        both = (found, FIRST_STUDY)
+        return choose_among(trial, [*both, *(replace(one, hold_level=0.0) for one in both)])
+
+    def later(self, data: str, system: RatingSystem) -> Measured:
+        """Return what a system scores on the second half."""
+        return measure(case(data), second_half(case(data).history), system, self.kept)
+
+    def reproduced(self) -> Part:
+        """Return the six rows of ENTRY.md's table."""
+        of_data, authors = case("codeforces"), AS_RUN["elo-mmr"]
+        rows = []
+        for label, settings, entry in (
+            ("fixed 1500", authors, None),
+            ("learned only", authors, LEARNED_ONLY),
+            ("level only", authors, LEVEL_ONLY),
+            ("learned + level", authors, FIRST_STUDY),
+            ("defaults, fixed", {}, None),
+            ("defaults, learned + level", {}, FIRST_STUDY),
+        ):
+            system = self.made("elo-mmr", settings, entry)
+            found = measure(of_data, nine_tenths(of_data.history), system, self.kept)
+            rows.append((label, *_first_study_columns(found)))
+        return Part(
+            "ENTRY.md's table: elo-mmr, Codeforces, from 10 % on",
+            ("elo-mmr", "0", "1-4", "5+", "all", "mh5"),
+            rows,
+            "Pair inversion / rank deviation / log loss. The first three columns are by participant"
+            ", each participant's pairs with the whole field, as commit 6ecaff5 counted them.",
+        )
+
+    def of_data(self, data: str) -> list[Part]:
+        """Return the choices, the scores and the differences on a data set."""
+        choices, scores, gains = [], [], []
+        for name in SYSTEMS[data]:
+            choice, settings = self.chosen(data, name), settings_of(data, name)
+            choices.append(_choice_row(name, choice))
+            fixed = self.later(data, self.made(name, settings, None))
+            scores.append((name, "fixed", *_scores(fixed)))
+            labels: dict[str, Entry | None] = {"learned": choice.entry}
+            if data == "codeforces" and name == "elo-mmr":
+                labels["ENTRY.md's"] = FIRST_STUDY
+            elif choice.entry is None:
+                contests = data == "codeforces"
+                labels = {"not chosen": FIRST_STUDY if contests else LEARNED_ONLY}
+            for label, entry in labels.items():
+                found = self.later(data, self.made(name, settings, entry))
+                scores.append((name, label, *_scores(found)))
+                gains.append((name, label, *_gains(found, fixed)))
+        half = f"{data}, second half"
+        return [
+            Part(f"{data}: constants chosen on the first half", _CHOICE_COLUMNS, choices),
+            Part(
+                f"{half}: scores",
+                _SCORE_COLUMNS,
+                scores,
+                "Pair inversion, % / log loss. Not chosen: ENTRY.md's constants where the fixed "
+                "entry was chosen, without a held level outside contests.",
+            ),
+            Part(f"{half}: less the fixed entry", _GAIN_COLUMNS, gains),
+        ]
+
+    def gap(self) -> list[Part]:
+        """Return where elo-mmr falls behind codeforces, and what removes how much of it."""
+        data, authors = "codeforces", AS_RUN["elo-mmr"]
+        found = self.chosen(data, "elo-mmr").entry or FIRST_STUDY
+        inner = make_system("elo-mmr", authors)
+        follow = Entry(hold_level=1e-300)  # the level is followed, and nothing is handed out
+        of_data = case(data)
+
+        def early(gap: float) -> float:
+            system = AtLevel(system=inner, parameters=follow, gap=gap)
+            part = first_half(of_data.history)
+            return measure(of_data, part, system, self.kept).of("all", "log_loss")
+
+        gap = min((0.0, -100.0, -200.0, -300.0, -400.0, -500.0), key=early)
+        held = Entry(hold_level=0.2, level_step=1.0, level_memory=500.0)
+        variants: dict[str, RatingSystem] = {
+            "fixed entry": inner,
+            "everybody recentred, fixed entry": everybody(BothWays(system=inner, parameters=held)),
+            "level held, fixed entry": EntryPrototype(
+                system=inner, parameters=replace(found, entry="fixed")
+            ),
+            "entry at the level of the experienced": AtLevel(system=inner, parameters=follow),
+            f"entry {-gap:.0f} below that level": AtLevel(system=inner, parameters=follow, gap=gap),
+            "learned entry": EntryPrototype(
+                system=inner, parameters=replace(found, hold_level=0.0)
+            ),
+            "learned entry, level held": EntryPrototype(system=inner, parameters=found),
+        }
+        other = self.later(data, self.made("codeforces", AS_RUN["codeforces"], None))
+        rows, first = [], self.later(data, inner)
+        for label, system in variants.items():
+            one = self.later(data, system)
+            rows.append(
+                (
+                    f"elo-mmr, {label}",
+                    *_scores(one),
+                    change(one, other, "all", "pair_inversion").show(2),
+                )
+            )
+        rows.append(("codeforces, fixed entry", *_scores(other), ""))
+        pieces = []
+        for group, label in (("first-timers", "0"), ("1-4", "1 to 4"), ("rest", "5 or more")):
+            (part, ours), (_, theirs) = _pairs(first, group), _pairs(other, group)
+            share = part / first.weight("all")
+            bounds = (
+                "" if group == "rest" else change(first, other, group, "pair_inversion").show(2)
+            )
+            pieces.append(
+                (
+                    label,
+                    f"{100.0 * share:.1f} %",
+                    bounds or f"{ours - theirs:+.2f}",
+                    f"{share * (ours - theirs):+.2f}",
+                )
+            )
+        return [
+            Part(
+                "What of the distance to codeforces is entry, what is drift? Second half",
+                ("system", *_GROUPS, "all, less codeforces"),
+                rows,
+                "The gap below the level was chosen on the first half.",
+            ),
+            Part(
+                "In which pairs: elo-mmr less codeforces, both with a fixed entry, second half",
+                ("earlier contests", "part of the pairs", "pair inversion", "points of all"),
+                pieces,
+                "By the less experienced of the two; all players of a contest are its field.",
+            ),
+        ]
+
+    def variants(self) -> Part:
+        """Return what did not help in the first study, with the constants of this one."""
+        data, authors = "codeforces", AS_RUN["elo-mmr"]
+        found = self.chosen(data, "elo-mmr").entry or FIRST_STUDY
+        inner = make_system("elo-mmr", authors)
+        learned = self.later(data, EntryPrototype(system=inner, parameters=found))
+        tried: dict[str, RatingSystem] = {
+            "relative to the experienced of the field": AtField(
+                system=inner, parameters=replace(found, hold_level=0.0)
+            ),
+            "relative to the field, level held": AtField(system=inner, parameters=found),
+            "everybody shifted": everybody(EntryPrototype(system=inner, parameters=found)),
+            "delta may be negative": BothWays(system=inner, parameters=found),
+            "first performances unweighted": Unweighted(
+                system=inner, parameters=replace(found, entry_clip=100.0)
+            ),
+            "unclipped": EntryPrototype(system=inner, parameters=replace(found, entry_clip=100.0)),
+        }
+        rows = []
+        for label, system in tried.items():
+            one = self.later(data, system)
+            rows.append((label, *_scores(one), *_gains(one, learned)[2:]))
+        return Part(
+            "What did not help: elo-mmr, Codeforces, second half, less learned with a held level",
+            ("variant", *_GROUPS, "all", "mh5", "all, log loss"),
+            rows,
+        )
+
+    def levels(self) -> Part:
+        """Return where the ratings of active players stand, year by year."""
+        of_data, authors = case("codeforces"), AS_RUN["elo-mmr"]
+        found = self.chosen("codeforces", "elo-mmr").entry or FIRST_STUDY
+        years, rows = _years(of_data.history), []
+        for label, entry in (
+            ("fixed", None),
+            ("learned only, ENTRY.md's", LEARNED_ONLY),
+            ("learned + level, ENTRY.md's", FIRST_STUDY),
+            ("learned + level, chosen", found),
+        ):
+            means = _active_means(self.made("elo-mmr", authors, entry), of_data.history, years)
+            rows.append((label, *(f"{mean:.0f}" for mean in means.values())))
+        return Part(
+            "Mean rating of the players active in a year, after their last contest in it: elo-mmr",
+            ("entry", *(str(year) for year in np.unique(years))),
+            rows,
+            "Codeforces; 2020 ends in July.",
+        )
+
+    def simulated(self) -> list[Part]:
+        """Return the scores of simulated pools, with constants chosen on Codeforces."""
+        found = self.chosen("codeforces", "elo-mmr").entry or FIRST_STUDY
+        rows = []
+        for pool, simulate in _SIMULATED.items():
+            history, skill = simulate(rng=np.random.default_rng(7))
+            of_data = Case(pool, history)
+            for name, settings in (
+                ("elo-mmr", {"beta": 200.0, "gamma": 35.0}),
+                ("elo-mmx", {"beta": 200.0, "gamma": 35.0}),
+                ("codeforces", {}),
+                ("plackett-luce", {}),
+            ):
+                fixed = measure(
+                    of_data, nine_tenths(history), self.made(name, settings, None), self.kept
+                )
+                bias = _bias(self.made(name, settings, None), history, skill)
+                rows.append((pool, name, "fixed", *_scores(fixed)[:1], "", "", f"{bias:+.0f}"))
+                for label, entry in (
+                    ("learned", replace(found, hold_level=0.0)),
+                    ("learned, level held", found),
+                ):
+                    system = self.made(name, settings, entry)
+                    one = measure(of_data, nine_tenths(history), system, self.kept)
+                    bias = _bias(system, history, skill)
+                    every = change(one, fixed, "all", "pair_inversion").show(2)
+                    veterans = change(one, fixed, "mh5", "pair_inversion").show(2)
+                    rows.append(
+                        (pool, name, label, _scores(one)[0], every, veterans, f"{bias:+.0f}")
+                    )
+        return [
+            Part(
+                "Simulated pools: constants of Codeforces, nothing chosen here",
+                (
+                    "pool",
+                    "system",
+                    "entry",
+                    "first-timers",
+                    "all, less fixed",
+                    "mh5, less fixed",
+                    "experienced less truth",
+                ),
+                rows,
+                "One history each, seed 7, scored from 10 % on. The last column: mean rating less "
+                "true skill of participants with five or more earlier contests, last quarter.",
+            )
+        ]
+
+
+_GROUPS = ("first-timers", "1-4", "all", "mh5")
+_SCORE_COLUMNS = ("system", "entry", *_GROUPS)
+_GAIN_COLUMNS = ("system", "entry", "all", "mh5", "all, log loss", "first-timers")
+_CHOICE_COLUMNS = (
+    "system",
+    "H",
+    "n0",
+    "z",
+    "hold_level",
+    "matches, memory, step",
+    "tried",
+    "all",
+    "mh5",
+    "log loss",
+)
+
+
+def _first_study_columns(found: Measured) -> list[str]:
+    metrics = ("pair_inversion", "rank_deviation", "log_loss")
+    cells = []
+    for number in range(3):
+        pairs, places, loss = (found.by_participant(number, metric) for metric in metrics)
+        cells.append(f"{pairs:.2f}/{places:.1f}/{loss:.3f}")
+    for group, digits in (("all", 2), ("mh5", 3)):
+        pairs, places, loss = (found.of(group, metric) for metric in metrics)
+        cells.append(f"{pairs:.{digits}f}/{places:.1f}/{loss:.5f}")
+    return cells
+
+
+def _scores(found: Measured) -> list[str]:
+    return [
+        f"{found.of(group, 'pair_inversion'):.2f} / {found.of(group, 'log_loss'):.4f}"
+        for group in _GROUPS
+    ]
+
+
+def _gains(found: Measured, fixed: Measured) -> list[str]:
+    return [
+        change(found, fixed, "all", "pair_inversion").show(2),
+        change(found, fixed, "mh5", "pair_inversion").show(3),
+        change(found, fixed, "all", "log_loss").show(4),
+        change(found, fixed, "first-timers", "pair_inversion").show(1),
+    ]
+
+
+def _pairs(found: Measured, group: str) -> tuple[float, float]:
+    """Return the weight of the pairs of a group, and their pair inversion."""
+    if group != "rest":
+        return found.weight(group), found.of(group, "pair_inversion")
+    parts = [(found.weight(one), found.of(one, "pair_inversion")) for one in _GROUPS[:3]]
+    (new, of_new), (few, of_few), (every, of_all) = parts
+    rest = every - new - few
+    return rest, (every * of_all - new * of_new - few * of_few) / rest
+
+
+def _choice_row(name: str, choice: Choice) -> tuple[str, ...]:
+    gains = (f"{choice.gain:+.2f}", f"{choice.veterans:+.3f}", f"{choice.log_loss:+.4f}")
+    if choice.entry is None:
+        return (name, "fixed", "", "", "", "", str(choice.tried), *gains)
+    own = choice.entry
+    level = f"{own.hold_level_matches}, {own.level_memory:.0f}, {own.level_step:g}"
+    return (
+        name,
+        f"{own.entry_half_life:.0f}",
+        f"{own.entry_weight:g}",
+        f"{own.entry_clip:g}",
+        f"{own.hold_level:g}",
+        level if own.hold_level else "",
+        str(choice.tried),
+        *gains,
+    )
+
+
+def _bias(system: RatingSystem, history: History, skill: Floats) -> float:
+    """Return the mean of rating less true skill of the experienced, over the last quarter."""
+    trace = {
+        name: np.full(history.participations, np.nan)
+        for name in ("rating_before", "deviation_before")
+    }
+    state = system.initial(history.players)
+    system.run(state, history, 0, history.matches, trace)
+    low = int(history.offsets[history.matches - history.matches // 4])
+    seen: dict[int, int] = {}
+    experienced = np.zeros(history.participations, bool)
+    for i, player in enumerate(history.player.tolist()):
+        experienced[i] = seen.get(player, 0) >= 5
+        seen[player] = seen.get(player, 0) + 1
+    rows = np.flatnonzero(experienced[low:]) + low
+    return float(np.mean(trace["rating_before"][rows] - skill[rows]))
+
+
+def _years(history: History) -> Ints:
+    """Return the year of every match."""
+    if history.time is None:
+        return np.zeros(history.matches, np.int64)
+    return history.time.astype("datetime64[us]").astype("datetime64[Y]").astype(np.int64) + 1970
+
+
+def _active_means(system: RatingSystem, history: History, years: Ints) -> dict[int, float]:
+    """Return the mean rating of the players of every year, at its end."""
+    state, means = system.initial(history.players), {}
+    for year in np.unique(years).tolist():
+        matches = np.flatnonzero(years == year)
+        start, stop = int(matches[0]), int(matches[-1]) + 1
+        system.run(state, history, start, stop)
+        rows = slice(int(history.offsets[start]), int(history.offsets[stop]))
+        active = np.unique(history.player[rows])
+        means[year] = float(np.mean(system.at(state, active, None)["rating"]))
+    return means
+
+
+_MODEL = ContestModel(players=6000, contests=200, attendance=0.02)
+_SIMULATED: Mapping[str, Callable[..., tuple[History, Floats]]] = {
+    "equipoise simulate, attendance 0.02": functools.partial(simulate_contests, _MODEL),
+    **{name: functools.partial(simulate_arrivals, pool) for name, pool in POOLS.items()},
+}
+
+PARTS: Mapping[str, Callable[[Study], Sequence[Part]]] = {
+    "table": lambda study: [study.reproduced()],
+    "codeforces": lambda study: study.of_data("codeforces"),
+    "football": lambda study: study.of_data("football"),
+    "ut4": lambda study: study.of_data("ut4"),
+    "gap": lambda study: study.gap(),
+    "levels": lambda study: [study.levels()],
+    "variants": lambda study: [study.variants()],
+    "simulated": lambda study: study.simulated(),
+}
+
+
+def main() -> None:
+    """Measure and report; findings written below the tables are kept."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kept", type=Path, help="directory in which results are kept")
+    parser.add_argument("--part", nargs="+", choices=list(PARTS), help="measure, but only print")
+    parser.add_argument("--implementation", choices=("prototype", "engine"), default="prototype")
+    given = parser.parse_args()
+    study = Study(given.kept, given.implementation)
+    parts = [one for name in given.part or PARTS for one in PARTS[name](study)]
+    if given.part:
+        for one in parts:
+            print(f"## {one.heading}\n\n{lines_of(one.columns, one.rows)}\n\n{one.note}\n")
+        return
+    path = RESULTS / "entry.md"
+    before = path.read_text() if path.exists() else ""
+    question = f"{(__doc__ or '').strip()}\n\nMeasured with the {given.implementation}."
+    report_parts("entry", question, parts)
+    if FINDINGS in before:
+        path.write_text(path.read_text() + "\n" + before[before.index(FINDINGS) :])
+
+
+if __name__ == "__main__":
+    main()

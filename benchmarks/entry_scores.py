@@ -1,0 +1,273 @@
+"""What the study of the entry measures of a system: sums by contest, intervals, a choice on a half.
+
+Sums of every system are kept by block of matches, so that any two systems can be compared with the
+same resamples. They can be kept in a directory, so that the study can be interrupted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from entry_prototype import Entry, EntryPrototype
+
+from equipoise.arrays import Floats
+from equipoise.data.history import History
+from equipoise.evaluate.backtest import ALL_PAIRS, Scoring, Selections
+from equipoise.evaluate.predictors import SystemPredictor
+from equipoise.evaluate.scoring.experience import GROUP_RATIOS
+from equipoise.evaluate.scoring.scored import Scored
+from equipoise.evaluate.scoring.tally import RATIOS, draw, interval, resampled
+from equipoise.numeric.workers import Workers
+from equipoise.rating.registry import make_system
+from equipoise.rating.system import RatingSystem
+
+Implementation: TypeAlias = Literal["prototype", "engine"]
+
+#: Groups of players: a pair belongs to its less experienced player, except in the last two, which
+#: are the participants by themselves: all of them, and those with five or more earlier matches.
+GROUPS = ("first-timers", "1-4", "all", "mh5")
+METRICS = ("pair_inversion", "rank_deviation", "log_loss")
+RESAMPLES = 1000
+
+#: Columns of the groups by participant, as commit 6ecaff5 counted them: each participant's pairs
+#: with the whole field, participants with 0, 1-4 and 5+ earlier matches.
+BY_PARTICIPANT = ((0, 1), (1, 2), (2, None))
+
+
+class Case(NamedTuple):
+    """A history under a name.
+
+    name : of the data; history : complete
+    """
+
+    name: str
+    history: History
+
+
+class Part(NamedTuple):
+    """What is rated and scored of a history: matches up to `stop`, scored from `first` on."""
+
+    first: int
+    stop: int
+
+
+def first_half(history: History) -> Part:
+    """Return the half on which constants are chosen; its first matches are only learned from."""
+    return Part(history.matches // 10, history.matches // 2)
+
+
+def second_half(history: History) -> Part:
+    """Return the half that is reported; the first one is learned from."""
+    return Part(history.matches // 2, history.matches)
+
+
+def nine_tenths(history: History) -> Part:
+    """Return what ENTRY.md reports."""
+    return Part(history.matches // 10, history.matches)
+
+
+def made(
+    name: str,
+    settings: Mapping[str, Any],
+    entry: Entry | None,
+    implementation: Implementation = "prototype",
+) -> RatingSystem:
+    """Return a system; without an entry it is the package's own, with a fixed one."""
+    if entry is None:
+        return make_system(name, settings)
+    if implementation == "engine":
+        return make_system(name, {**settings, **asdict(entry)})
+    return EntryPrototype(system=make_system(name, settings), parameters=entry)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """The sums of one system.
+
+    blocks : of every group, shape (blocks, columns)
+    earlier : sums by participant, shape (slices, columns)
+    """
+
+    blocks: Mapping[str, Floats]
+    earlier: Floats
+
+    def of(self, group: str, metric: str) -> float:
+        """Return a metric of a group; NaN if nothing of it is scored."""
+        column, of = _ratios(group)[metric]
+        total = self.blocks[group].sum(axis=0)
+        return float(total[column] / total[of]) if total[of] > 0 else math.nan
+
+    def by_participant(self, number: int, metric: str) -> float:
+        """Return a metric of a group of `BY_PARTICIPANT`."""
+        column, of = RATIOS[metric]
+        total = self.earlier[slice(*BY_PARTICIPANT[number])].sum(axis=0)
+        return float(total[column] / total[of]) if total[of] > 0 else math.nan
+
+    def weight(self, group: str) -> float:
+        """Return the weight of a group's pairs, in participations."""
+        _, of = _ratios(group)["pair_inversion"]
+        return float(self.blocks[group][:, of].sum())
+
+
+def _ratios(group: str) -> Mapping[str, tuple[int, int]]:
+    return GROUP_RATIOS if group in GROUPS[:2] else RATIOS
+
+
+class Change(NamedTuple):
+    """A difference of two systems, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    def show(self, digits: int) -> str:
+        """Return the difference and its bounds."""
+        if math.isnan(self.value):
+            return "-"
+        bounds = f"{self.low:+.{digits}f} to {self.high:+.{digits}f}"
+        return f"{self.value:+.{digits}f} ({bounds})"
+
+
+def change(one: Measured, other: Measured, group: str, metric: str) -> Change:
+    """Return the first less the second; both are resampled with the same blocks of matches."""
+    ratios = {metric: _ratios(group)[metric]}
+    drawn = draw(len(one.blocks[group]), RESAMPLES, rng=np.random.default_rng(0))
+    values = [resampled(found.blocks[group], drawn, ratios)[metric] for found in (one, other)]
+    low, high = interval(values[0] - values[1], 0.95)
+    return Change(one.of(group, metric) - other.of(group, metric), low, high)
+
+
+def measure(case: Case, part: Part, system: RatingSystem, kept: Path | None) -> Measured:
+    """Rate and score a part of a history.
+
+    kept : directory of earlier results; None measures again
+    """
+    text = repr((case.name, case.history.participations, tuple(part), repr(system)))
+    path = None if kept is None else kept / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
+    if path is not None and path.exists():
+        with np.load(path) as found:
+            return Measured({group: found[group] for group in GROUPS}, found["earlier"])
+    measured = _measure(case.history.slice(0, part.stop), part.first, system)
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        sums: dict[str, Any] = {"earlier": measured.earlier, **measured.blocks}
+        np.savez(path, **sums)
+    return measured
+
+
+def _measure(history: History, first: int, system: RatingSystem) -> Measured:
+    everybody = Scored.of(history, min_history=0, first=first)
+    others = Selections.beside(everybody).others
+    scoring = Scoring(everybody, False, ALL_PAIRS, 1, others)
+    with Workers(1) as workers:
+        tallies = scoring.of_one(SystemPredictor(system, history, workers), False)
+    sums = (
+        tallies[0].of_group(0),
+        tallies[0].of_group(1),
+        tallies[0].sums.blocks,
+        tallies[1].sums.blocks,
+    )
+    return Measured(dict(zip(GROUPS, sums, strict=True)), tallies[0].sums.earlier)
+
+
+#: What is tried, one constant after the other, from the first value of each on.
+TRIED: Mapping[str, Sequence[float]] = {
+    "hold_level": (0.0, 0.02, 0.05, 0.1, 0.2),
+    "entry_half_life": (1000.0, 300.0, 3000.0, 10_000.0),
+    "entry_clip": (1.0, 0.5, 2.0),
+    "entry_weight": (10.0, 3.0, 30.0),
+    "hold_level_matches": (25, 10, 50),
+    "level_step": (0.057, 0.03, 0.12),
+    "level_memory": (2000.0, 500.0, 8000.0),
+}
+
+#: Without a held level these change nothing.
+OF_LEVEL = ("hold_level_matches", "level_step", "level_memory")
+
+#: Points of pair inversion that experienced players may lose where constants are chosen.
+ALLOWED_LOSS = 0.05
+
+
+class Choice(NamedTuple):
+    """The constants chosen on a half.
+
+    entry : None if the fixed entry is better
+    tried : number of constants tried
+    gain, veterans : on that half, points of pair inversion of all participants and of mh5
+    log_loss : change of the log loss of all
+    """
+
+    entry: Entry | None
+    tried: int
+    gain: float
+    veterans: float
+    log_loss: float
+
+
+class Trial:
+    """Measures constants of a system on the part of a history where they are chosen."""
+
+    def __init__(
+        self,
+        case: Case,
+        part: Part,
+        name: str,
+        settings: Mapping[str, Any],
+        kept: Path | None,
+        implementation: Implementation = "prototype",
+    ) -> None:
+        self._case, self._part, self._kept = case, part, kept
+        self._name, self._settings, self._implementation = name, settings, implementation
+        self.fixed = measure(case, part, made(name, settings, None), kept)
+        self.found: dict[Entry, Measured] = {}
+
+    def worth(self, entry: Entry) -> tuple[bool, float]:
+        """Return a key that is less for better constants."""
+        if entry not in self.found:
+            system = made(self._name, self._settings, entry, self._implementation)
+            self.found[entry] = measure(self._case, self._part, system, self._kept)
+        lost = -self.gained(entry, "mh5", "pair_inversion")
+        too_much = lost > ALLOWED_LOSS
+        return too_much, lost if too_much else self.found[entry].of("all", "log_loss")
+
+    def gained(self, entry: Entry, group: str, metric: str) -> float:
+        """Return a metric less that of the fixed entry."""
+        return self.found[entry].of(group, metric) - self.fixed.of(group, metric)
+
+    def choice(self, best: Entry) -> Choice:
+        """Return the choice of these constants, or of the fixed entry if that is better."""
+        too_much, loss = self.worth(best)
+        better = not too_much and loss < self.fixed.of("all", "log_loss")
+        return Choice(
+            best if better else None,
+            len(self.found),
+            self.gained(best, "all", "pair_inversion"),
+            self.gained(best, "mh5", "pair_inversion"),
+            self.gained(best, "all", "log_loss"),
+        )
+
+
+def choose(trial: Trial) -> Choice:
+    """Choose the constants of a system one after the other.
+
+    Chosen is the least log loss of all participants, among those with which experienced players
+    lose no more than `ALLOWED_LOSS`.
+    """
+    best = Entry(entry="learned")
+    for constant, values in TRIED.items():
+        if constant in OF_LEVEL and best.hold_level == 0.0:
+            continue
+        changes: list[dict[str, Any]] = [{constant: value} for value in values]
+        best = min((replace(best, **one) for one in changes), key=trial.worth)
+    return trial.choice(best)
+
+
+def choose_among(trial: Trial, candidates: Sequence[Entry]) -> Choice:
+    """Choose among some constants by the same rule."""
+    return trial.choice(min(candidates, key=trial.worth))
