@@ -289,8 +289,12 @@ def test_the_number_of_threads_changes_no_bit(system: EloMMRParameters) -> None:
     [
         (solve_on_one_thread, solve_on_workers, 3000),
         (gaussian_on_one_thread, gaussian_on_workers, 1100),
-        pytest.param(gaussian_on_one_thread, gaussian_on_workers, 3000, marks=needs_jit),
-        pytest.param(gaussian_on_one_thread, gaussian_on_workers, 20_000, marks=needs_jit),
+        pytest.param(
+            gaussian_on_one_thread, gaussian_on_workers, 3000, marks=[needs_jit, pytest.mark.slow]
+        ),
+        pytest.param(
+            gaussian_on_one_thread, gaussian_on_workers, 20_000, marks=[needs_jit, pytest.mark.slow]
+        ),
     ],
 )
 @pytest.mark.parametrize("split_ties", [False, True])

@@ -130,8 +130,8 @@ def test_the_hazard_behind_it_is_that_of_mpmath() -> None:
         (60, 300.0, 1),
         (1000, 300.0, 2),
         (1000, 40.0, 3),
-        pytest.param(5000, 350.0, 4, marks=needs_jit),
-        pytest.param(5000, 1500.0, 5, marks=needs_jit),
+        pytest.param(5000, 350.0, 4, marks=[needs_jit, pytest.mark.slow]),
+        pytest.param(5000, 1500.0, 5, marks=[needs_jit, pytest.mark.slow]),
     ],
 )
 @pytest.mark.parametrize("split_ties", [False, True])
