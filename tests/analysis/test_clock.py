@@ -38,7 +38,7 @@ def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Any:
         if cache is caches[0]:
             caches[1].load_overload(sig, context)
 
-    monkeypatch.setattr(FunctionCache, "load_overload", load)
+    monkeypatch.setattr(FunctionCache, "_load_overload", load)
     return caches[0]
 
 
@@ -54,7 +54,8 @@ def test_seconds_of_loading_are_not_counted_and_nested_ones_once(slow_disk: Any)
 
 def test_loading_while_compiling_is_part_of_compiling(slow_disk: Any) -> None:
     wall, worked = time.perf_counter(), working_time()
-    with watch_compilation() as seen, event.trigger_event("numba:compile"):
+    data = {"dispatcher": numba.core.registry.CPUDispatcher(lambda: None)}
+    with watch_compilation() as seen, event.trigger_event("numba:compile", data=data):
         slow_disk.load_overload(None, None)
     wall, worked = time.perf_counter() - wall, working_time() - worked
     assert (seen.kernels, seen.loading) == (1, 0.0)

@@ -13,7 +13,7 @@ from functools import lru_cache
 _PROGRAM = """
 from equipoise.messages.pools import PoolRequest
 from equipoise.rating.registry import SYSTEMS
-from equipoise.web.kernels import precompile
+from equipoise.pools.precompiling import precompile
 
 for name in SYSTEMS:
     precompile(PoolRequest(system=name))
