@@ -31,7 +31,7 @@ def compile_(
     ),
     processes: int = option(
         1,
-        "Number of processes that compile, each one system at a time.",
+        "Number of processes that compile, each one system at a time, after the first system.",
         min=1,
     ),
     as_json: options.Json,
@@ -52,11 +52,13 @@ def compile_(
     folder = kernel_folder()
     chosen = list(dict.fromkeys(systems or SYSTEMS))
     start = time.perf_counter()
-    if processes == 1 or len(chosen) == 1:
-        done = [_compiled(name) for name in chosen]
+    # The first leaves on disk what all systems share, or every process would compile that.
+    done = [_compiled(chosen[0])]
+    if processes == 1:
+        done += [_compiled(name) for name in chosen[1:]]
     else:
         with ThreadPoolExecutor(processes) as waiting:
-            done = list(waiting.map(_compiled_in_process, chosen))
+            done += waiting.map(_compiled_in_process, chosen[1:])
     seconds = time.perf_counter() - start
     answer = CompileMessage(str(folder), _has_service(), done, seconds)
     if as_json:
