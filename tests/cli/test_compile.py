@@ -15,7 +15,6 @@ from numba.core import event
 
 from equipoise import _jit
 from equipoise.analysis.files import compiling as ahead
-from equipoise.cli import compile as compile_module
 from equipoise.cli import report, run
 from equipoise.cli.application import create_application
 
@@ -58,17 +57,6 @@ def test_without_jit_there_is_nothing_to_compile(
     monkeypatch.setattr(ahead, "compiles_kernels", lambda: False)
     assert run(["compile", "elo"]) == 1
     assert "nothing is compiled while NUMBA_DISABLE_JIT is set" in capsys.readouterr().err
-
-
-def test_a_process_that_fails_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(ahead, "compiles_kernels", lambda: True)
-    monkeypatch.setattr(ahead, "cache_folder", lambda: Path("here"))
-    monkeypatch.setattr(compile_module, "_compiled", lambda system: None)
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    assert run(["compile", "elo", "glicko", "--processes", "2"]) == 1
-    assert "the process that compiled glicko ended with status 1" in capsys.readouterr().err
 
 
 @needs_jit

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from equipoise.cli import options
-from equipoise.cli.declaring import argument, option
+from equipoise.cli.declaring import argument
 from equipoise.cli.report import compiling, print_json, print_lines, say
-from equipoise.errors import NotFoundError, UnavailableError
+from equipoise.errors import NotFoundError
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -28,11 +24,6 @@ def compile_(
     *,
     systems: list[str] | None = argument(
         "Rating systems. [default: all]", "SYSTEM ...", default=None
-    ),
-    processes: int = option(
-        1,
-        "Number of processes that compile, each one system at a time, after the first system.",
-        min=1,
     ),
     as_json: options.Json,
 ) -> None:
@@ -52,13 +43,7 @@ def compile_(
     folder = kernel_folder()
     chosen = list(dict.fromkeys(systems or SYSTEMS))
     start = time.perf_counter()
-    # The first leaves on disk what all systems share, or every process would compile that.
-    done = [_compiled(chosen[0])]
-    if processes == 1:
-        done += [_compiled(name) for name in chosen[1:]]
-    else:
-        with ThreadPoolExecutor(processes) as waiting:
-            done += waiting.map(_compiled_in_process, chosen[1:])
+    done = [_compiled(name) for name in chosen]
     seconds = time.perf_counter() - start
     answer = CompileMessage(str(folder), _has_service(), done, seconds)
     if as_json:
@@ -86,24 +71,6 @@ def _compiled(system: str) -> CompiledMessage:
 
             precompile(PoolRequest(system=system))
     return CompiledMessage(system, compilation.kernels, time.perf_counter() - start)
-
-
-def _compiled_in_process(system: str) -> CompiledMessage:
-    """Compile the kernels of a system in another process: Numba compiles one kernel at a time.
-
-    Raises : UnavailableError if the process fails
-    """
-    import msgspec
-
-    from equipoise.messages.histories import CompileMessage
-
-    command: Sequence[str] = [sys.executable, "-m", "equipoise", "compile", system, "--json"]
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
-    if done.returncode:
-        raise UnavailableError(
-            f"the process that compiled {system} ended with status {done.returncode}"
-        )
-    return msgspec.json.decode(done.stdout, type=CompileMessage).systems[0]
 
 
 def _print(answer: CompileMessage) -> None:
