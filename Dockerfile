@@ -22,8 +22,7 @@ RUN mkdir -p src/equipoise && touch src/equipoise/__init__.py \
     && pip uninstall --yes equipoise
 COPY src src
 RUN pip install --no-cache-dir --no-deps . && pip check
-# Rate once with every system, which compiles its kernels.
-RUN python -c "from equipoise.messages.pools import PoolRequest; from equipoise.rating.registry import SYSTEMS; from equipoise.web.kernels import precompile; [precompile(PoolRequest(system=name)) for name in SYSTEMS]"
+RUN equipoise compile
 # Nobody but root may write, everybody may read.
 RUN pip uninstall --yes pip && chmod -R go=u-w /opt/equipoise
 

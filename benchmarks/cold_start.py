@@ -28,6 +28,7 @@ SYSTEMS = {
     "codeforces": CONTESTS,
     "topcoder": CONTESTS,
     "trueskill": CONTESTS,
+    "trueskill-spb": CONTESTS,
     "plackett-luce": CONTESTS,
     "bradley-terry": CONTESTS,
     "elo": CONTESTS,

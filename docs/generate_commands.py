@@ -13,7 +13,7 @@ from typing import Any
 
 import typer.main
 
-from equipoise.cli.application import application
+from equipoise.cli.application import create_application
 
 PAGE = Path(__file__).parent / "reference" / "commands.md"
 
@@ -41,7 +41,7 @@ error; {doc}`errors` has its shape.
 
 def commands_page() -> str:
     """Return the text of the page."""
-    root: Any = typer.main.get_command(application)
+    root: Any = typer.main.get_command(create_application())
     return "\n".join([HEAD, *_sections("equipoise", root)])
 
 

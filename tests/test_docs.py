@@ -18,7 +18,7 @@ import typer.main
 
 import equipoise
 from equipoise import errors
-from equipoise.cli.application import application
+from equipoise.cli.application import create_application
 from equipoise.errors import EquipoiseError, exit_status
 from equipoise.rating.registry import SYSTEMS
 
@@ -102,7 +102,7 @@ def command_lines() -> list[str]:
 
 @pytest.mark.parametrize("line", command_lines())
 def test_every_command_shown_exists_with_its_options(line: str) -> None:
-    root: Any = typer.main.get_command(application)
+    root: Any = typer.main.get_command(create_application())
     words = shlex.split(line)[1:]
     command = root
     while hasattr(command, "commands") and words and not words[0].startswith("-"):

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core import event
 from numba.core.errors import NumbaError
 
 from equipoise import _jit
@@ -519,6 +520,62 @@ def test_what_an_option_leaves_out_is_not_compiled(in_memory):
     with _jit.watch_compilation() as seen:
         assert caller(3.0, _jit.option(True)) == 6.0
     assert seen.kernels == 3
+
+
+@needs_jit
+def test_progress_counts_what_is_left(in_memory):
+    """Kernels of an option that is not chosen count until their caller is done."""
+
+    @_jit.kernel
+    def costly(x):
+        return 2.0 * x
+
+    @_jit.kernel
+    def either(x, wanted):
+        if wanted is not None:
+            return costly(x)
+        return x
+
+    @_jit.kernel
+    def last(x):
+        return x
+
+    @_jit.kernel
+    def caller(x, wanted):
+        return last(either(x, wanted))
+
+    class Watcher(event.Listener):
+        def on_start(self, event):
+            heard.append((event.data["dispatcher"].py_func.__name__, seen.kernels, seen.left))
+
+        def on_end(self, event):
+            pass
+
+    heard = []
+    with (
+        _jit.watch_compilation() as seen,
+        event.install_listener("numba:compile", Watcher()),
+    ):
+        assert caller(3.0, _jit.option(False)) == 3.0
+    assert heard == [("caller", 1, 3), ("either", 2, 2), ("last", 3, 0)]
+    assert (seen.kernels, seen.current, seen.left) == (3, "", 0)
+
+
+@pytest.mark.recompiles
+def test_loading_a_kernel_needs_none_of_what_compiling_needs(site):
+    """Modules of Numba with what kernels may call; arrays that a kernel makes are the same."""
+    program = """
+import json, sys
+from equipoise.leaf import leaf
+answer = leaf(4).tolist()
+print(json.dumps({"answer": answer, "loaded": "numba.np.arrayobj" in sys.modules}))
+"""
+    site.edit("np.arange(x) + np.ones(x)")
+    source = site.packages / "equipoise" / "leaf.py"
+    source.write_text("import numpy as np\n" + source.read_text())
+    first, second = site.run(program), site.run(program)
+    assert first == {"answer": [1.0, 2.0, 3.0, 4.0], "loaded": True}
+    assert second == {"answer": [1.0, 2.0, 3.0, 4.0], "loaded": False}
 
 
 #: A package in little: a kernel with a helper of its helper, a command, a layer without kernels.

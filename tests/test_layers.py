@@ -25,8 +25,8 @@ HEAVY = (
         "import equipoise",
         "import equipoise.cli; equipoise.cli.run(['--help'])",
         "from equipoise.cli import run\n"
-        "from equipoise.cli.application import application\n"
-        "for command in application.registered_commands: run([command.name, '--help'])",
+        "from equipoise.cli.application import create_application\n"
+        "for command in create_application().registered_commands: run([command.name, '--help'])",
     ],
 )
 def test_importing_and_helping_load_nothing_heavy(code: str) -> None:

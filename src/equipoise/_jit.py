@@ -32,7 +32,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
-from llvmlite import ir
+from llvmlite import binding, ir
 from numba import config as numba_config
 from numba.core import cgutils, event, sigutils, types
 from numba.core import compiler as numba_compiler
@@ -46,6 +46,7 @@ from numba.core.caching import (
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime import nrt as numba_runtime
 from numba.extending import intrinsic
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
 _config: Any = numba_config
 _compiler: Any = numba_compiler
 _typing: Any = numba_typing
+_runtime: Any = numba_runtime
 _Dispatcher: Any = CPUDispatcher
 _Library: Any = CPUCodeLibrary
 
@@ -68,6 +70,7 @@ _HARMLESS = frozenset(
         "NotCachedError",
         "cache_folder",
         "cached_only",
+        "compiles_kernels",
         "has_kernels",
         "keeps_kernels",
         "source_hash",
@@ -137,9 +140,7 @@ def _compiled(function: _Function, counts_references: bool, forceinline: bool = 
             "forceinline": forceinline,
         },
     )
-    if cache_folder() is not None:
-        # What Dispatcher.enable_caching() does, with our own choice of folder.
-        compiled._cache = _SourceKeyedCache(function)
+    cache_folder()  # named after the sources as they are when kernels are imported
     return cast("_Function", compiled)
 
 
@@ -170,6 +171,8 @@ class _Kernel(_Dispatcher):  # type: ignore[misc]
     kernels call it. Its code is then optimised and translated once more as a part of every caller.
     Leaving that out halves the time of compiling, and the callers are as fast (decision 39).
     """
+
+    _cache: Any
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -213,6 +216,17 @@ class _Kernel(_Dispatcher):  # type: ignore[misc]
             entry = _EntryPoint()
             self.targetctx.insert_user_function(entry, compiled.fndesc, [library])
             self._linked[args] = entry, compiled.signature
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for arguments of these types, or load the code from disk."""
+        if cache_folder() is not None and not isinstance(self._cache, _SourceKeyedCache):
+            # What Dispatcher.enable_caching() does, with our own choice of folder. Most kernels are
+            # called by kernels only, and their code is in that of their callers.
+            self._cache = _SourceKeyedCache(self.py_func)
+        return super().compile(sig)
+
+    def _compilation_chain_init_hook(self) -> None:
+        """Do not look for extensions of Numba: kernels take arrays and scalars only."""
 
 
 @intrinsic
@@ -447,6 +461,15 @@ _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
 class _SourceKeyedImpl(CompileResultCacheImpl):
     _locator_classes: list[type[object]] = [_SourceKeyedLocator]  # noqa: RUF012  # as in the base
 
+    def reduce(self, data: Any) -> Any:
+        """Return what to keep on disk of compiled code.
+
+        Numba adds the environments of all functions in the code, and loading one imports the module
+        of its function. Compiled code reads nothing but constants of an environment.
+        """
+        *parts, environments = super().reduce(data)
+        return (*parts, tuple(one for one in environments if one.consts))
+
 
 class _SourceKeyedFiles(IndexDataCacheFile):
     """The index of a kernel, and the files that it names, one for each signature.
@@ -483,6 +506,11 @@ def cached_only() -> Iterator[None]:
         _here.cached_only = False
 
 
+def compiles_kernels() -> bool:
+    """Return whether kernels are compiled at all."""
+    return not _config.DISABLE_JIT
+
+
 def has_kernels() -> bool:
     """Return whether compiled kernels may be on disk."""
     return bool(_config.DISABLE_JIT) or cache_folder() is not None
@@ -494,6 +522,16 @@ def keeps_kernels() -> bool:
         return True
     folder = cache_folder()
     return folder is not None and _is_writable(folder)
+
+
+@lru_cache(maxsize=1)
+def _name_runtime_functions() -> None:
+    """Tell LLVM where the functions are that kernels call to make and free arrays.
+
+    Numba does this together with compiling functions that are already a part of code on disk.
+    """
+    for name, address in _runtime._nrt.c_helpers.items():
+        binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
 class _SourceKeyedCache(FunctionCache):
@@ -515,7 +553,11 @@ class _SourceKeyedCache(FunctionCache):
         found = None
         try:
             with event.trigger_event(_LOADING):
-                found = super().load_overload(sig, target_context)
+                _name_runtime_functions()
+                # Without the refresh of Numba's own method: it imports everything that kernels may
+                # need while they are compiled, and Numba makes up for it before it compiles.
+                with self._guard_against_spurious_io_errors():
+                    found = self._load_overload(sig, target_context)
         except _UNUSABLE:
             with suppress(OSError):
                 self.flush()  # an index that was cut off would stand in the way for good
@@ -535,11 +577,17 @@ class Compilation:
     kernels : number of kernels compiled, those called by other kernels included
     seconds : wall time spent, without `loading`
     loading : wall time spent on looking for compiled kernels on disk and loading them
+    current : module, below this package, of the kernel that Python called and that is being
+        compiled; empty if there is none
+    left : how many of the kernels that it calls may still have to be compiled; those of options
+        that are not chosen never are
     """
 
     kernels: int = 0
     seconds: float = 0.0
     loading: float = 0.0
+    current: str = ""
+    left: int = 0
 
 
 class _CompileListener(event.Listener):
@@ -554,25 +602,60 @@ class _CompileListener(event.Listener):
         self.on_first = on_first
         self.depth = 0
         self.started = 0.0
+        #: The kernel that Python called.
+        self.outermost: Any = None
+        #: Kernels whose compilation has begun, and whether it is done.
+        self.done: dict[Any, bool] = {}
 
     def on_start(self, event: Any) -> None:
         if event.kind == _COMPILING:
+            dispatcher = event.data["dispatcher"]
             if not self.record.kernels:
                 self.on_first()
+            if not self.depth:
+                self.outermost = dispatcher
+                module: str = dispatcher.py_func.__module__
+                self.record.current = module.removeprefix(f"{__package__}.")
             self.record.kernels += 1
+            self.done.setdefault(dispatcher, False)
+            self.record.left = self._left()
         if not self.depth:
             self.started = time.perf_counter()
         self.depth += 1
 
     def on_end(self, event: Any) -> None:
         self.depth -= 1
+        if event.kind == _COMPILING:
+            self.done[event.data["dispatcher"]] = True
+            self.record.left = self._left() if self.depth else 0
         if self.depth:
             return
         spent = time.perf_counter() - self.started
+        self.record.current = ""
         if event.kind == _LOADING:
             self.record.loading += spent
         else:
             self.record.seconds += spent
+
+    def _left(self) -> int:
+        """Return how many kernels the outermost one may still need."""
+        found, waiting = {self.outermost}, [self.outermost]
+        while waiting:
+            one = waiting.pop()
+            # One that is done has compiled all that it needs.
+            if not self.done.get(one):
+                new = set(_called_by(one)) - found
+                found |= new
+                waiting += new
+        return sum(one not in self.done for one in found)
+
+
+def _called_by(dispatcher: Any) -> list[Any]:
+    """Return the kernels that a kernel mentions."""
+    function = dispatcher.py_func
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    mentioned = [function.__globals__.get(name) for name in function.__code__.co_names]
+    return [one for one in (*mentioned, *cells) if isinstance(one, _Kernel)]
 
 
 @contextmanager

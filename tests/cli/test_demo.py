@@ -13,7 +13,7 @@ import typer.main
 
 from equipoise.analysis.files.demo import STEPS, Step, tour
 from equipoise.cli import run
-from equipoise.cli.application import application
+from equipoise.cli.application import create_application
 from equipoise.errors import EquipoiseError
 
 ROOT = Path(__file__).parents[2]
@@ -59,7 +59,7 @@ def test_the_files_of_the_tour_can_be_kept(
 
 
 def test_steps_are_commands_with_their_options() -> None:
-    root: Any = typer.main.get_command(application)
+    root: Any = typer.main.get_command(create_application())
     for step in STEPS:
         name, *words = shlex.split(step.arguments)
         known = {option for one in root.commands[name].params for option in one.opts}

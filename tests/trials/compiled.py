@@ -18,7 +18,7 @@ from functools import lru_cache
 _PROGRAM = """
 import sys
 from equipoise.messages.pools import PoolRequest
-from equipoise.web.kernels import precompile
+from equipoise.pools.precompiling import precompile
 
 for name in sys.argv[1:]:
     precompile(PoolRequest(system=name))

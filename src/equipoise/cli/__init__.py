@@ -24,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status; errors are printed to standard error."""
     import typer
 
-    from equipoise.cli.application import application
+    from equipoise.cli.application import create_application
     from equipoise.cli.report import (
         report_error,
         report_system_error,
@@ -33,6 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     )
 
     as_json = "--json" in arguments
+    application = create_application(arguments[0] if arguments else None)
     try:
         with _print_approximations():
             status = application(

@@ -1,35 +1,82 @@
-"""The application `equipoise` with all of its commands."""
+"""The application `equipoise` with all of its commands, or with the one that runs."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import importlib
+from typing import Annotated, NamedTuple
 
 import typer
 
-from equipoise.cli import demo, doctor, systems
 from equipoise.cli.declaring import add_command
-from equipoise.cli.files import (
-    balance,
-    explain,
-    performance,
-    plot,
-    predict,
-    rate,
-    rebalance,
-    simulate,
-)
-from equipoise.cli.service import backups, erase, exchange, keys, serve, verify
-from equipoise.cli.studies import backtest, drift, incentives, tune
 
-application = typer.Typer(
-    name="equipoise",
-    help="Ratings, tournament performance and fair teams.",
-    no_args_is_help=True,
-    add_completion=False,
-    # Plain help needs no Rich, which takes longer to load than everything else here.
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+
+class _Place(NamedTuple):
+    """The place of a command, so that only the command that runs is loaded.
+
+    module : below `equipoise.cli`; function : its name there
+    example : name of the text that ends the help; empty for a group of commands
+    """
+
+    module: str
+    function: str
+    example: str = "EXAMPLE"
+
+
+_COMMANDS = {
+    "audit": _Place("studies.audit", "application", ""),
+    "backtest": _Place("studies.backtest", "backtest"),
+    "backup": _Place("service.backups", "backup", "BACKUP_EXAMPLE"),
+    "balance": _Place("files.balance", "balance"),
+    "check": _Place("service.backups", "check", "CHECK_EXAMPLE"),
+    "compile": _Place("compile", "compile_"),
+    "demo": _Place("demo", "demo"),
+    "doctor": _Place("doctor", "doctor"),
+    "erase": _Place("service.erase", "erase"),
+    "explain": _Place("files.explain", "explain"),
+    "export": _Place("service.exchange", "export"),
+    "import": _Place("service.exchange", "import_", "IMPORT_EXAMPLE"),
+    "keys": _Place("service.keys", "application", ""),
+    "performance": _Place("files.performance", "performance"),
+    "plot": _Place("files.plot", "plot"),
+    "predict": _Place("files.predict", "predict"),
+    "rate": _Place("files.rate", "rate"),
+    "rebalance": _Place("files.rebalance", "rebalance"),
+    "restore": _Place("service.backups", "restore", "RESTORE_EXAMPLE"),
+    "serve": _Place("service.serve", "serve"),
+    "simulate": _Place("files.simulate", "simulate"),
+    "systems": _Place("systems", "systems"),
+    "tune": _Place("studies.tune", "tune"),
+    "verify": _Place("service.verify", "verify"),
+}
+
+
+def create_application(command: str | None = None) -> typer.Typer:
+    """Return the application.
+
+    command : the only one that it has. If there is no such command, it has all, for help and for
+        messages that list them. Building all takes longer than running one.
+    """
+    application = typer.Typer(
+        name="equipoise",
+        help="Ratings, tournament performance and fair teams.",
+        no_args_is_help=True,
+        add_completion=False,
+        # Plain help needs no Rich, which takes longer to load than everything else here.
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+    )
+    application.callback()(_root)
+    chosen = {command} & _COMMANDS.keys()
+    for name, place in _COMMANDS.items():
+        if chosen and name not in chosen:
+            continue
+        module = importlib.import_module(f"equipoise.cli.{place.module}")
+        function = getattr(module, place.function)
+        if place.example:
+            add_command(application, name, function, getattr(module, place.example))
+        else:
+            application.add_typer(function, name=name)
+    return application
 
 
 def _print_version(wanted: bool) -> None:
@@ -42,7 +89,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@application.callback()
 def _root(
     version: Annotated[
         bool,
@@ -52,36 +98,3 @@ def _root(
     ] = False,
 ) -> None:
     """Ratings, tournament performance and fair teams."""
-
-
-audit = typer.Typer(
-    help="Audit rating systems: drift of the ratings, and incentives to throw matches.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
-add_command(audit, "drift", drift.drift, drift.EXAMPLE)
-add_command(audit, "incentives", incentives.incentives, incentives.EXAMPLE)
-
-application.add_typer(audit, name="audit")
-add_command(application, "backtest", backtest.backtest, backtest.EXAMPLE)
-add_command(application, "backup", backups.backup, backups.BACKUP_EXAMPLE)
-add_command(application, "balance", balance.balance, balance.EXAMPLE)
-add_command(application, "check", backups.check, backups.CHECK_EXAMPLE)
-add_command(application, "demo", demo.demo, demo.EXAMPLE)
-add_command(application, "doctor", doctor.doctor, doctor.EXAMPLE)
-add_command(application, "erase", erase.erase, erase.EXAMPLE)
-add_command(application, "explain", explain.explain, explain.EXAMPLE)
-add_command(application, "export", exchange.export, exchange.EXAMPLE)
-add_command(application, "import", exchange.import_, exchange.IMPORT_EXAMPLE)
-application.add_typer(keys.application, name="keys")
-add_command(application, "performance", performance.performance, performance.EXAMPLE)
-add_command(application, "plot", plot.plot, plot.EXAMPLE)
-add_command(application, "predict", predict.predict, predict.EXAMPLE)
-add_command(application, "rate", rate.rate, rate.EXAMPLE)
-add_command(application, "rebalance", rebalance.rebalance, rebalance.EXAMPLE)
-add_command(application, "restore", backups.restore, backups.RESTORE_EXAMPLE)
-add_command(application, "serve", serve.serve, serve.EXAMPLE)
-add_command(application, "simulate", simulate.simulate, simulate.EXAMPLE)
-add_command(application, "systems", systems.systems, systems.EXAMPLE)
-add_command(application, "tune", tune.tune, tune.EXAMPLE)
-add_command(application, "verify", verify.verify, verify.EXAMPLE)

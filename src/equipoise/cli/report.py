@@ -10,6 +10,8 @@ import os
 import shutil
 import sys
 import textwrap
+import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
 _PIPED = (100, 30)
 #: Lines of a terminal kept for titles and prompt; lines of the tallest chart.
 _TITLES, _TALLEST = 7, 26
+
+#: Seconds between lines on the progress of compiling.
+_PAUSE = 2.0
 
 #: Problems that are listed; the others are counted.
 _PROBLEMS = 20
@@ -174,13 +179,35 @@ def working(label: str) -> Iterator[Work]:
 
 @contextmanager
 def compiling() -> Iterator[Compilation]:
-    """Count the compiled kernels, and say so before the first."""
+    """Count the compiled kernels. Say before the first that they are compiled, then how far."""
     from equipoise._jit import watch_compilation
 
-    with watch_compilation(
-        lambda: say("Compiling kernels, once for this machine ...")
-    ) as compilation:
-        yield compilation
+    ended = threading.Event()
+    # The compiler is busy for seconds between its events. It lets other threads run.
+    reporter = threading.Thread(target=lambda: _report_compiling(compilation, ended), daemon=True)
+
+    def begin() -> None:
+        say("Compiling kernels, once for this machine ...")
+        reporter.start()
+
+    with watch_compilation(begin) as compilation:
+        try:
+            yield compilation
+        finally:
+            ended.set()
+            if reporter.ident is not None:
+                reporter.join()
+
+
+def _report_compiling(compilation: Compilation, ended: threading.Event) -> None:
+    """Print a line every few seconds while a kernel is compiled."""
+    started = time.perf_counter()
+    while not ended.wait(_PAUSE):
+        if current := compilation.current:
+            kernels = counted(compilation.kernels, "kernel")
+            left = f"at most {compilation.left} left" if compilation.left else "none left"
+            spent = time.perf_counter() - started
+            say(f"compiling {current}: {kernels} so far, {left}, {spent:.0f} s")
 
 
 @contextmanager

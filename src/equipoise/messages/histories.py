@@ -1,4 +1,4 @@
-"""Messages about histories: rating them, explaining a change, plots, simulations, the tour.
+"""Messages about histories and systems: ratings, explanations, plots, simulations, kernels.
 
 Every command that reads a history answers with a `HistoryMessage` of what it read.
 """
@@ -88,6 +88,31 @@ class SystemMessage(msgspec.Struct, frozen=True):
     parameters: list[ParameterMessage]
     uses: list[str]
     needs: dict[str, str]
+
+
+class CompiledMessage(msgspec.Struct, frozen=True):
+    """The kernels of one system.
+
+    kernels : number of kernels compiled now; 0 if all were in the folder
+    seconds : wall time spent, on loading and trying the kernels as well
+    """
+
+    system: str
+    kernels: int
+    seconds: float
+
+
+class CompileMessage(msgspec.Struct, frozen=True):
+    """Result of compiling the kernels of systems.
+
+    folder : where the compiled kernels are kept
+    service : whether the kernels of the service were compiled as well; they need its libraries
+    """
+
+    folder: str
+    service: bool
+    systems: list[CompiledMessage]
+    seconds: float
 
 
 class ContributionMessage(msgspec.Struct, frozen=True):

@@ -15,39 +15,24 @@ import queue
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import msgspec
 
-from equipoise._jit import NotCachedError, cache_folder, cached_only, has_kernels, keeps_kernels
-from equipoise.errors import EquipoiseError
-from equipoise.messages.matches import (
-    MatchRequest,
-    ParticipationRequest,
-    ReasonRequest,
-    TeamRequest,
-)
+from equipoise._jit import cache_folder, has_kernels, keeps_kernels
 from equipoise.messages.pools import KernelStatus, PoolMessage, PoolRequest
-from equipoise.pools import amending
-from equipoise.pools.pool.pools import create_pool, pool_messages
-from equipoise.pools.posting import planning, posting
-from equipoise.pools.replay import replaying
-from equipoise.store.connection import Store, open_store
+from equipoise.pools.pool.pools import pool_messages
+from equipoise.pools.precompiling import is_cached, precompile
+from equipoise.store.connection import Store
 from equipoise.web.http.errors import CompilingError
 from equipoise.web.monitoring import FOLDER_VARIABLE
 
 log = logging.getLogger(__name__)
-
-_POOL = "precompile"
-#: Time of the throw-away pool, microseconds: no match in it is in the future.
-_NOW = 10 * 86_400_000_000
 
 #: Seconds after which a compiling process is ended, and the longest pause after failures.
 _LONGEST, _LONGEST_PAUSE = 900.0, 60.0
@@ -71,50 +56,6 @@ def request_of(pool: PoolMessage) -> PoolRequest:
         parameters={name: value for name, value in pool.parameters.items() if value is not None},
         times=pool.times,  # type: ignore[arg-type]
     )
-
-
-def precompile(request: PoolRequest) -> bool:
-    """Rate, void and replay in a throw-away pool; return whether the system can do that."""
-    request = msgspec.structs.replace(request, statistics={}, late="reject")
-    with tempfile.TemporaryDirectory(prefix="equipoise-precompile-") as folder:
-        store = open_store(f"sqlite:///{Path(folder) / 'pools.db'}")
-        try:
-            create_pool(store, _POOL, request, _NOW)
-            answers = posting.post_matches(store, _POOL, [planning.Post(_matches())], _NOW)
-            failed = [one for one in answers if isinstance(one, EquipoiseError)]
-            if failed:
-                raise failed[0]
-            amending.void_match(store, _POOL, "1", ReasonRequest(), key=None, now=_NOW)
-            replaying.maintain_pool(store, _POOL, owner="precompile", stop=lambda: False)
-        except EquipoiseError as error:
-            log.debug("%s could not be precompiled: %s", request.system, error)
-            return False
-        finally:
-            store.close()
-    return True
-
-
-def _matches() -> list[MatchRequest]:
-    """Return matches that every system can rate."""
-
-    def team(player: str, rank: int) -> TeamRequest:
-        return TeamRequest([ParticipationRequest(player, performance=2.0 - rank)], rank)
-
-    return [
-        MatchRequest(str(number), [team("a", 0), team("b", 1)], time=86_400 * number)
-        for number in range(3)
-    ]
-
-
-def is_cached(request: PoolRequest) -> bool:
-    """Load the kernels of a pool; return whether all of them were loaded or on disk."""
-    try:
-        with cached_only():
-            precompile(request)
-    except NotCachedError as error:
-        log.debug("kernel %s of %s is not on disk", error, request.system)
-        return False
-    return True
 
 
 @dataclass(slots=True)

@@ -39,14 +39,18 @@ def kernel_findings() -> Iterator[Finding]:
         detail = "NUMBA_DISABLE_JIT is set: kernels run as plain Python, a hundred times slower"
         yield Finding(topic, "compiler", "warning", detail, "unset NUMBA_DISABLE_JIT")
         return
-    if folder is None or not keeps:
+    if folder is None:
         detail = "no folder is writable: every process compiles its kernels anew"
         remedy = "export NUMBA_CACHE_DIR=/var/cache/equipoise"
         yield Finding(topic, "cache", "warning", detail, remedy)
         return
     sizes = [path.stat().st_size for path in folder.rglob("*.nb?")]
     amount = f"{counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB"
-    yield Finding(topic, "cache", "ok", f"{folder} is writable: {amount}")
+    if keeps:
+        yield Finding(topic, "cache", "ok", f"{folder} is writable: {amount}")
+    else:
+        detail = f"{folder} is read-only: {amount}; other kernels are compiled at every start"
+        yield Finding(topic, "cache", "ok", detail)
     yield _systems(topic)
 
 

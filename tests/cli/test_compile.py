@@ -1,0 +1,160 @@
+"""equipoise compile, and the progress of compiling in every command."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from numba import config
+from numba.core import event
+
+from equipoise import _jit
+from equipoise.analysis.files import compiling as ahead
+from equipoise.cli import report, run
+from equipoise.cli.application import create_application
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+needs_jit = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
+
+
+@_jit.kernel
+def doubled(x):
+    return 2.0 * x
+
+
+@_jit.kernel
+def caller(x):
+    return doubled(x) + 1.0
+
+
+def test_an_unknown_system_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compile", "elo", "chess"]) == 1
+    assert "no system 'chess'; the systems are" in capsys.readouterr().err
+
+
+@needs_jit
+@pytest.mark.parametrize("as_json", [False, True])
+def test_a_folder_that_cannot_be_written_is_an_error(
+    as_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ahead, "cache_folder", lambda: None)
+    assert run(["compile", "elo", *["--json"] * as_json]) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    said = json.loads(printed.err)["error"]["message"] if as_json else printed.err
+    assert "no folder for them can be written; set NUMBA_CACHE_DIR to a folder" in said
+
+
+def test_without_jit_there_is_nothing_to_compile(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ahead, "compiles_kernels", lambda: False)
+    assert run(["compile", "elo"]) == 1
+    assert "nothing is compiled while NUMBA_DISABLE_JIT is set" in capsys.readouterr().err
+
+
+@needs_jit
+def test_progress_says_what_is_compiled_and_what_is_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A line every few seconds on standard error, which is a pipe here; none before and after."""
+    monkeypatch.setattr(report, "_PAUSE", 0.01)
+
+    def shown(text: str) -> None:
+        said = ""
+        give_up = time.monotonic() + 60.0
+        while text not in said:
+            assert time.monotonic() < give_up, said
+            said += capsys.readouterr().err
+            time.sleep(0.01)
+
+    with report.compiling() as compilation:
+        with event.trigger_event("numba:compile", data={"dispatcher": caller}):
+            shown(f"compiling {__name__}: 1 kernel so far, at most 1 left, 0 s\n")
+            with event.trigger_event("numba:compile", data={"dispatcher": doubled}):
+                shown("2 kernels so far, none left")
+        capsys.readouterr()
+        time.sleep(0.1)
+        # A line that was begun before the end may still come.
+        assert capsys.readouterr().err.count("compiling") <= 1
+    assert (compilation.kernels, compilation.current, compilation.left) == (2, "", 0)
+    assert capsys.readouterr().out == ""
+
+
+def test_nothing_is_said_where_nothing_is_compiled(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(report, "_PAUSE", 0.01)
+    with report.compiling(), event.trigger_event("equipoise:load"):
+        time.sleep(0.05)
+    assert capsys.readouterr().err == ""
+
+
+def test_one_command_runs_without_the_others() -> None:
+    """All of them are there for help, and where a command is not known."""
+    one = create_application("rate")
+    assert [command.name for command in one.registered_commands] == ["rate"]
+    assert not one.registered_groups
+    for name in (None, "--help", "rat"):
+        many = create_application(name)
+        assert {"rate", "compile"} <= {command.name for command in many.registered_commands}
+        assert {group.name for group in many.registered_groups} == {"audit", "keys"}
+
+
+@needs_jit
+@pytest.mark.recompiles
+@pytest.mark.slow
+@pytest.mark.parametrize("system", ["glicko2"])
+def test_after_compile_no_command_compiles(system: str, tmp_path: Path) -> None:
+    """The second run finds all there. What is printed for people leaves JSON and tables alone."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+
+    def equipoise(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "equipoise", *words],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+
+    first, second = (json.loads(equipoise("compile", system, "--json").stdout) for _ in range(2))
+    assert first["systems"][0]["kernels"] > 10
+    assert second["systems"][0]["kernels"] == 0
+    assert Path(first["folder"]).is_relative_to(tmp_path / "cache")
+    assert "Everything was compiled before" in equipoise("compile", system).stdout
+    league = str(EXAMPLES / "league.csv")
+    for words in (
+        ("rate", league, "--system", system, "--trace", "trace.csv", "--save", "state.npz"),
+        ("predict", "--resume", "state.npz", "--team", "ada", "--team", "ben", "--what-if"),
+        ("balance", "--state", "state.npz", "--players", "ada,ben,dia,eva", "--teams", "2"),
+        ("backtest", league, "--system", system),
+    ):
+        done = equipoise(*words)
+        assert "ompil" not in done.stderr, done.stderr
+
+
+@needs_jit
+@pytest.mark.recompiles
+@pytest.mark.slow
+def test_seconds_of_rating_leave_compiling_out(tmp_path: Path) -> None:
+    """On first use, also in JSON, where standard output has the message alone."""
+    done = subprocess.run(
+        [sys.executable, "-m", "equipoise", "rate", "league.csv", "--system", "glicko2", "--json"],
+        cwd=EXAMPLES,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    summary = json.loads(done.stdout)["summary"]
+    assert summary["kernels_compiled"] > 10
+    assert done.stderr.startswith("Compiling kernels, once for this machine ...\n")
+    assert summary["seconds"]["rate"] < 0.5
