@@ -42,6 +42,7 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats
 from equipoise.errors import require
+from equipoise.numeric.summation import exact_sum
 
 #: Name in `State.shared` of the four numbers of a pool, and their order.
 ENTRY = "entry"
@@ -268,16 +269,6 @@ def _has_entered(entry: Entry, player: Floats) -> bool:
 
 
 @kernel
-def _sorted_sum(values: Floats) -> float:
-    """Return the sum in the order of the values, so that the order of rows changes no bit."""
-    values.sort()
-    total = 0.0
-    for value in values:
-        total += value
-    return total
-
-
-@kernel
 def _levers(job: Any, start: int, stop: int) -> tuple[Floats, Floats]:
     """Return (lever, number of newcomers) of every team of the match in rows start:stop."""
     entry, matches, teams = job.entry, job.matches, 0
@@ -288,8 +279,8 @@ def _levers(job: Any, start: int, stop: int) -> tuple[Floats, Floats]:
         members[matches.team[i]] += 1.0
         new[matches.team[i]] += _has_entered(entry, job.table[matches.player[i]])
     levers = new.copy() if entry.adds else new / members
-    # Numbers of newcomers are whole: their sum is exact in any order.
-    total = levers.sum() if entry.adds else _sorted_sum(levers.copy())
+    # All sums are exact, so that the order of the rows changes no bit.
+    total = exact_sum(levers, teams)
     for t in range(teams):
         levers[t] -= (total - levers[t]) / (teams - 1.0)
     return levers, new
@@ -327,8 +318,8 @@ def _learn_entry(
     every = math.expm1(-math.log(2.0) * teams / entry.half_life)
     each = every / (one * teams)
     kept = max((1.0 + every) * pool[WEIGHT], entry.weight)
-    pool[WEIGHT] = kept + each * entry.kept * _sorted_sum(information)
-    pool[MU] += each * _sorted_sum(pull) / pool[WEIGHT]
+    pool[WEIGHT] = kept + each * entry.kept * exact_sum(information, newcomers)
+    pool[MU] += each * exact_sum(pull, newcomers) / pool[WEIGHT]
 
 
 @inner_kernel
@@ -359,6 +350,6 @@ def _hold_level(
             ratings[experienced] = read(job, matches.player[i])
             experienced += 1
     if experienced > 0:
-        mean = _sorted_sum(ratings[:experienced]) / experienced
+        mean = exact_sum(ratings, experienced) / experienced
         moved = -math.expm1(-math.log(2.0) * experienced / entry.memory)
         pool[LEVEL] += moved * (mean - pool[LEVEL])
