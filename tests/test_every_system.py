@@ -34,6 +34,9 @@ class Variant(NamedTuple):
     parameters: dict[str, object]
 
 
+#: A learned entry and a held level that a season of 8 matches feels.
+LEARNED = {"entry": "learned", "entry_half_life": 5, "hold_level": 0.5, "level_experienced": 1}
+
 VARIANTS = [
     Variant("codeforces", {}),
     Variant("codeforces", {"beta": 65, "weight": 0.631, "rate_all_ties": True}),
@@ -66,6 +69,12 @@ VARIANTS = [
     Variant("trueskill-spb", {"convergence_eps": 1e-10}),
     Variant("trueskill-spb", {"eps": 12, "beta": 40, "convergence_eps": 1e-10, "sigma_drift": 10}),
     Variant("team-glicko2", {"conserve": True, "max_change": 90, "beta": 0.6, "period_days": 1}),
+    *(Variant(name, LEARNED) for name in SYSTEMS),
+    *(Variant("elo-mmr", {**LEARNED, "rho": rho}) for rho in (0, "inf")),
+    Variant("elo-mmr", {**LEARNED, "opponents": 2, "drift_per_day": 3}),
+    Variant("glicko2", {**LEARNED, "period_days": 2.5}),
+    Variant("elo-mmr", {"entry": "learned"}),
+    Variant("elo-mmx", {"hold_level": 0.5}),
 ]
 
 #: (system, promise) -> why it is not kept.

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from equipoise.data.prediction import Prediction as Prediction
     from equipoise.data.prediction import win_probability as win_probability
     from equipoise.data.ratings import EffectiveRating as EffectiveRating
+    from equipoise.data.ratings import InitialRatings as InitialRatings
     from equipoise.data.ratings import Ratings as Ratings
     from equipoise.data.ratings import Trace as Trace
     from equipoise.data.rebalancing import Rebalance as Rebalance
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from equipoise.formats import write_table as write_table
     from equipoise.formats.games.reading import read_games as read_games
     from equipoise.formats.games.reading import scan_games as scan_games
+    from equipoise.formats.initial_ratings import read_initial_ratings as read_initial_ratings
     from equipoise.formats.lobby import read_lobby as read_lobby
     from equipoise.formats.rebalance_request import read_rebalance_request as read_rebalance_request
     from equipoise.rating.bayes.trueskill import TrueSkill as TrueSkill

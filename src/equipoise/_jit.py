@@ -45,9 +45,10 @@ from numba.core.caching import (
 )
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.imputils import lower_constant
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import nrt as numba_runtime
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, register_model
 
 if TYPE_CHECKING:
     _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -164,6 +165,24 @@ class _EntryPoint:
     """Takes the place of an address, by which Numba finds the code of a call."""
 
 
+class _KernelType(types.Dispatcher):
+    """The type of a kernel that is an argument of another one.
+
+    Numba passes on the address of the object, which differs at every start, and so refuses to keep
+    the compiled code. The address is never used: the type alone says which kernel is called.
+    """
+
+
+@register_model(_KernelType)
+class _KernelModel(models.OpaqueModel):
+    """A pointer to nothing."""
+
+
+@lower_constant(_KernelType)  # type: ignore[untyped-decorator]
+def _pointer_to_nothing(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.get_dummy_value()
+
+
 class _Kernel(_Dispatcher):  # type: ignore[misc]
     """A compiled function. Its code for Python is separate from its code for other kernels.
 
@@ -178,6 +197,12 @@ class _Kernel(_Dispatcher):  # type: ignore[misc]
         super().__init__(*args, **more)
         #: Types of arguments -> entry point and signature, for calls from kernels.
         self._linked: dict[tuple[Any, ...], tuple[_EntryPoint, Any]] = {}
+        self._type = _KernelType(self)
+
+    @property
+    def _numba_type_(self) -> _KernelType:
+        """The type of this kernel as an argument of others."""
+        return self._type
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return how a kernel calls this one with arguments of these types."""

@@ -343,6 +343,26 @@ def test_a_state_of_version_1_goes_on_and_says_so_once(
     assert told not in capsys.readouterr().err
 
 
+def test_players_begin_with_known_ratings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of a table; the others enter as newcomers. A saved state keeps both."""
+    history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
+    known = write(tmp_path / "known.csv", "player,rating\nann,1800\n")
+    learned = ("--system", "elo", "--set", "entry=learned", "--set", "hold_level=0.05")
+    assert rate(history, *learned, "--initial", known, "--save", state, "--json") == 0
+    first = json.loads(capsys.readouterr().out)
+    assert first["summary"]["parameters"]["entry"] == "learned"
+    assert {one["player"]: one["rating"] for one in first["ratings"]}["ann"] > 1700
+    assert rate(history, "--resume", state, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["ratings"] == first["ratings"]
+    assert rate(history, "--resume", state, "--initial", known) == 2
+    assert "initial ratings come before the first match" in capsys.readouterr().err
+    bad = write(tmp_path / "bad.csv", "player,rating\nann,high\n")
+    assert rate(history, "--initial", bad) == 1
+    assert "must be a number" in capsys.readouterr().err
+
+
 def test_a_restart_needs_a_state(capsys: pytest.CaptureFixture[str]) -> None:
     assert rate(SAMPLE, "--restart") == 2
     assert "--restart needs --resume" in capsys.readouterr().err

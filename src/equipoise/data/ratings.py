@@ -90,6 +90,38 @@ class Ratings:
         return pl.DataFrame(columns)
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class InitialRatings:
+    """Ratings with which players begin, because they are known from elsewhere.
+
+    player_ids : shape (P,), int64 or object (str), every player once
+    rating, deviation : shape (P,), rating points; NaN is the deviation of newcomers
+    """
+
+    player_ids: Ids
+    rating: Floats
+    deviation: Floats
+
+    def __post_init__(self) -> None:
+        """Check that every player has one finite rating, and deviations are positive."""
+        check_fields(self)
+        players = len(self.player_ids)
+        for name in ("rating", "deviation"):
+            shape = getattr(self, name).shape
+            require(shape == (players,), name, f"an array of shape ({players},)", shape)
+        once = len({str(one) for one in self.player_ids.tolist()})
+        require(once == players, "player_ids", "every player once", f"{players} of {once} players")
+        bad = np.flatnonzero(~(np.abs(self.rating) <= 1e9))
+        if len(bad):
+            rule = f"from -1e9 to 1e9 (player {self.player_ids[bad[0]]})"
+            require(False, "rating", rule, float(self.rating[bad[0]]))
+        known = ~np.isnan(self.deviation)
+        bad = np.flatnonzero(known & ~((self.deviation >= 1e-6) & (self.deviation <= 1e9)))
+        if len(bad):
+            rule = f"from 1e-6 to 1e9 (player {self.player_ids[bad[0]]})"
+            require(False, "deviation", rule, float(self.deviation[bad[0]]))
+
+
 def _times(days: Floats, kind: TimeKind) -> pl.Series:
     """Return days since 1970 in the format of tables, null if unknown."""
     import polars as pl

@@ -47,7 +47,7 @@ def read_lobby(source: object, *, format: str | None = None) -> Lobby:
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
     """
-    table = _opened(source, format)
+    table = open_players(source, format)
     return _lobby_of(table, table.frame)
 
 
@@ -57,8 +57,8 @@ def read_lobby_of(source: object, players: Sequence[str], *, format: str | None 
     Raises : NotFoundError      players have no rating; names all of them
     Raises : InvalidDataError   a player is named twice, or has a bad value
     """
-    table = _opened(source, format)
-    _check_columns(table, table.frame)
+    table = open_players(source, format)
+    check_player_columns(table, table.frame)
     ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String).to_list()
     row_of = {one: row for row, one in enumerate(ids) if one is not None}
     missing = [one for one in players if one not in row_of]
@@ -81,7 +81,7 @@ def read_lobby_of(source: object, players: Sequence[str], *, format: str | None 
     return _lobby_of(chosen, chosen.frame)
 
 
-def _opened(source: object, format: str | None) -> Table:
+def open_players(source: object, format: str | None) -> Table:
     """Return the table of a source; JSON must be a list of objects, not a contest."""
     is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
     if format != "json" and not (
@@ -120,7 +120,7 @@ def _json_table(data: bytes, name: str) -> Table:
 
 def _lobby_of(table: Table, frame: pl.DataFrame) -> Lobby:
     """Return the lobby of a table, or raise with every problem and its line."""
-    _check_columns(table, frame)
+    check_player_columns(table, frame)
     findings = Findings(table, np.arange(len(frame)))
     ids, faults = required_ids(frame["player"], table.untyped)
     findings.add_faults("player", faults, frame["player"])
@@ -173,7 +173,8 @@ def _with_cells(
     return (*_located(whole, table), *findings.problems())
 
 
-def _check_columns(table: Table, frame: pl.DataFrame) -> None:
+def check_player_columns(table: Table, frame: pl.DataFrame) -> None:
+    """Refuse a table without players or ratings. Raises : InvalidDataError."""
     got = "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
     problems = [
         Problem(table.name, None, name, "must be a column of the table", got)

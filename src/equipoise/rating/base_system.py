@@ -8,7 +8,7 @@ A system is a frozen dataclass of parameters on top of `System`. It defines
 
 and, if they differ from the default, the columns of a newcomer (`newcomer`), how deviations are
 read (`deviations`), the columns of a trace (`traces`) and further input or output of its kernels
-(`own`).
+(`own`). The parameters of `rating.entry` are parameters of every system.
 """
 
 from __future__ import annotations
@@ -22,12 +22,14 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
+from equipoise.data.prediction import Outlook
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
 from equipoise.rating.draws import sums_of
+from equipoise.rating.entry import ENTRY, MU, SEEDED, Entry, EntryParameters
 from equipoise.rating.state import State
-from equipoise.rating.system import RatingColumns, TraceColumns
+from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 
 #: Columns of the state of a system that adds none.
 RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
@@ -88,6 +90,8 @@ class Job(NamedTuple, Generic[_Settings, _Traces, _Own]):
     table : of the state
     draws : sums of `rating.draws`, or shape (0,) if draws are not counted
     own : other input or output of the system's kernels; None for most systems
+    entry : how newcomers enter and the level is held; None where every newcomer enters at the
+        initial rating and nothing is held
     """
 
     table: Floats
@@ -96,6 +100,8 @@ class Job(NamedTuple, Generic[_Settings, _Traces, _Own]):
     trace: _Traces
     draws: Floats
     own: _Own
+    # An `Entry` or None; kernels that use it are called only where there is one.
+    entry: Any = None
 
 
 def matches_of(history: History, start: int = 0, stop: int | None = None) -> Matches:
@@ -137,7 +143,7 @@ def trace_arrays(kind: type[Any], trace: TraceColumns | None, low: int, high: in
     )
 
 
-class System(ABC):
+class System(EntryParameters, ABC):
     """The base class of all systems, which add parameters and one update."""
 
     __slots__ = ()
@@ -173,7 +179,19 @@ class System(ABC):
 
     def initial(self, players: int) -> State:
         """Return the state of players who have not played."""
-        return State.of_new_players(players, self.newcomer(), self.record)
+        columns = dict(self.newcomer())
+        if not self.changes_entry:
+            return State.of_new_players(players, columns, self.record)
+        columns[SEEDED] = 0.0
+        state = State.of_new_players(players, columns, self.record)
+        start = float(self.initial_rating)
+        state.shared[ENTRY] = np.array([start, float(self.entry_weight), start, start])
+        return state
+
+    @property
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """Which matches the system can rate with these parameters, and what it uses of them."""
 
     @abstractmethod
     def settings(self) -> Any:
@@ -185,6 +203,10 @@ class System(ABC):
 
         Returns (match, residual) of the first match that cannot be rated, or (-1, -1).
         """
+
+    @abstractmethod
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return how players with these ratings perform; see `RatingSystem`."""
 
     def own(self, state: State, history: History, start: int, stop: int) -> Any:
         """Return the further input or output of kernels for matches start:stop."""
@@ -207,6 +229,37 @@ class System(ABC):
             trace=trace_arrays(self.traces, trace, low, high),
             draws=sums_of(state),
             own=self.own(state, history, start, stop),
+            entry=self.entry_of(state),
+        )
+
+    @property
+    def usual_deviation(self) -> float:
+        """The deviation of a newcomer's rating, rating points, by which the entry is learned."""
+        return float(self.initial_deviation)
+
+    def entry_of(self, state: State) -> Entry | None:
+        """Return how newcomers enter in the form that kernels use, None without any of it."""
+        if not self.changes_entry:
+            return None
+        columns = list(state.initial)
+        mean = "gaussian_mean" if "gaussian_mean" in columns else "rating"
+        return Entry(
+            pool=state.shared[ENTRY],
+            learns=self.learns_entry,
+            half_life=float(self.entry_half_life),
+            weight=float(self.entry_weight),
+            clip=float(self.entry_clip),
+            kept=math.erf(self.entry_clip / math.sqrt(2.0)),
+            holds=float(self.hold_level),
+            young=float(self.hold_level_matches),
+            experienced=float(self.level_experienced),
+            memory=float(self.level_memory),
+            most=float(self.level_step) * self.usual_deviation,
+            adds=self.capabilities.adds_players,
+            deviation=self.usual_deviation,
+            matches=columns.index("matches"),
+            mean=columns.index(mean),
+            seeded=columns.index(SEEDED),
         )
 
     def run(
@@ -232,11 +285,18 @@ class System(ABC):
         """Return players' ratings as of a time in days (None: as of their last match)."""
         day = math.nan if time is None else time
         return {
-            "rating": state.column("rating")[rows],
+            "rating": self.entered(state, rows, state.column("rating")[rows]),
             "deviation": self.deviations(state, rows, day),
             "matches": state.column("matches")[rows],
             "last_time": state.column("last_time")[rows],
         }
+
+    def entered(self, state: State, rows: Ints, rating: Floats) -> Floats:
+        """Return these ratings of players, where newcomers have the entry of today."""
+        if not self.learns_entry:
+            return rating
+        new = (state.column("matches")[rows] == 0) & (state.column(SEEDED)[rows] == 0)
+        return np.where(new, state.shared[ENTRY][MU], rating)
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return players' deviations as of a day (NaN: as of their last match)."""

@@ -12,6 +12,8 @@ from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import System
+from equipoise.rating.entry_explain import explain_with_entry
 from equipoise.rating.pool_state import PoolState, did_you_mean
 from equipoise.rating.registry import explainer_of
 from equipoise.rating.replay import check_fit, check_system, pieces
@@ -83,7 +85,10 @@ def explain_change(
     """
     if isinstance(system, ExplainsItself):
         return system.explain(before, history, match, row)
-    return explainer_of(system.name)(system, before, history, match, row)
+    explainer = explainer_of(system.name)
+    if isinstance(system, System):
+        return explain_with_entry(explainer, system, before, history, match, row)
+    return explainer(system, before, history, match, row)
 
 
 def _participation(

@@ -10,12 +10,14 @@ such ratings from those at the end of a season.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.rating.entry import ENTRY, LEVEL, SEEDED, TARGET
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 
@@ -115,7 +117,10 @@ def _cut(data: bytes, words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list
 
 
 def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> State:
-    """Return the state of players with these ratings who are otherwise newcomers.
+    """Return the state of players with these ratings who have not played.
+
+    Where newcomers do not enter at the initial rating, the state says that these are none, and the
+    level to hold is their mean.
 
     deviation : positive; ignored by systems without a deviation of each player
     Raises : InvalidParameterError
@@ -130,6 +135,11 @@ def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> Sta
         state.column("deviation")[:] = deviation
     if "gaussian_weight" in state.initial:
         _set_gaussian(state, rating, deviation)
+    if SEEDED in state.initial:
+        state.column(SEEDED)[:] = 1.0
+        if len(rating):
+            # The exact sum does not depend on the order of the players.
+            state.shared[ENTRY][[LEVEL, TARGET]] = math.fsum(rating.tolist()) / len(rating)
     return state
 
 

@@ -1,7 +1,7 @@
 """The state of a pool with its ids, and its file, from which rating continues bit for bit.
 
-The file is an .npz archive: a header in JSON and arrays. Version 2 added `digests`; version 1 is
-still read. Additions need no new version:
+The file is an .npz archive: a header in JSON and arrays. Version 2 added `digests`, version 3 the
+parameters of `rating.entry`; versions 1 and 2 are still read. Additions need no new version:
 
 - Numbers about the ratings of all players, such as sums over matches, go into `State.shared` under
   a new name. They are saved, loaded and copied with the rest, and are absent from older files.
@@ -32,15 +32,18 @@ from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
 from equipoise.errors import InvalidDataError, NotFoundError, Problem, require
 from equipoise.rating import match_digest
+from equipoise.rating.entry import ENTRY_PARAMETERS, EntryParameters
 from equipoise.rating.match_digest import NOT_KNOWN, Digests
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.state import Runs, State
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
-#: Version of the file, and the versions that are read.
-SCHEMA = 2
-_READ = (1, 2)
+#: Version of the file, and the versions that are read. A state in which newcomers enter at the
+#: initial rating, and no level is held, is written as version 2, which earlier programs read.
+SCHEMA = 3
+_WITHOUT_ENTRY = 2
+_READ = (1, 2, 3)
 #: Names in `requires` that this reader knows.
 _KNOWN: frozenset[str] = frozenset()
 
@@ -65,6 +68,7 @@ class PoolState:
     last_order : number of the last of them if times are an order without dates, else None
     player_order : shape (P,), number of each player's last match that counted, -1 without one; None
       without an order
+    known_ratings : number of players who began with known ratings
     """
 
     system: RatingSystem
@@ -83,6 +87,7 @@ class PoolState:
 
     last_order: int | None = None
     player_order: Ints | None = None
+    known_ratings: int = 0
 
     @classmethod
     @checks_arguments()
@@ -171,13 +176,16 @@ class PoolState:
             raise _unreadable(path, _what_is_wrong(error)) from error
 
     def _parts(self) -> dict[str, Ids]:
+        usual = EntryParameters()
+        parameters = {
+            name: str(value) if value == float("inf") else value
+            for name, value in parameters_of(self.system).items()
+            if name not in ENTRY_PARAMETERS or value != getattr(usual, name)
+        }
         header = {
-            "schema": SCHEMA,
+            "schema": _WITHOUT_ENTRY if parameters.keys().isdisjoint(ENTRY_PARAMETERS) else SCHEMA,
             "system": self.system.name,
-            "parameters": {
-                name: str(value) if value == float("inf") else value
-                for name, value in parameters_of(self.system).items()
-            },
+            "parameters": parameters,
             "last_time": self.last_time,
             "time_kind": self.time_kind,
             "digest": _digest_kind(self.system),
@@ -187,6 +195,8 @@ class PoolState:
         }
         if self.last_order is not None:
             header["last_order"] = self.last_order
+        if self.known_ratings:
+            header["known_ratings"] = self.known_ratings
         parts: dict[str, Ids] = {
             "header": _bytes(header),
             "players": _ids_out(self.player_ids),
@@ -238,6 +248,7 @@ class PoolState:
             comparable=comparable,
             last_order=header.get("last_order"),
             player_order=_player_order(parts, len(players)),
+            known_ratings=int(header.get("known_ratings", 0)),
         )
 
 

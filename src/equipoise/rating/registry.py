@@ -15,6 +15,7 @@ from equipoise.arguments import checks_arguments
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.rating.entry import ENTRY_PARAMETERS
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 
@@ -199,12 +200,15 @@ def _type_of(name: str, parameter: str) -> object:
     return typing.get_type_hints(kind)[parameter]
 
 
+def fields_of(kind: type[Any]) -> list[dataclasses.Field[Any]]:
+    """Return the parameters of a system's class: its own, and then those of `rating.entry`."""
+    fields = dataclasses.fields(kind)
+    return sorted(fields, key=lambda field: field.name in ENTRY_PARAMETERS)
+
+
 def parameters_of(system: RatingSystem) -> dict[str, Any]:
     """Return the parameters of a system by name."""
-    return {
-        field.name: getattr(system, field.name)
-        for field in dataclasses.fields(typing.cast(Any, system))
-    }
+    return {field.name: getattr(system, field.name) for field in fields_of(type(system))}
 
 
 def notes_of(system: RatingSystem) -> tuple[str, ...]:

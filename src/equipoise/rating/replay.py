@@ -23,16 +23,18 @@ from equipoise.data.history import (
     History,
 )
 from equipoise.data.prediction import Prediction
-from equipoise.data.ratings import Ratings, Trace
-from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.data.ratings import InitialRatings, Ratings, Trace
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.draws import start_counting
 from equipoise.rating.lineup import lineup, team_prediction
+from equipoise.rating.player_state import seeded_state
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, unsuited
 from equipoise.rating.resuming import resume, state_after
 from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
 
 #: Columns that every trace has; those of the system follow.
 TRACE_COLUMNS = TraceArrays._fields
@@ -77,6 +79,7 @@ def replay(
     *,
     state: PoolState | None = None,
     restart: bool = False,
+    initial: InitialRatings | Ratings | None = None,
     trace: bool = False,
     at: float | None = None,
     threads: int = 1,
@@ -88,6 +91,7 @@ def replay(
         the new ones
     restart : rate from the start although there is a state; the history must have all matches
         that the state has rated
+    initial : known ratings with which players begin; all others are newcomers
     trace : whether to keep the changes of every match for each of its players
     at : time in days since 1970 for which ratings are read; None: as of the last matches
     threads : number of threads for large matches; it never changes a result
@@ -97,9 +101,16 @@ def replay(
         ConvergenceError
     """
     check_fit(system, history)
-    pool = PoolState.new(system) if state is None else state
+    if initial is not None and state is not None and not restart:
+        raise InvalidParameterError(
+            "initial ratings come before the first match, and the state to resume has rated "
+            f"{counted(len(state.rated), 'match', 'matches')}: leave out --initial (in Python "
+            "initial=), or rate from the beginning"
+        )
+    known = None if initial is None else _known(system, history, initial)
+    pool = state or known or PoolState.new(system)
     check_system(pool, system)
-    resumed = resume(pool, history, restart=restart)
+    resumed = resume(pool, history, restart=restart, start=known)
     pool, history, start = resumed.pool, resumed.history, resumed.start
     going_on = pool.state.copy() if len(pool.player_ids) else system.initial(0)
     going_on.grow(len(resumed.player_ids))
@@ -130,6 +141,36 @@ def replay(
         later_matches=resumed.later,
         unused=tuple(system.capabilities.unused(history)),
     )
+
+
+def _known(system: RatingSystem, history: History, initial: InitialRatings | Ratings) -> PoolState:
+    """Return the state of players with known ratings, their ids of the type of the history's.
+
+    Raises : InvalidParameterError
+    """
+    ids = initial.player_ids
+    if history.player_ids.dtype == object:
+        ids = np.array([str(one) for one in ids.tolist()], dtype=object)
+    elif ids.dtype == object:
+        wrong = [one for one in ids.tolist() if not str(one).lstrip("-").isdecimal()]
+        if wrong:
+            rule = "whole numbers, as the players of the history are"
+            require(False, "the players of the initial ratings", rule, repr(wrong[0]))
+        ids = np.array([int(one) for one in ids.tolist()], dtype=np.int64)
+    given = np.where(np.isnan(initial.deviation), _usual_deviation(system), initial.deviation)
+    return PoolState(
+        system=system,
+        player_ids=ids,
+        state=seeded_state(system, initial.rating, given),
+        rated=np.zeros(0, history.match_ids.dtype),
+        time_kind=history.time_kind,
+        known_ratings=len(ids),
+    )
+
+
+def _usual_deviation(system: RatingSystem) -> float:
+    """Return the deviation of a newcomer; any number where a system has none."""
+    return float(getattr(system, "initial_deviation", 1.0))
 
 
 def check_system(pool: PoolState, system: RatingSystem) -> None:

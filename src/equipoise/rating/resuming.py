@@ -16,6 +16,7 @@ from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidParameterError
 from equipoise.rating.match_digest import NOT_KNOWN, Digests, digests_of
 from equipoise.rating.pool_state import PoolState
+from equipoise.wording import counted
 
 #: Matches named in an error; the others are counted.
 _NAMED = 5
@@ -45,10 +46,13 @@ class Resumption:
     later: int = 0
 
 
-def resume(pool: PoolState, history: History, *, restart: bool = False) -> Resumption:
+def resume(
+    pool: PoolState, history: History, *, restart: bool = False, start: PoolState | None = None
+) -> Resumption:
     """Return how a history continues a state.
 
     restart : rate from the start instead, with the state's system
+    start : the state of players with known ratings, with which a restart begins
     Raises : ConflictError if a match that the state has rated has changed or is missing, if another
         match is older than those, if player ids are numbers in one and text in the other, or if
         one has dates and the other an order without dates; with `restart` only if a match of the
@@ -58,8 +62,8 @@ def resume(pool: PoolState, history: History, *, restart: bool = False) -> Resum
         _check_same_times(pool, history)
     digests = digests_of(history, pool.system.capabilities.uses)
     if restart:
-        _check_complete(pool, history)
-        pool = PoolState.new(pool.system)
+        _check_complete(pool, history, start)
+        pool = PoolState.new(pool.system) if start is None else start
     history, player_ids = with_known_rows(history, pool.player_ids)
     place = _places(pool.rated, history.match_ids)
     known = int(np.sum(place >= 0))
@@ -102,6 +106,7 @@ def state_after(resumed: Resumption) -> PoolState:
         last_time=last,
         time_kind=history.time_kind if history.time is not None else pool.time_kind,
         last_order=last_order,
+        known_ratings=pool.known_ratings,
     )
 
 
@@ -250,12 +255,17 @@ def _check_none_missing(pool: PoolState, history: History, place: Ints) -> None:
         )
 
 
-def _check_complete(pool: PoolState, history: History) -> None:
+def _check_complete(pool: PoolState, history: History, start: PoolState | None) -> None:
     """Refuse to restart with fewer matches than the state has rated.
 
-    Raises : ConflictError, InvalidParameterError if the state began with ratings
+    Raises : ConflictError, InvalidParameterError if the state began with ratings and none are given
     """
-    if len(pool.player_ids) and not len(pool.rated):
+    if start is None and pool.known_ratings:
+        raise InvalidParameterError(
+            f"{counted(pool.known_ratings, 'player')} of the saved state began with known ratings, "
+            f"and a restart would lose these: give them again, with --initial (in Python initial=)"
+        )
+    if start is None and len(pool.player_ids) and not len(pool.rated):
         raise InvalidParameterError(
             "the saved state began with ratings, not with matches, and a restart would lose these "
             f"ratings: leave out {_RESTART}"

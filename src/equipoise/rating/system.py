@@ -58,6 +58,7 @@ class Capabilities:
 
     max_team_size, max_teams : None for any number
     draws : whether it can rate equal ranks
+    adds_players : whether the ratings of a team's players add up; else a team plays at their mean
     needs_time : whether a history without times is refused
     skips_all_tied : whether a match of three or more in which all tie changes nothing
         (READINGS B7); it is then reported
@@ -69,6 +70,7 @@ class Capabilities:
     max_team_size: int | None = None
     max_teams: int | None = None
     draws: bool = True
+    adds_players: bool = False
     needs_time: bool = False
     skips_all_tied: bool = False
     uses: frozenset[str] = frozenset()

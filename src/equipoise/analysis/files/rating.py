@@ -23,6 +23,7 @@ from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.formats import write_table
+from equipoise.formats.initial_ratings import read_initial_ratings
 from equipoise.formats.times import moment
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
@@ -43,6 +44,7 @@ class RateRequest:
     """What to rate and what to write.
 
     output, trace, save : paths; nothing is written before everything is rated
+    initial : path of a table of known ratings with which players begin
     resume : path of a saved state
     restart : rate from the beginning; the history must have all matches of that state
     at : time for which ratings are read, as text
@@ -53,6 +55,7 @@ class RateRequest:
     output: str | None = None
     trace: str | None = None
     save: str | None = None
+    initial: str | None = None
     resume: str | None = None
     restart: bool = False
     at: str | None = None
@@ -87,6 +90,7 @@ def rate(
     """
     _check_targets(request)
     before = state_to_resume(request.resume, request.restart)
+    initial = None if request.initial is None else read_initial_ratings(request.initial)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
     clock = [working_time()]
@@ -103,6 +107,7 @@ def rate(
         history,
         state=before,
         restart=request.restart,
+        initial=initial,
         trace=request.trace is not None,
         at=_at(request),
         threads=request.threads,
@@ -189,7 +194,7 @@ def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
 def _check_targets(request: RateRequest) -> None:
     """Refuse outputs that cannot be written, before reading."""
     outputs = {"--output": request.output, "--trace": request.trace, "--save": request.save}
-    check_outputs(request.history, outputs)
+    check_outputs(request.history, {"--initial": request.initial, **outputs})
     for table in (request.output, request.trace):
         if table is not None:
             check_target(table)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import tomllib
 import typing
@@ -17,7 +16,13 @@ from equipoise.analysis.clock import working_time
 from equipoise.data.files import check_place, whole_file
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.messages.histories import ParameterMessage, SystemMessage
-from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, system_class
+from equipoise.rating.registry import (
+    SYSTEMS,
+    fields_of,
+    make_system,
+    parameters_of,
+    system_class,
+)
 from equipoise.rating.system import USABLE, RatingSystem
 
 DEFAULT_SYSTEM = "elo-mmr"
@@ -246,7 +251,7 @@ def _described(name: str) -> SystemMessage:
             plain_value(field.default),
             field.metadata.get("note", ""),
         )
-        for field in dataclasses.fields(kind)
+        for field in fields_of(kind)
     ]
     able = make_system(name).capabilities
     return SystemMessage(

@@ -44,6 +44,12 @@ def rate(
         "FILE.npz",
     ),
     restart: options.Restart,
+    initial: str | None = option(
+        None,
+        "Begin with known ratings: a table with the columns player, rating and perhaps deviation, "
+        "such as one written by --output. Players who are not in it are newcomers.",
+        "FILE",
+    ),
     at: str | None = option(None, "Compute the ratings as of this time, including decay.", "TIME"),
     threads: options.Threads,
     raw: options.RawText,
@@ -65,6 +71,7 @@ def rate(
         save=save,
         resume=resume,
         restart=restart,
+        initial=initial,
         at=at,
         raw=raw,
         threads=options.thread_count(threads),

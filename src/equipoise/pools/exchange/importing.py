@@ -57,7 +57,7 @@ from equipoise.pools.exchange.log_lines import (
 )
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.pool.rules import PoolRules, id_text, iso, moment, rules_of
+from equipoise.pools.pool.rules import PoolRules, id_text, iso, moment, pool_system, rules_of
 from equipoise.pools.pool.settings import (
     SettingsContent,
     content_of,
@@ -70,7 +70,6 @@ from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.seasons import write_seed_ratings
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
 from equipoise.store import log, pools
 from equipoise.store.bulk import without_collection
@@ -271,7 +270,7 @@ def _system(done: _Import, rules: PoolRules | None) -> RatingSystem:
     request = done.request.settings
     parameters = request.get("parameters", {})
     name = str(request.get("system", PoolRequest().system))
-    return make_system(name, parameters if isinstance(parameters, Mapping) else {})
+    return pool_system(name, parameters if isinstance(parameters, Mapping) else {})
 
 
 def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> History:

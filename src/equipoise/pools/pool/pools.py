@@ -18,7 +18,9 @@ from equipoise.errors import (
 from equipoise.messages.pools import PoolMessage, PoolRequest
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json, written
+from equipoise.rating.entry import ENTRY_PARAMETERS
 from equipoise.rating.registry import notes_of
+from equipoise.rating.system import RatingSystem
 from equipoise.store import audit
 from equipoise.store.connection import Store
 from equipoise.store.pools import START, PoolRecord, add_pool, all_pools, find_pool, get_pool
@@ -104,6 +106,12 @@ def pool_messages(store: Store) -> list[PoolMessage]:
         return [message_of(pool) for pool in all_pools(connection)]
 
 
+def pool_parameters(system: RatingSystem) -> dict[str, object]:
+    """Return the parameters that a pool of the service can have; it cannot learn an entry yet."""
+    every = plain_parameters(system)
+    return {name: value for name, value in every.items() if name not in ENTRY_PARAMETERS}
+
+
 def message_of(pool: PoolRecord) -> PoolMessage:
     """Return a pool with its settings and status."""
     rules = rules_of(pool.settings)
@@ -111,7 +119,7 @@ def message_of(pool: PoolRecord) -> PoolMessage:
     return PoolMessage(
         pool=pool.name,
         system=settings.system,
-        parameters=plain_parameters(rules.system),
+        parameters=pool_parameters(rules.system),
         statistics=dict(settings.statistics),
         times=settings.times,
         late=settings.late,

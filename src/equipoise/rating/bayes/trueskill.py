@@ -22,7 +22,12 @@ from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, System, TraceArrays
-from equipoise.rating.bayes.trueskill_match import MAX_SWEEPS, Settings, rate_matches
+from equipoise.rating.bayes.trueskill_match import (
+    MAX_SWEEPS,
+    Settings,
+    rate_matches,
+    rate_with_entry,
+)
 from equipoise.rating.system import Capabilities, check_newcomer
 
 #: Largest change of a mean in the last pass of classic TrueSkill, as a share of beta.
@@ -40,7 +45,7 @@ class TrueSkillSystem(System):
     @property
     def capabilities(self) -> Capabilities:
         """Matches of any kind."""
-        return Capabilities(uses=frozenset({"weight"}))
+        return Capabilities(adds_players=True, uses=frozenset({"weight"}), idle=self.idle_entry)
 
     @abstractmethod
     def settings(self) -> Settings:
@@ -48,7 +53,8 @@ class TrueSkillSystem(System):
 
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        return rate_matches(job, 0, len(job.matches.time))
+        rate = rate_matches if job.entry is None else rate_with_entry
+        return rate(job, 0, len(job.matches.time))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return normal performances that add up within a team."""
@@ -79,6 +85,7 @@ class TrueSkill(TrueSkillSystem):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_fields(self)
+        self.check_entry()
         check_newcomer(self.initial_rating, self.initial_deviation)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
@@ -127,6 +134,7 @@ class TrueSkillSPb(TrueSkillSystem):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_fields(self)
+        self.check_entry()
         check_newcomer(self.initial_rating, self.initial_deviation)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         least, most = 1e-5 * self.beta, 10.0 * self.beta

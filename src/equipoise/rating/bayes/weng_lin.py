@@ -38,6 +38,7 @@ from equipoise.rating.base_system import (
     TraceArrays,
 )
 from equipoise.rating.draws import count_match
+from equipoise.rating.entry import FirstMatch, first_match, move_rating, rate_each, read_rating
 from equipoise.rating.system import Capabilities, check_newcomer
 
 #: Bound of differences of strength, in units of c: e^-600 is negligible compared with 1.
@@ -230,6 +231,22 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
     return -1, -1.0
 
 
+@inner_kernel
+def _evidence(job: Job[Settings, TraceArrays, None], m: int, i: int) -> FirstMatch:
+    """Return what a first match said of a newcomer."""
+    player = job.table[job.matches.player[i]]
+    diffused = job.settings.drift * job.settings.drift
+    return first_match(job.entry, player, player[RATING], player[DEVIATION], diffused)
+
+
+@kernel
+def rate_with_entry(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with their entry and level."""
+    return rate_each(job, first, last, rate_matches, _evidence, move_rating, read_rating)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WengLinParameters(System):
     """The base class of both models, with their parameters [WL]_.
@@ -254,6 +271,7 @@ class WengLinParameters(System):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_fields(self)
+        self.check_entry()
         check_newcomer(self.initial_rating, self.initial_deviation)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
@@ -263,11 +281,12 @@ class WengLinParameters(System):
     @property
     def capabilities(self) -> Capabilities:
         """Matches of any kind."""
-        return Capabilities(uses=frozenset({"weight"}))
+        return Capabilities(adds_players=True, uses=frozenset({"weight"}), idle=self.idle_entry)
 
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        return rate_matches(job, 0, len(job.matches.time))
+        rate = rate_matches if job.entry is None else rate_with_entry
+        return rate(job, 0, len(job.matches.time))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of a match of two: logistic, c^2 = the sum of sigma^2 + beta^2."""

@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import kernel
+from equipoise._jit import inner_kernel, kernel
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
@@ -24,6 +24,7 @@ from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, Matches, System, TraceArrays
 from equipoise.rating.draws import count_match
+from equipoise.rating.entry import MU, FirstMatch, move_rating, rate_each, read_rating
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities
 
@@ -113,6 +114,26 @@ def rate_matches(
     return -1, -1.0
 
 
+@inner_kernel
+def _evidence(job: Job[Settings, TraceArrays, Floats], m: int, i: int) -> FirstMatch:
+    """Return what a first match said: Elo is one step of a belief of constant deviation.
+
+    Of a win or a loss against an equal, the logistic curve has the information slope^2/4. Its
+    step from a deviation of 2/slope is 4/slope^2 slope (score - expected), not K times that.
+    """
+    change = job.table[job.matches.player[i], RATING] - job.entry.pool[MU]
+    k, slope = job.settings.k, job.settings.slope
+    return FirstMatch(change * 4.0 / (k * slope), job.matches.weight[m], job.entry.deviation)
+
+
+@kernel
+def rate_with_entry(
+    job: Job[Settings, TraceArrays, Floats], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with their entry and level."""
+    return rate_each(job, first, last, rate_matches, _evidence, move_rating, read_rating)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elo(System):
     """Elo [Elo]_ for matches of any kind.
@@ -134,6 +155,7 @@ class Elo(System):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_fields(self)
+        self.check_entry()
         require(0 < self.k < math.inf, "k", "positive", self.k)
         require(0 < self.scale < math.inf, "scale", "positive", self.scale)
         for name in ("initial_rating", "home_advantage"):
@@ -144,8 +166,13 @@ class Elo(System):
         """Matches of any kind; `at_home` and `side` with a home advantage."""
         if self.home_advantage == 0.0:
             needed = dict.fromkeys(("side", "at_home"), "home_advantage")
-            return Capabilities(uses=frozenset({"weight"}), needed=needed)
-        return Capabilities(uses=frozenset({"weight", "side", "at_home"}))
+            return Capabilities(uses=frozenset({"weight"}), needed=needed, idle=self.idle_entry)
+        return Capabilities(uses=frozenset({"weight", "side", "at_home"}), idle=self.idle_entry)
+
+    @property
+    def usual_deviation(self) -> float:
+        """The deviation that an Elo rating stands for, 2 scale/ln 10, rating points."""
+        return 2.0 * self.scale / math.log(10.0)
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a state without deviation."""
@@ -163,7 +190,8 @@ class Elo(System):
         self, job: Job[Settings, TraceArrays, Floats], workers: Workers
     ) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        return rate_matches(job, 0, len(job.matches.time))
+        rate = rate_matches if job.entry is None else rate_with_entry
+        return rate(job, 0, len(job.matches.time))
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return NaN, because there are no deviations."""

@@ -35,6 +35,7 @@ from equipoise.rating.base_system import (
     TraceArrays,
 )
 from equipoise.rating.draws import count_match
+from equipoise.rating.entry import FirstMatch, first_match, move_rating, rate_each, read_rating
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, check_newcomer
 
@@ -139,6 +140,23 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
     return -1, -1.0
 
 
+@inner_kernel
+def _evidence(job: Job[Settings, TraceArrays, None], m: int, i: int) -> FirstMatch:
+    """Return what a first match said of a newcomer."""
+    player = job.table[job.matches.player[i]]
+    before = widened(job.entry.deviation, job.settings)
+    diffused = before * before - job.entry.deviation * job.entry.deviation
+    return first_match(job.entry, player, player[RATING], player[DEVIATION], diffused)
+
+
+@kernel
+def rate_with_entry(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with their entry and level."""
+    return rate_each(job, first, last, rate_matches, _evidence, move_rating, read_rating)
+
+
 @kernel
 def read_deviations(table: Floats, rows: Ints, time: float, settings: Settings) -> Floats:
     """Return the deviations of players as of a day (NaN: as of their last match)."""
@@ -169,6 +187,7 @@ class Glicko(System):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_fields(self)
+        self.check_entry()
         check_newcomer(self.initial_rating, self.initial_deviation)
         limit = self.max_deviation
         require(0 < limit < math.inf, "max_deviation", "positive", limit)
@@ -184,11 +203,13 @@ class Glicko(System):
             needs_time=drifts,
             uses=frozenset({"weight", "time"} if drifts else {"weight"}),
             needed={} if drifts else {"time": "drift_per_day"},
+            idle=self.idle_entry,
         )
 
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        return rate_matches(job, 0, len(job.matches.time))
+        rate = rate_matches if job.entry is None else rate_with_entry
+        return rate(job, 0, len(job.matches.time))
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return deviations, increased by the days until then."""

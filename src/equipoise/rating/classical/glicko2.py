@@ -15,7 +15,9 @@ The volatility equation (19) is multiplied by (1/v)^2, so that it does not overf
 
 The state of a player keeps both sums of the period in progress and the ratings before it, so that
 matches can be rated one at a time. Reading ratings closes the period on a copy: they include every
-game played.
+game played. What a match hands to a player to hold the level (`rating.entry`) waits in the column
+`pending` until the period closes, because all games of a period are compared with the ratings
+before it.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, System
 from equipoise.rating.draws import count_match
+from equipoise.rating.entry import FirstMatch, first_match, rate_each
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
 
@@ -51,18 +54,24 @@ MAX_VOLATILITY = 2.0
 #: The search for the volatility ends when ln sigma^2 changes by less (READINGS A6).
 _LAST_STEP = 1e-12
 
-#: Columns of the state; the first three are values before the period in progress.
-RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE = range(8)
+#: Columns of the state; the first three are values before the period in progress. `PENDING` exists
+#: only where the level is held and there are rating periods.
+RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE, PENDING = range(9)
 
 
 class Settings(NamedTuple):
-    """Parameters in the form that kernels use; period_days is inf if every match is a period."""
+    """Parameters in the form that kernels use.
+
+    period_days : inf if every match is a period
+    pends : whether the state has the column `PENDING`
+    """
 
     initial_rating: float
     max_phi: float
     tau: float
     period_days: float
     max_volatility: float
+    pends: bool
 
 
 class VolatilityTrace(NamedTuple):
@@ -187,6 +196,8 @@ def closed(player: Floats, periods: float, settings: Settings) -> tuple[float, f
         )
         rating += GLICKO2_SCALE * change
         periods -= 1.0
+    if settings.pends:
+        rating += player[PENDING]
     if periods > 0.0:
         phi = math.sqrt(phi * phi + periods * sigma * sigma)  # [G2] step 6 without games
     phi = min(phi, max(settings.max_phi, player[DEVIATION] / GLICKO2_SCALE))
@@ -202,6 +213,8 @@ def settle(player: Floats, period: float, settings: Settings) -> float:
     rating, deviation, sigma, residual = closed(player, elapsed, settings)
     player[RATING], player[DEVIATION], player[VOLATILITY] = rating, deviation, sigma
     player[INFORMATION], player[SURPRISE] = 0.0, 0.0
+    if settings.pends:
+        player[PENDING] = 0.0
     player[PERIOD] = period
     return residual
 
@@ -290,6 +303,38 @@ def rate_matches(
     return -1, -1.0
 
 
+@inner_kernel
+def _evidence(job: Job[Settings, VolatilityTrace, None], m: int, i: int) -> FirstMatch:
+    """Return what a first match said of a newcomer, as if the period had ended with it."""
+    player = job.table[job.matches.player[i]]
+    rating, deviation, sigma, _ = closed(player, 0.0, job.settings)
+    return first_match(job.entry, player, rating, deviation, (GLICKO2_SCALE * sigma) ** 2)
+
+
+@inner_kernel
+def _move(job: Job[Settings, VolatilityTrace, None], i: int, delta: float) -> None:
+    """Add delta to the rating of participation i, within a period when that closes."""
+    player = job.table[job.matches.player[i]]
+    player[PENDING if job.settings.pends else RATING] += delta
+    if len(job.trace.rating):
+        job.trace.rating[i] = _read(job, job.matches.player[i])
+
+
+@inner_kernel
+def _read(job: Job[Settings, VolatilityTrace, None], row: int) -> float:
+    """Return a player's rating with the period in progress closed."""
+    rating, _, _, _ = closed(job.table[row], 0.0, job.settings)
+    return rating
+
+
+@kernel
+def rate_with_entry(
+    job: Job[Settings, VolatilityTrace, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with their entry and level."""
+    return rate_each(job, first, last, rate_matches, _evidence, _move, _read)
+
+
 @kernel
 def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings) -> Floats:
     """Return rating, deviation, volatility of players with periods closed, shape (3, rows)."""
@@ -328,6 +373,7 @@ class Glicko2(System):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_fields(self)
+        self.check_entry()
         check_newcomer(self.initial_rating, self.initial_deviation)
         for name in ("initial_deviation", "initial_volatility", "max_deviation", "max_volatility"):
             value = getattr(self, name)
@@ -346,6 +392,7 @@ class Glicko2(System):
             needs_time=periods,
             uses=frozenset({"weight", "time"} if periods else {"weight"}),
             needed={} if periods else {"time": "period_days"},
+            idle=self.idle_entry,
         )
 
     def newcomer(self) -> Mapping[str, float]:
@@ -359,13 +406,20 @@ class Glicko2(System):
             "period": math.nan,
             "information": 0.0,
             "surprise": 0.0,
+            **({"pending": 0.0} if self._pends else {}),
         }
+
+    @property
+    def _pends(self) -> bool:
+        """Whether what holds the level waits for the end of a rating period."""
+        return self.holds_level and self.period_days is not None
 
     def update(
         self, job: Job[Settings, VolatilityTrace, None], workers: Workers
     ) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        return rate_matches(job, 0, len(job.matches.time))
+        rate = rate_matches if job.entry is None else rate_with_entry
+        return rate(job, 0, len(job.matches.time))
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return ratings with the period in progress closed and the later periods without games."""
@@ -375,6 +429,7 @@ class Glicko2(System):
             elapsed = np.floor(time / self.period_days) - begun
             periods = np.maximum(np.nan_to_num(elapsed, nan=0.0), 0.0)
         rating, deviation, volatility = read_players(state.table, rows, periods, self.settings())
+        rating = self.entered(state, rows, rating)
         read = {"rating": rating, "deviation": deviation, "volatility": volatility}
         return {**System.at(self, state, rows, time), **read}
 
@@ -390,4 +445,5 @@ class Glicko2(System):
             float(self.tau),
             math.inf if self.period_days is None else float(self.period_days),
             max(float(self.max_volatility), float(self.initial_volatility)),
+            self._pends,
         )

@@ -111,6 +111,17 @@ def _run_of(spans: Ints, row: int) -> _Run:
 
 
 @inner_kernel
+def move_belief(beliefs: Beliefs, row: int, delta: float) -> None:
+    """Add delta to a player's belief: to the rating and to all it is made of."""
+    player, span = beliefs.table[row], beliefs.spans[row]
+    player[RATING] += delta
+    player[MEAN] += delta
+    start = span[BEGIN] + span[FIRST]
+    for k in range(start, start + span[COUNT]):
+        beliefs.values[k] += delta
+
+
+@inner_kernel
 def expect_terms(beliefs: Beliefs, row: int) -> None:
     """Fetch a player's terms into the cache while other players are updated."""
     span = beliefs.spans[row]

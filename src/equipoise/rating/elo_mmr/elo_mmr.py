@@ -31,7 +31,14 @@ from equipoise.errors import ApproximationWarning, InvalidParameterError, requir
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import PerformanceTrace, System
 from equipoise.rating.elo_mmr.belief import SCALE_OF_DEVIATION, Beliefs
-from equipoise.rating.elo_mmr.match import BeliefJob, Settings, rate_matches, rate_shared
+from equipoise.rating.elo_mmr.match import (
+    BeliefJob,
+    Settings,
+    learn_from,
+    rate_matches,
+    rate_shared,
+    rate_with_entry,
+)
 from equipoise.rating.platforms.contest import rate_in_turn
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, check_newcomer
@@ -72,6 +79,7 @@ class EloMMRParameters(System):
     def __post_init__(self) -> None:
         """Check every parameter, and that the two spellings are not mixed."""
         check_fields(self)
+        self.check_entry()
         limits = self.weight_limit is not None or self.sigma_limit is not None
         if limits and (self.beta is not None or self.gamma is not None):
             raise InvalidParameterError(
@@ -112,7 +120,7 @@ class EloMMRParameters(System):
             skips_all_tied=not self.rate_all_ties,
             uses=frozenset(uses | {"time"} if drifts else uses),
             needed={} if drifts else {"time": "drift_per_day"},
-            idle=frozenset({"rho", "remembered"} if self.gaussian else ()),
+            idle=self.idle_entry | ({"rho", "remembered"} if self.gaussian else set()),
         )
 
     def limits(self) -> tuple[float, float]:
@@ -146,10 +154,11 @@ class EloMMRParameters(System):
         """Rate all matches of a job in order."""
         wanted = option(len(job.trace.expected) > 0)
         job = job._replace(settings=job.settings._replace(expected=wanted))
+        rate = rate_matches if job.entry is None else rate_with_entry
         if self.opponents is not None:
             # With few opponents players are rated one after the other, on one thread.
-            return rate_matches(job, 0, len(job.matches.time))
-        return rate_in_turn(job, rate_matches, rate_shared, workers)
+            return rate(job, 0, len(job.matches.time))
+        return rate_in_turn(job, rate, rate_shared, learn_from, workers)
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return deviations, grown by drift where a day is given."""

@@ -31,6 +31,7 @@ from equipoise.rating.elo_mmr.belief import (
     diffuse,
     drifted,
     expect_terms,
+    move_belief,
     update_belief,
     update_gaussian_belief,
     update_scratch,
@@ -42,6 +43,7 @@ from equipoise.rating.elo_mmr.performance import (
     solve_on_one_thread,
     solve_on_workers,
 )
+from equipoise.rating.entry import FirstMatch, end_match, first_match, rate_each, read_rating
 from equipoise.rating.platforms.contest import is_rated
 
 #: Number of players whose memory is fetched ahead. Their rows are scattered, and waiting for memory
@@ -317,3 +319,32 @@ def rate_shared(job: BeliefJob, m: int, workers: Workers) -> float:
 
     workers.each_chunk(n, CHUNK, end)
     return float(residuals.max())
+
+
+@inner_kernel
+def _evidence(job: BeliefJob, m: int, i: int) -> FirstMatch:
+    """Return what a first match said of a newcomer, whose belief was one Gaussian."""
+    player = job.table[job.matches.player[i]]
+    gamma2 = round_of(job.matches, m, job.settings).gamma2
+    return first_match(job.entry, player, player[RATING], player[DEVIATION], gamma2)
+
+
+@inner_kernel
+def _move(job: BeliefJob, i: int, delta: float) -> None:
+    """Add delta to the belief of participation i."""
+    row = job.matches.player[i]
+    move_belief(job.own, row, delta)
+    if len(job.trace.rating):
+        job.trace.rating[i] = job.table[row, RATING]
+
+
+@kernel
+def rate_with_entry(job: BeliefJob, start: int, stop: int) -> tuple[int, float]:
+    """Rate matches start:stop like `rate_matches`, with their entry and level."""
+    return rate_each(job, start, stop, rate_matches, _evidence, _move, read_rating)
+
+
+@kernel
+def learn_from(job: BeliefJob, m: int, played: float) -> None:
+    """Learn from match m, which `rate_shared` rated, and hold the level."""
+    end_match(job, m, played, _evidence, _move, read_rating)

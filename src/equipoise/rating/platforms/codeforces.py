@@ -31,7 +31,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from equipoise._jit import kernel
+from equipoise._jit import inner_kernel, kernel
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
@@ -40,6 +40,14 @@ from equipoise.errors import require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, PerformanceTrace, System
 from equipoise.rating.draws import count_match
+from equipoise.rating.entry import (
+    MU,
+    FirstMatch,
+    end_match,
+    move_rating,
+    rate_each,
+    read_rating,
+)
 from equipoise.rating.platforms.codeforces_performance import (
     perform_on_one_thread,
     perform_on_workers,
@@ -141,6 +149,26 @@ def rate_shared(job: ContestJob, m: int, workers: Workers) -> float:
     return residual
 
 
+@inner_kernel
+def _evidence(job: ContestJob, m: int, i: int) -> FirstMatch:
+    """Return what a first contest said of a newcomer: the rating has weight 1."""
+    weight = job.settings.weight * job.matches.weight[m]
+    change = job.table[job.matches.player[i], RATING] - job.entry.pool[MU]
+    return FirstMatch(change, 1.0 / (1.0 + 1.0 / weight), job.entry.deviation)
+
+
+@kernel
+def rate_with_entry(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
+    """Rate contests start:stop like `rate_contests`, with their entry and level."""
+    return rate_each(job, start, stop, rate_contests, _evidence, move_rating, read_rating)
+
+
+@kernel
+def learn_from(job: ContestJob, m: int, played: float) -> None:
+    """Learn from contest m, which `rate_shared` rated, and hold the level."""
+    end_match(job, m, played, _evidence, move_rating, read_rating)
+
+
 @kernel
 def rate_by_platform_rules(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
     """Rate contests start:stop by the platform's rules; return (-1, -1): no equation can fail."""
@@ -187,7 +215,8 @@ class Codeforces(System):
         of the way, as on the platform
     initial_rating : of a new player, rating points; a whole number by the platform's rules. The
       platform used 1500 at first, and has used 1400 since May 2020
-    initial_deviation : reported as the deviation of all players; it has no effect
+    initial_deviation : reported as the deviation of all players; it has an effect only on how the
+      entry is learned and the level held
     rate_all_ties : rate matches of three or more in which all tie (READINGS B7)
     """
 
@@ -204,6 +233,7 @@ class Codeforces(System):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_fields(self)
+        self.check_entry()
         require(self.rules in ("authors", "platform"), "rules", "authors or platform", self.rules)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         require(0 < self.weight < math.inf, "weight", "positive", self.weight)
@@ -213,6 +243,12 @@ class Codeforces(System):
             "initial_rating",
             "a whole number by the platform's rules",
             self.initial_rating,
+        )
+        require(
+            self.rules == "authors" or not self.changes_entry,
+            "rules",
+            "authors where the entry is learned or the level held: the platform has whole numbers",
+            self.rules,
         )
 
     @property
@@ -224,6 +260,7 @@ class Codeforces(System):
             skips_all_tied=not self.rate_all_ties,
             uses=frozenset({"weight", "performance_ceiling"} if authors else {"weight"}),
             needed={} if authors else {"performance_ceiling": "rules"},
+            idle=self.idle_entry,
         )
 
     @property
@@ -248,7 +285,8 @@ class Codeforces(System):
         """Rate all contests of a job in order."""
         if self.rules == "platform":
             return rate_by_platform_rules(job, 0, len(job.matches.time))
-        return rate_in_turn(job, rate_contests, rate_shared, workers)
+        rate = rate_contests if job.entry is None else rate_with_entry
+        return rate_in_turn(job, rate, rate_shared, learn_from, workers)
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return the initial deviation for all players."""

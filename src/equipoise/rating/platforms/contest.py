@@ -15,6 +15,7 @@ from equipoise.arrays import Floats, Ints
 from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, Matches
+from equipoise.rating.entry import begin_match
 
 #: Contests from this size on are shared among threads.
 PARALLEL_FROM = 2 * CHUNK
@@ -61,6 +62,7 @@ def rate_in_turn(
     job: _Job,
     rate: Callable[[_Job, int, int], tuple[int, float]],
     rate_shared: Callable[[_Job, int, Workers], float],
+    learn_from: Callable[[_Job, int, float], None],
     workers: Workers,
 ) -> tuple[int, float]:
     """Rate all contests in order; return (contest, residual) of a failure, or (-1, -1).
@@ -68,6 +70,8 @@ def rate_in_turn(
     rate : rates contests start:stop on one thread and returns the same
     rate_shared : rates one large contest on all threads and returns a residual, below 0 if it
         converged
+    learn_from : learns from a contest that `rate_shared` rated, where newcomers do not all enter
+        at the initial rating
     """
     sizes = np.diff(job.matches.offsets)
     first = 0
@@ -76,8 +80,11 @@ def rate_in_turn(
         if failed >= 0:
             return failed, residual
         if m < len(sizes):
+            played = 0.0 if job.entry is None else begin_match(job, m)
             residual = rate_shared(job, m, workers)
             if residual >= 0.0:
                 return m, residual
+            if job.entry is not None:
+                learn_from(job, m, played)
         first = m + 1
     return -1, -1.0

@@ -66,6 +66,14 @@ from equipoise.rating.base_system import (
     System,
 )
 from equipoise.rating.draws import count_match
+from equipoise.rating.entry import (
+    MU,
+    FirstMatch,
+    end_match,
+    move_rating,
+    rate_each,
+    read_rating,
+)
 from equipoise.rating.platforms.contest import is_rated, mean_places, rate_in_turn
 from equipoise.rating.system import Capabilities, check_newcomer
 
@@ -207,6 +215,20 @@ def places_on_workers(
 
 
 @inner_kernel
+def relative_weight(weight: float, rating: float, match_weight: float, settings: Settings) -> float:
+    """Return the weight of a performance where the rating before has weight 1.
+
+    weight : share of the performance, before the weight of the match and the rating count
+    """
+    weight *= match_weight / (1.0 - weight)
+    if rating >= settings.top_rating:
+        weight *= settings.top_factor
+    elif rating >= settings.high_rating:
+        weight *= settings.high_factor
+    return weight
+
+
+@inner_kernel
 def step_of(player: Floats, surplus: float, match_weight: float, settings: Settings) -> Step:
     """Return how a performance changes a player.
 
@@ -218,11 +240,7 @@ def step_of(player: Floats, surplus: float, match_weight: float, settings: Setti
     weight = limit + (settings.weight_noob - limit) / k
     cap = settings.cap_limit + settings.cap_noob / (k + 1.0)
     cap *= weight / (_PLATFORM_LIMIT + _PLATFORM_EXTRA / k)
-    weight *= match_weight / (1.0 - weight)
-    if player[RATING] >= settings.top_rating:
-        weight *= settings.top_factor
-    elif player[RATING] >= settings.high_rating:
-        weight *= settings.high_factor
+    weight = relative_weight(weight, player[RATING], match_weight, settings)
     # 1 if the weight is infinite
     share = 1.0 / (1.0 + 1.0 / weight)
     target = share * surplus
@@ -305,6 +323,27 @@ def rate_shared(job: ContestJob, m: int, workers: Workers) -> float:
     return -1.0
 
 
+@inner_kernel
+def _evidence(job: ContestJob, m: int, i: int) -> FirstMatch:
+    """Return what a first contest said of a newcomer."""
+    settings, entry = job.settings, job.entry.pool[MU]
+    weight = relative_weight(settings.weight_noob, entry, job.matches.weight[m], settings)
+    change = job.table[job.matches.player[i], RATING] - entry
+    return FirstMatch(change, 1.0 / (1.0 + 1.0 / weight), job.entry.deviation)
+
+
+@kernel
+def rate_with_entry(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
+    """Rate contests start:stop like `rate_contests`, with their entry and level."""
+    return rate_each(job, start, stop, rate_contests, _evidence, move_rating, read_rating)
+
+
+@kernel
+def learn_from(job: ContestJob, m: int, played: float) -> None:
+    """Learn from contest m, which `rate_shared` rated, and hold the level."""
+    end_match(job, m, played, _evidence, move_rating, read_rating)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopCoder(System):
     """TopCoder's system [TC]_, with the parameters that [EM]_ compares it with.
@@ -340,6 +379,7 @@ class TopCoder(System):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_fields(self)
+        self.check_entry()
         for name in ("weight_noob", "weight_limit"):
             value = getattr(self, name)
             require(0 < value < 1, name, "between 0 and 1", value)
@@ -363,6 +403,7 @@ class TopCoder(System):
             max_team_size=1,
             skips_all_tied=not self.rate_all_ties,
             uses=frozenset({"weight", "performance_ceiling"}),
+            idle=self.idle_entry,
         )
 
     def settings(self) -> Settings:
@@ -381,7 +422,8 @@ class TopCoder(System):
 
     def update(self, job: ContestJob, workers: Workers) -> tuple[int, float]:
         """Rate all contests of a job in order."""
-        return rate_in_turn(job, rate_contests, rate_shared, workers)
+        rate = rate_contests if job.entry is None else rate_with_entry
+        return rate_in_turn(job, rate, rate_shared, learn_from, workers)
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return normal performances whose deviations are the volatilities."""

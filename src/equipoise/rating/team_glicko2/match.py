@@ -27,6 +27,7 @@ from equipoise.rating.classical.glicko2 import (
     updated,
 )
 from equipoise.rating.draws import count_match
+from equipoise.rating.entry import FirstMatch, first_match, rate_each, read_rating
 
 #: Columns of the state; from RECENT on the times of the last matches, newest first.
 RATING, DEVIATION, VOLATILITY, FORM, FORM_MATCHES, MATCHES, LAST_TIME, RECENT = range(8)
@@ -43,6 +44,7 @@ class Settings(NamedTuple):
     """Parameters in the form that kernels use.
 
     max_change : on the internal scale, inf for none
+    activity_matches : number of the times of last matches that are kept
     activity_window, period : in microseconds
     """
 
@@ -55,6 +57,7 @@ class Settings(NamedTuple):
     conserve: bool
     form_window: float
     form_clip: float
+    activity_matches: int
     activity_window: float
     period: float
     max_deviation: float
@@ -249,7 +252,8 @@ def idle_deviation(player: Floats, day: float, settings: Settings) -> float:
     if not idle >= settings.period:
         return deviation
     # If the oldest of the remembered matches is in the window, all of them are.
-    if _microseconds(day, player[len(player) - 1]) <= settings.activity_window:
+    oldest = player[RECENT + settings.activity_matches - 1]
+    if _microseconds(day, oldest) <= settings.activity_window:
         return deviation
     periods, each = np.floor(idle / settings.period), GLICKO2_SCALE * player[VOLATILITY]
     return min(math.sqrt(deviation * deviation + periods * each * each), settings.max_deviation)
@@ -371,7 +375,7 @@ def _write_back(job: TeamJob, i: int, k: int, day: float, work: Work) -> None:
         player[FORM_MATCHES] += 1.0
     player[MATCHES] += 1.0
     player[LAST_TIME] = day
-    for slot in range(len(player) - 1, RECENT, -1):
+    for slot in range(RECENT + settings.activity_matches - 1, RECENT, -1):
         player[slot] = player[slot - 1]
     player[RECENT] = day
 
@@ -446,6 +450,30 @@ def rate_matches(job: TeamJob, first: int, last: int) -> tuple[int, float]:
             if residual >= 0.0:
                 return m, residual
     return -1, -1.0
+
+
+@inner_kernel
+def _evidence(job: TeamJob, m: int, i: int) -> FirstMatch:
+    """Return what a first match said of a newcomer."""
+    player = job.table[job.matches.player[i]]
+    diffused = (GLICKO2_SCALE * player[VOLATILITY]) ** 2
+    return first_match(job.entry, player, player[RATING], player[DEVIATION], diffused)
+
+
+@inner_kernel
+def _move(job: TeamJob, i: int, delta: float) -> None:
+    """Add delta to the rating of participation i, and to what it would be with a factor of 1."""
+    player = job.table[job.matches.player[i]]
+    player[RATING] += delta
+    if len(job.trace.rating):
+        job.trace.rating[i] = player[RATING]
+        job.trace.rating_unscaled[i] += delta
+
+
+@kernel
+def rate_with_entry(job: TeamJob, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with their entry and level."""
+    return rate_each(job, first, last, rate_matches, _evidence, _move, read_rating)
 
 
 @kernel

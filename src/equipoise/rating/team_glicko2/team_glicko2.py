@@ -32,6 +32,7 @@ from equipoise.rating.team_glicko2.match import (
     TeamJob,
     TeamTrace,
     rate_matches,
+    rate_with_entry,
     read_deviations,
 )
 
@@ -89,6 +90,7 @@ class TeamGlicko2(System):
     def __post_init__(self) -> None:
         """Check every parameter."""
         check_fields(self)
+        self.check_entry()
         check_newcomer(self.initial_rating, self.initial_deviation)
         for name in (
             "initial_deviation",
@@ -127,6 +129,7 @@ class TeamGlicko2(System):
             max_teams=2,
             uses=frozenset(uses | {"role"} if self.roles else uses),
             needed={} if self.roles else {"role": "roles"},
+            idle=self.idle_entry,
         )
 
     def newcomer(self) -> Mapping[str, float]:
@@ -161,7 +164,8 @@ class TeamGlicko2(System):
 
     def update(self, job: TeamJob, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        return rate_matches(job, 0, len(job.matches.time))
+        rate = rate_matches if job.entry is None else rate_with_entry
+        return rate(job, 0, len(job.matches.time))
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return deviations, increased for inactivity until that day (A8)."""
@@ -201,6 +205,7 @@ class TeamGlicko2(System):
             conserve=self.conserve,
             form_window=float(self.form_window),
             form_clip=float(self.form_clip),
+            activity_matches=self.activity_matches,
             activity_window=float(self.activity_window) * MICROSECONDS_PER_DAY,
             period=float(self.period_days) * MICROSECONDS_PER_DAY,
             max_deviation=float(self.max_deviation),

@@ -1,0 +1,355 @@
+"""Where newcomers enter a pool, and how the level of its ratings is held.
+
+A system lets every newcomer enter at `initial_rating`, or it learns the entry from the first
+matches of earlier newcomers. Nothing was published on this that we found; docs/guides/entry.md
+derives the equations and docs/decisions/0044 says why. Four numbers of the pool are kept in
+`State.shared`: the entry mu, its weight N, the level L and the target of the level.
+
+Entry. A newcomer enters at mu. The first match changes the rating by c and leaves the part 1 - w of
+its variance sigma^2, so c/w is the newcomer's performance less mu. Where `lever` is l and the team
+has 1/s newcomers,
+
+    N <- max(d^k N, n_0) + e kappa sum s l^2 w
+    mu <- mu + e/N sum s l clip(c, z sigma sqrt(w))
+
+with k = sum s, d = 2^(-1/half-life), e = (1 - d^k)/((1 - d) k) and kappa = erf(z/sqrt 2): one
+step of maximum likelihood for the mean of newcomers, which forgets older ones. The lever is the
+number of newcomers in the team (or their share, in systems that average a team) less the mean of
+that over the other teams: where all teams have as many, a match says nothing about newcomers.
+
+Level. Where newcomers are better than their ratings, the others lose what they gain. So after a
+match every young player gets delta = clip(eta (target - L), 0, most), and the level L follows the
+ratings of experienced players:
+
+    L <- L + (1 - 2^(-n/memory)) (mean rating of the n experienced participants - L)
+
+Players with known ratings ("seeded") are neither newcomers nor young, and experienced from the
+start.
+
+A system has to say three things about its players, as kernels: what a first match said of a
+newcomer (`evidence`), how a belief moves (`move`), and how a rating is read (`read`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel, prefetch
+from equipoise.arrays import Floats
+from equipoise.errors import require
+from equipoise.numeric.summation import exact_sum
+
+#: Name in `State.shared` of the four numbers of a pool, and their order.
+ENTRY = "entry"
+MU, WEIGHT, LEVEL, TARGET = range(4)
+
+#: Name of the column that says whether a player began with a known rating: 1, or 0 for no.
+SEEDED = "seeded"
+
+#: Bounds of w: a first match says something, and not more than everything.
+_LEAST_SHARE, _LARGEST_SHARE = 1e-6, 1.0
+
+#: Number of players whose memory is fetched ahead.
+_AHEAD = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryParameters:
+    """Where newcomers enter, and how the level of the pool is held.
+
+    entry : "fixed", at the initial rating; or "learned", where earlier newcomers turned out to be
+    entry_half_life : number of newcomers after which what one of them said counts half
+    entry_weight : the least weight of what is known of newcomers, in first matches that say all
+    entry_clip : a first change counts for at most as many of its standard deviations
+    hold_level : share of the difference between the target and the level that a match hands to each
+        young player; 0 does not hold it
+    hold_level_matches : players with fewer earlier matches are young
+    level_experienced : players with as many earlier matches are experienced: they make the level
+    level_memory : number of participations of the experienced after which the level has moved
+        half of the way to their mean
+    level_step : the most that a match hands to a player, in initial deviations
+    """
+
+    entry: Literal["fixed", "learned"] = "fixed"
+    entry_half_life: float = 1000.0
+    entry_weight: float = 10.0
+    entry_clip: float = 1.0
+    hold_level: float = 0.0
+    hold_level_matches: int = 25
+    level_experienced: int = 5
+    level_memory: float = 2000.0
+    level_step: float = 0.057
+
+    def check_entry(self) -> None:
+        """Check these parameters. Raises : InvalidParameterError."""
+        for name in ("entry_half_life", "entry_weight", "entry_clip", "level_memory", "level_step"):
+            value = getattr(self, name)
+            require(1e-6 <= value <= 1e9, name, "from 1e-6 to 1e9", value)
+        require(0 <= self.hold_level <= 1, "hold_level", "from 0 to 1", self.hold_level)
+        for name in ("hold_level_matches", "level_experienced"):
+            require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+
+    @property
+    def learns_entry(self) -> bool:
+        """Whether the entry is learned."""
+        return self.entry == "learned"
+
+    @property
+    def holds_level(self) -> bool:
+        """Whether the level of the pool is held."""
+        return self.hold_level > 0
+
+    @property
+    def changes_entry(self) -> bool:
+        """Whether any of this is turned on."""
+        return self.learns_entry or self.holds_level
+
+    @property
+    def idle_entry(self) -> frozenset[str]:
+        """The parameters of these that change nothing."""
+        idle: set[str] = set()
+        if not self.learns_entry:
+            idle |= {"entry_half_life", "entry_weight", "entry_clip"}
+        if not self.holds_level:
+            idle |= {"hold_level_matches", "level_experienced", "level_memory", "level_step"}
+        return frozenset(idle)
+
+
+#: Names of these parameters.
+ENTRY_PARAMETERS: tuple[str, ...] = tuple(EntryParameters.__dataclass_fields__)
+
+
+class Entry(NamedTuple):
+    """The pool's numbers, and the parameters in the form that kernels use.
+
+    pool : shape (4,), mu, N, L and target; kernels change it
+    kept : kappa, the share of the information that clipping leaves
+    most : the largest delta, rating points
+    adds : whether the players of a team add up
+    deviation : of a newcomer, rating points
+    matches, mean, seeded : columns of the state; mean is a second one that a rating is in
+    """
+
+    pool: Floats
+    learns: bool
+    half_life: float
+    weight: float
+    clip: float
+    kept: float
+    holds: float
+    young: float
+    experienced: float
+    memory: float
+    most: float
+    adds: bool
+    deviation: float
+    matches: int
+    mean: int
+    seeded: int
+
+
+class FirstMatch(NamedTuple):
+    """What a first match said of a newcomer.
+
+    change : of the rating, c
+    share : of the variance that the match removed, w
+    deviation : before the match, after diffusion, sigma
+    """
+
+    change: float
+    share: float
+    deviation: float
+
+
+@inner_kernel
+def first_match(
+    entry: Entry, player: Floats, rating: float, after: float, diffused: float
+) -> FirstMatch:
+    """Return the `FirstMatch` of a player of a system with deviations.
+
+    rating, after : rating and deviation after the match
+    diffused : variance that the match added before it was rated
+    """
+    before2 = entry.deviation * entry.deviation + diffused
+    return FirstMatch(rating - entry.pool[MU], 1.0 - after * after / before2, math.sqrt(before2))
+
+
+@inner_kernel
+def read_rating(job: Any, row: int) -> float:
+    """Return a player's rating, where it is a column of the state."""
+    rating: float = job.table[row, 0]
+    return rating
+
+
+@inner_kernel
+def move_rating(job: Any, i: int, delta: float) -> None:
+    """Add delta to the rating of participation i, where the rating is all there is to move."""
+    player = job.table[job.matches.player[i]]
+    player[0] += delta
+    if len(job.trace.rating):
+        job.trace.rating[i] = player[0]
+
+
+@inner_kernel
+def begin_match(job: Any, m: int) -> float:
+    """Let the newcomers of match m enter; return the earlier matches of its first participant."""
+    entry, matches = job.entry, job.matches
+    start, stop, columns = matches.offsets[m], matches.offsets[m + 1], job.table.shape[1]
+    if entry.learns:
+        for i in range(start, stop):
+            if i + _AHEAD < stop:
+                prefetch(job.table, matches.player[i + _AHEAD] * columns)
+            player = job.table[matches.player[i]]
+            if player[entry.matches] == 0.0 and player[entry.seeded] == 0.0:
+                player[0] = entry.pool[MU]
+                player[entry.mean] = entry.pool[MU]
+    played: float = job.table[matches.player[start], entry.matches]
+    return played
+
+
+@kernel
+def end_match(
+    job: Any,
+    m: int,
+    played: float,
+    evidence: Callable[[Any, int, int], FirstMatch],
+    move: Callable[[Any, int, float], None],
+    read: Callable[[Any, int], float],
+) -> None:
+    """Learn from match m, and hold the level.
+
+    played : what `begin_match` returned; a match that was skipped has not changed it
+    """
+    entry, matches = job.entry, job.matches
+    start, stop = matches.offsets[m], matches.offsets[m + 1]
+    if job.table[matches.player[start], entry.matches] == played:
+        return
+    if entry.learns:
+        newcomers = 0
+        for i in range(start, stop):
+            newcomers += _has_entered(entry, job.table[matches.player[i]])
+        if newcomers > 0:
+            _learn_entry(job, start, stop, m, newcomers, evidence)
+    if entry.holds > 0.0:
+        _hold_level(job, start, stop, move, read)
+
+
+@kernel
+def rate_each(
+    job: Any,
+    first: int,
+    last: int,
+    rate: Callable[[Any, int, int], tuple[int, float]],
+    evidence: Callable[[Any, int, int], FirstMatch],
+    move: Callable[[Any, int, float], None],
+    read: Callable[[Any, int], float],
+) -> tuple[int, float]:
+    """Rate matches first:last one after the other by `rate`, with their entry and level.
+
+    Returns (match, residual) of the first failure, or (-1, -1).
+    """
+    for m in range(first, last):
+        played = begin_match(job, m)
+        failed, residual = rate(job, m, m + 1)
+        if failed >= 0:
+            return failed, residual
+        end_match(job, m, played, evidence, move, read)
+    return -1, -1.0
+
+
+@inner_kernel
+def _has_entered(entry: Entry, player: Floats) -> bool:
+    """Return whether the match that was just rated was the first of a newcomer."""
+    return bool(player[entry.matches] == 1.0 and player[entry.seeded] == 0.0)
+
+
+@kernel
+def _levers(job: Any, start: int, stop: int) -> tuple[Floats, Floats]:
+    """Return (lever, number of newcomers) of every team of the match in rows start:stop."""
+    entry, matches, teams = job.entry, job.matches, 0
+    for i in range(start, stop):
+        teams = max(teams, matches.team[i] + 1)
+    new, members = np.zeros(teams), np.zeros(teams)
+    for i in range(start, stop):
+        members[matches.team[i]] += 1.0
+        new[matches.team[i]] += _has_entered(entry, job.table[matches.player[i]])
+    levers = new.copy() if entry.adds else new / members
+    # All sums are exact, so that the order of the rows changes no bit.
+    total = exact_sum(levers, teams)
+    for t in range(teams):
+        levers[t] -= (total - levers[t]) / (teams - 1.0)
+    return levers, new
+
+
+@kernel
+def _learn_entry(
+    job: Any,
+    start: int,
+    stop: int,
+    m: int,
+    newcomers: int,
+    evidence: Callable[[Any, int, int], FirstMatch],
+) -> None:
+    """Move mu and N by what match m, in rows start:stop, said of its newcomers."""
+    entry, pool = job.entry, job.entry.pool
+    levers, new = _levers(job, start, stop)
+    teams = 0.0
+    for count in new:
+        teams += count > 0.0
+    information, pull, at = np.empty(newcomers), np.empty(newcomers), 0
+    for i in range(start, stop):
+        if not _has_entered(entry, job.table[job.matches.player[i]]):
+            continue
+        t = job.matches.team[i]
+        found = evidence(job, m, i)
+        share = min(max(found.share, _LEAST_SHARE), _LARGEST_SHARE)
+        most = entry.clip * found.deviation * math.sqrt(share)
+        change = min(max(found.change, -most), most)
+        information[at] = levers[t] * levers[t] * share / new[t]
+        pull[at] = levers[t] * change / new[t]
+        at += 1
+    # d^k, and e: of k newcomers at once the later ones would have counted for less.
+    one = math.expm1(-math.log(2.0) / entry.half_life)
+    every = math.expm1(-math.log(2.0) * teams / entry.half_life)
+    each = every / (one * teams)
+    kept = max((1.0 + every) * pool[WEIGHT], entry.weight)
+    pool[WEIGHT] = kept + each * entry.kept * exact_sum(information, newcomers)
+    pool[MU] += each * exact_sum(pull, newcomers) / pool[WEIGHT]
+
+
+@inner_kernel
+def level_adjustment(pool: Floats, holds: float, most: float) -> float:
+    """Return delta, what the next match hands to every young player."""
+    delta: float = min(max(holds * (pool[TARGET] - pool[LEVEL]), 0.0), most)
+    return delta
+
+
+@kernel
+def _hold_level(
+    job: Any,
+    start: int,
+    stop: int,
+    move: Callable[[Any, int, float], None],
+    read: Callable[[Any, int], float],
+) -> None:
+    """Hand delta to the young of the match in rows start:stop, and move the level."""
+    entry, matches, pool = job.entry, job.matches, job.entry.pool
+    delta = level_adjustment(pool, entry.holds, entry.most)
+    ratings, experienced = np.empty(stop - start), 0
+    for i in range(start, stop):
+        player = job.table[matches.player[i]]
+        earlier, seeded = player[entry.matches] - 1.0, player[entry.seeded] != 0.0
+        if delta > 0.0 and earlier < entry.young and not seeded:
+            move(job, i, delta)
+        if earlier >= entry.experienced or seeded:
+            ratings[experienced] = read(job, matches.player[i])
+            experienced += 1
+    if experienced > 0:
+        mean = exact_sum(ratings, experienced) / experienced
+        moved = -math.expm1(-math.log(2.0) * experienced / entry.memory)
+        pool[LEVEL] += moved * (mean - pool[LEVEL])

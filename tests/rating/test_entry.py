@@ -1,0 +1,452 @@
+"""Learned entry and held level: the invariants, and the slow reference."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.reference.entry import Numbers, SlowPool
+
+import equipoise as eq
+from equipoise.data.history import History
+from equipoise.data.ratings import InitialRatings
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.formats.initial_ratings import read_initial_ratings
+from equipoise.rating.entry import ENTRY, ENTRY_PARAMETERS, MU, TARGET, EntryParameters
+from equipoise.rating.explaining import explain_change
+from equipoise.rating.player_state import seeded_state
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.registry import SYSTEMS, make_system, parameters_of
+from equipoise.rating.replay import predict, replay
+from equipoise.rating.system import RatingSystem
+
+DAY = 86_400_000_000
+HERE = Path(__file__).parent
+LEARNED: dict[str, object] = {"entry": "learned", "entry_half_life": 30, "entry_weight": 4}
+#: Both, with numbers that a short history feels.
+BOTH: dict[str, object] = {
+    **LEARNED,
+    "hold_level": 0.3,
+    "hold_level_matches": 6,
+    "level_experienced": 2,
+    "level_memory": 40,
+}
+every_system = pytest.mark.parametrize("name", list(SYSTEMS))
+
+
+def history_of(name: str, seed: int, matches: int = 40, players: int = 25) -> History:
+    """Return matches of teams as the system can rate them; some are of one team, or all tie."""
+    rng = np.random.default_rng(seed)
+    able = make_system(name).capabilities
+    teams, ranks, rows, sizes, times = [], [], [], [], []
+    day = 0.0
+    for _ in range(matches):
+        day += float(rng.choice([0.0, 0.4, 1.0, 5.0]))
+        count = int(rng.integers(2, (able.max_teams or 5) + 1))
+        members = rng.integers(1, 4, count) if able.max_team_size is None else np.ones(count, int)
+        if rng.random() < 0.1 and not able.max_teams:
+            count, members = 1, members[:1]
+        # Low numbers play more often, so newcomers keep coming.
+        reach = min(players, 8 + 2 * len(sizes))
+        who = rng.permutation(reach)[: members.sum()]
+        members = np.bincount(np.repeat(np.arange(count), members)[: len(who)])
+        place = np.unique(rng.integers(0, len(members), len(members)), return_inverse=True)[1]
+        rows += who.tolist()
+        teams += np.repeat(np.arange(len(members)), members).tolist()
+        ranks += np.repeat(place, members).tolist()
+        sizes.append(len(who))
+        times.append(int(day * DAY))
+    return History(
+        match_ids=np.arange(matches),
+        player_ids=np.arange(players),
+        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        player=np.array(rows, np.int64),
+        team=np.array(teams, np.int64),
+        rank=np.array(ranks, np.int64),
+        time=np.array(times, np.int64),
+        time_kind="datetime",
+        weight=rng.choice([0.5, 1.0, 1.0, 2.0], matches),
+    )
+
+
+def numbers_of(state: Any) -> Any:
+    return state.shared[ENTRY]
+
+
+@every_system
+@pytest.mark.parametrize("parameters", [LEARNED, BOTH, {"hold_level": 0.3, "level_experienced": 1}])
+def test_the_kernels_match_the_reference(name: str, parameters: dict[str, Any]) -> None:
+    """Ratings, deviations and the four numbers; tolerance: sums are added up in another order."""
+    plain, system = make_system(name), make_system(name, parameters)
+    start = plain.initial_rating
+    read = EntryParameters(**parameters)
+    for seed in range(4):
+        history = history_of(name, seed)
+        state = plain.initial(history.players)
+        slow = SlowPool(
+            plain,
+            read.entry == "learned",
+            Numbers(start, read.entry_weight, start, start),
+            read.entry_half_life,
+            read.entry_weight,
+            read.entry_clip,
+            read.hold_level,
+            read.hold_level_matches,
+            read.level_experienced,
+            read.level_memory,
+            read.level_step,
+        )
+        for m in range(history.matches):
+            slow.rate(state, history, m)
+        fast = system.initial(history.players)
+        system.run(fast, history, 0, history.matches)
+        expected = [slow.numbers.mu, slow.numbers.n, slow.numbers.level, slow.numbers.target]
+        np.testing.assert_allclose(numbers_of(fast), expected, rtol=1e-9)
+        played = np.flatnonzero(fast.column("matches") > 0)
+        assert len(played) > 10
+        theirs, ours = plain.at(state, played, None), system.at(fast, played, None)
+        for column in ("rating", "deviation", "matches"):
+            np.testing.assert_allclose(ours[column], theirs[column], rtol=1e-7, err_msg=column)
+
+
+@every_system
+def test_batch_pieces_and_resumed_are_the_same_bits(name: str) -> None:
+    """The four numbers as well; the saved state is read back in between."""
+    system, history = make_system(name, BOTH), history_of(name, 5)
+    straight = replay(system, history)
+    assert not np.isnan(straight.ratings.rating).any()
+    for cut in (1, 13, 30):
+        first = replay(system, history.slice(0, cut)).state
+        again = replay(system, history, state=PoolState.from_bytes(first.to_bytes(), "again"))
+        assert again.state.state.table.tobytes() == straight.state.state.table.tobytes()
+        assert numbers_of(again.state.state).tobytes() == numbers_of(straight.state.state).tobytes()
+    alone = system.initial(history.players)
+    for m in range(history.matches):
+        system.run(alone, history.slice(m, m + 1), 0, 1)
+    assert alone.table.tobytes() == straight.state.state.table.tobytes()
+    assert numbers_of(alone).tobytes() == numbers_of(straight.state.state).tobytes()
+
+
+@every_system
+def test_every_change_begins_where_the_last_one_ended(name: str) -> None:
+    """The level is part of the change that the trace shows."""
+    history = history_of(name, 6)
+    traced = replay(make_system(name, BOTH), history, trace=True).trace
+    assert traced is not None
+    last: dict[int, float] = {}
+    for row, player in enumerate(history.player.tolist()):
+        before, after = (traced.columns[key][row] for key in ("rating_before", "rating"))
+        if math.isnan(before):
+            continue
+        if player in last:
+            assert before == last[player]
+        last[player] = after
+
+
+def test_within_a_rating_period_the_level_waits() -> None:
+    """The games of a period are compared with the ratings before it, and reading adds the rest."""
+    history = history_of("glicko2", 7)
+    system = make_system("glicko2", {**BOTH, "period_days": 3})
+    traced = replay(system, history, trace=True)
+    assert traced.trace is not None
+    assert np.any(traced.state.state.column("pending") > 0)
+    last: dict[int, float] = {}
+    for row, player in enumerate(history.player.tolist()):
+        if player in last:
+            assert traced.trace.columns["rating_before"][row] == last[player]
+        last[player] = traced.trace.columns["rating"][row]
+    for player, rating in last.items():
+        assert traced.ratings.of(player)["rating"] == rating
+
+
+@every_system
+def test_own_entry_and_level_do_not_depend_on_the_own_match(name: str) -> None:
+    history = history_of(name, 8)
+    at = int(history.offsets[history.matches - 1])
+    rank = history.rank.copy()
+    rank[at:] = rank[at:].max() - rank[at:]
+    other = dataclasses.replace(history, rank=rank)
+    system = make_system(name, BOTH)
+    one, two = (replay(system, each, trace=True).trace for each in (history, other))
+    assert one is not None
+    assert two is not None
+    assert (
+        one.columns["rating_before"][at:].tobytes() == two.columns["rating_before"][at:].tobytes()
+    )
+
+
+@every_system
+def test_a_match_of_newcomers_only_leaves_the_entry(name: str) -> None:
+    able = make_system(name).capabilities
+    system = make_system(name, LEARNED)
+    members = 1 if able.max_team_size == 1 else 3
+    teams = able.max_teams or 4
+    players = members * teams
+    history = History(
+        match_ids=np.arange(1),
+        player_ids=np.arange(players),
+        offsets=np.array([0, players]),
+        player=np.arange(players),
+        team=np.repeat(np.arange(teams), members),
+        rank=np.repeat(np.arange(teams), members),
+    )
+    state = system.initial(players)
+    system.run(state, history, 0, 1)
+    assert numbers_of(state)[MU] == system.initial_rating
+
+
+@every_system
+def test_the_order_of_rows_changes_no_bit_of_the_four_numbers(name: str) -> None:
+    """In all matches whose ratings have the same bits in another order of the rows."""
+    history, system, same = history_of(name, 9), make_system(name, BOTH), 0
+    state = system.initial(history.players)
+    for m in range(history.matches):
+        match = history.slice(m, m + 1)
+        order = np.random.default_rng(m).permutation(match.participations)
+        other = dataclasses.replace(
+            match, player=match.player[order], rank=match.rank[order], team=match.team[order]
+        )
+        shuffled = state.copy()
+        system.run(shuffled, other, 0, 1)
+        system.run(state, match, 0, 1)
+        if state.table.tobytes() == shuffled.table.tobytes():
+            same += 1
+            assert numbers_of(state).tobytes() == numbers_of(shuffled).tobytes()
+    assert same >= 10
+
+
+@every_system
+def test_one_newcomer_moves_the_entry_by_little(name: str) -> None:
+    """At most by e s |l| z sigma sqrt(w)/N, here with all factors but N at their largest."""
+    system: Any = make_system(name, LEARNED)
+    history = history_of(name, 10)
+    state = system.initial(history.players)
+    for m in range(history.matches):
+        before = numbers_of(state).copy()
+        rows = slice(*history.offsets[m : m + 2])
+        fresh = history.player[rows][state.column("matches")[history.player[rows]] == 0]
+        system.run(state, history, m, m + 1)
+        levers = 3 if system.capabilities.adds_players else 1
+        most = levers * len(fresh) * 2.0 * system.usual_deviation / before[1]
+        assert abs(numbers_of(state)[MU] - before[MU]) <= most
+
+
+@every_system
+def test_skipped_matches_leave_the_four_numbers(name: str) -> None:
+    system = make_system(name, BOTH)
+    history = History(
+        match_ids=np.arange(1),
+        player_ids=np.arange(3),
+        offsets=np.array([0, 1]),
+        player=np.array([0]),
+        team=np.array([0]),
+        rank=np.array([0]),
+    )
+    state = system.initial(3)
+    before = numbers_of(state).copy()
+    system.run(state, history, 0, 1)
+    assert numbers_of(state).tobytes() == before.tobytes()
+
+
+@every_system
+def test_seeded_players_are_neither_newcomers_nor_young(name: str) -> None:
+    """A pool of seeded players alone rates as with a fixed entry, and the level is theirs."""
+    history, players = history_of(name, 11), 25
+    rng = np.random.default_rng(0)
+    rating, deviation = 1700 + 100 * rng.standard_normal(players), np.full(players, 120.0)
+    system, plain = make_system(name, {**BOTH, "hold_level": 1.0}), make_system(name)
+    initial = InitialRatings(player_ids=np.arange(players), rating=rating, deviation=deviation)
+    learned = replay(system, history, initial=initial)
+    fixed = replay(plain, history, initial=initial)
+    np.testing.assert_array_equal(learned.ratings.rating, fixed.ratings.rating)
+    mu, weight, _, target = numbers_of(learned.state.state)
+    assert (mu, weight) == (system.initial_rating, 4)
+    assert target == pytest.approx(rating.mean())
+    again = replay(system, history, state=PoolState.from_bytes(learned.state.to_bytes(), "again"))
+    assert again.state.known_ratings == players
+
+
+def test_known_ratings_are_mixed_with_newcomers() -> None:
+    history = history_of("elo-mmr", 12)
+    system = make_system("elo-mmr", BOTH)
+    initial = InitialRatings(
+        player_ids=np.array([0, 1]), rating=np.array([1900.0, 2000.0]), deviation=np.full(2, np.nan)
+    )
+    done = replay(system, history, initial=initial, trace=True)
+    assert done.trace is not None
+    firsts = {player: row for row, player in reversed(list(enumerate(history.player.tolist())))}
+    before = done.trace.columns["rating_before"]
+    assert before[firsts[0]] == 1900
+    assert done.state.state.column("seeded").tolist() == [1, 1, *[0] * 23]
+    with pytest.raises(InvalidParameterError, match="before the first match"):
+        replay(system, history, state=done.state, initial=initial)
+    with pytest.raises(InvalidParameterError, match="2 players of the saved state began with"):
+        replay(system, history, state=done.state, restart=True)
+    again = replay(system, history, state=done.state, restart=True, initial=initial)
+    assert again.ratings.rating.tobytes() == done.ratings.rating.tobytes()
+
+
+def test_our_ratings_are_initial_ratings(tmp_path: Path) -> None:
+    history = history_of("elo-mmr", 13)
+    ratings = replay(make_system("elo-mmr"), history).ratings
+    eq.write_table(ratings.to_polars(), tmp_path / "ratings.csv")
+    read = read_initial_ratings(tmp_path / "ratings.csv")
+    one = replay(make_system("elo-mmr"), history, initial=ratings)
+    two = replay(make_system("elo-mmr"), history, initial=read)
+    for player in range(25):
+        assert one.ratings.of(player)["rating"] == two.ratings.of(player)["rating"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("player,points\na,1\n", "rating must be a column of the table"),
+        ("player,rating\na,1\na,2\n", "player must name every player once"),
+        ("player,rating\na,x\n", "rating must be a number"),
+        ("player,rating\na,\n", "rating must be a number"),
+        ("player,rating,deviation\na,1500,0\n", "deviation must be positive"),
+        ("player,rating\n,1500\n", "player must not be empty"),
+    ],
+)
+def test_bad_initial_ratings_are_named(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "initial.csv"
+    path.write_text(text)
+    with pytest.raises(InvalidDataError) as caught:
+        read_initial_ratings(path)
+    found = [f"{one.field} {one.rule}" for one in caught.value.problems]
+    assert any(message in one for one in found), found
+
+
+def test_a_newcomer_is_read_and_predicted_at_the_entry() -> None:
+    history = history_of("elo-mmr", 14)
+    system = make_system("elo-mmr", LEARNED)
+    state = replay(system, history).state
+    entry = float(numbers_of(state.state)[MU])
+    assert entry != 1500
+    assert predict(system, state, [["0"], ["nobody"]]).outlook.centre[1] == entry
+
+
+@every_system
+def test_explanations_add_up_and_say_where_newcomers_start(name: str) -> None:
+    history, system = history_of(name, 15), make_system(name, BOTH)
+    state, started, adjusted = system.initial(history.players), 0, 0
+    numbers_of(state)[TARGET] += 50
+    for m in range(15):
+        if history.teams()[m] < 2 or history.distinct_ranks()[m] < 2:
+            continue
+        for row in range(*history.offsets[m : m + 2]):
+            found = explain_change(system, state, history, m, row)
+            parts = math.fsum(one.change for one in found.contributions)
+            assert parts == pytest.approx(found.rating - found.rating_before, abs=1e-8)
+            adjusted += any(one.name == "level adjustment" for one in found.contributions)
+            for one in found.quantities:
+                if one.name == "entry":
+                    started += 1
+                    assert one.value == found.rating_before
+                    start = f"(the fixed starting rating is {system.initial_rating:g})"
+                    assert f"learned from recent newcomers {start}" in one.meaning
+        system.run(state, history, m, m + 1)
+    assert started
+    assert adjusted
+
+
+@every_system
+def test_a_state_of_version_2_goes_on_to_the_same_bits(name: str) -> None:
+    """Written before there was a learned entry: with a fixed one nothing has changed."""
+    old = PoolState.load(HERE / "states_version_2" / f"{name}.npz")
+    of = {"glicko2": "duels", "team-glicko2": "teams"}.get(name, "contests")
+    history = eq.read_history(HERE / "states_version_1" / f"{of}.csv")
+    known = len(old.rated)
+    now = replay(old.system, history.slice(0, known)).state
+    assert now.state.table.tobytes() == old.state.table.tobytes()
+    assert now.to_bytes() == old.to_bytes()
+    straight = replay(old.system, history)
+    assert replay(old.system, history, state=old).state.to_bytes() == straight.state.to_bytes()
+
+
+@every_system
+def test_what_has_no_effect_is_said(name: str) -> None:
+    idle = make_system(name).capabilities.idle
+    assert set(ENTRY_PARAMETERS) - idle == {"entry", "hold_level"}
+    assert not set(ENTRY_PARAMETERS) & make_system(name, BOTH).capabilities.idle
+    assert list(parameters_of(make_system(name)))[-len(ENTRY_PARAMETERS) :] == list(
+        ENTRY_PARAMETERS
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("elo", {"entry": "guessed"}, "entry must be fixed or learned; got 'guessed'"),
+        ("elo", {"entry_half_life": 0}, "entry_half_life must be from 1e-6 to 1e9; got 0"),
+        ("elo", {"hold_level": 2}, "hold_level must be from 0 to 1; got 2"),
+        ("elo", {"hold_level_matches": 0}, "hold_level_matches must be at least 1; got 0"),
+        ("codeforces", {"rules": "platform", **LEARNED}, "the platform has whole numbers"),
+    ],
+)
+def test_wrong_parameters_are_refused(
+    name: str, parameters: dict[str, object], message: str
+) -> None:
+    with pytest.raises(InvalidParameterError, match=message):
+        make_system(name, parameters)
+
+
+@pytest.mark.parametrize("name", ["elo-mmr", "elo-mmx"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_better_place_never_lowers_a_later_rating(name: str, seed: int) -> None:
+    """With the others, and the four numbers of the pool, as they were in the honest history."""
+    system = make_system(name, BOTH)
+    history = dataclasses.replace(history_of(name, 20 + seed), weight=None)
+    state, befores = system.initial(history.players), []
+    for m in range(history.matches):
+        befores.append(state.copy())
+        system.run(state, history, m, m + 1)
+    hero = int(np.bincount(history.player).argmax())
+    mine = [m for m in range(history.matches) if hero in history.slice(m, m + 1).player]
+    honest = _final(system, history, befores, hero, mine, None)
+    for raised in mine[:5]:
+        better = _final(system, history, befores, hero, mine, raised)
+        assert better is None or better >= honest - 1e-9
+
+
+def _final(
+    system: RatingSystem,
+    history: History,
+    befores: list[Any],
+    hero: int,
+    mine: list[int],
+    raised: int | None,
+) -> Any:
+    """Return the hero's last rating if all but the hero's state is that of the honest history."""
+    row, own = np.array([hero]), None
+    for m in mine:
+        state = befores[m].copy()
+        if own is not None:
+            shared = {name: values.copy() for name, values in state.shared.items()}
+            state.put(row, own)
+            state.shared = shared
+        match = history.slice(m, m + 1)
+        if m == raised:
+            at = int(np.flatnonzero(match.player == hero)[0])
+            above = np.flatnonzero(match.rank == match.rank[at] - 1)
+            if not len(above):
+                return None
+            rank = match.rank.copy()
+            rank[above[0]], rank[at] = rank[at], rank[above[0]]
+            match = dataclasses.replace(match, rank=rank)
+        system.run(state, match, 0, 1)
+        own = state.take(row)
+    assert own is not None
+    return float(own.column("rating")[0])
+
+
+def test_seeds_set_the_level_to_hold() -> None:
+    system = make_system("elo-mmr", BOTH)
+    state = seeded_state(system, np.array([1000.0, 1200.0]), np.array([100.0, 100.0]))
+    assert numbers_of(state).tolist() == [1500.0, 4.0, 1100.0, 1100.0]
+    plain = seeded_state(make_system("elo-mmr"), np.array([1000.0]), np.array([100.0]))
+    assert ENTRY not in plain.shared
