@@ -162,8 +162,8 @@ def pairs() -> list[Pair]:
     from trueskill import TrueSkill as Package
 
     openskill, package = OpenSkill(), Package(draw_probability=0.1)
-    newcomer = {"initial_rating": 25 * UNIT, "initial_deviation": 25 / 3 * UNIT}
-    known = {**newcomer, "beta": 25 / 6 * UNIT, "drift": 25 / 300 * UNIT}
+    newcomer: dict[str, Any] = {"initial_rating": 25 * UNIT, "initial_deviation": 25 / 3 * UNIT}
+    known: dict[str, Any] = {**newcomer, "beta": 25 / 6 * UNIT, "drift": 25 / 300 * UNIT}
     trueskill = TrueSkill(**known, draw_probability=0.1)
     return [
         Pair(PlackettLuce(**known), "openskill", openskill.rate, openskill.rating),
