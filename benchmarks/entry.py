@@ -286,7 +286,7 @@ class Study:
         rows = []
         for label, system in tried.items():
             one = self.later(data, system)
-            rows.append((label, *_scores(one), *_gains(one, learned)[2:]))
+            rows.append((label, *_scores(one), *_gains(one, learned)[:3]))
         return Part(
             "What did not help: elo-mmr, Codeforces, second half, less learned with a held level",
             ("variant", *_GROUPS, "all", "mh5", "all, log loss"),
