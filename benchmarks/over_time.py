@@ -19,13 +19,14 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from report import RESULTS
-
 #: A cell with a number: "3.53", "20.6x", "1,412 (10.8, 18.4 ms)", "+0.3 %", "3.39 to 3.60".
 _NUMBER = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)\s?(?:x|s|ms|%|kB|MB|GB|/s)?(?: (?:\(|to ).*)?")
 #: Lines that one chart shows; the rows of a larger table that come later are left out.
 _MOST = 12
 _WIDTH, _HEIGHT = 9.0, 3.2
+
+#: Where benchmarks write.
+RESULTS = Path(__file__).parent / "results"
 
 
 class Point(NamedTuple):

@@ -706,7 +706,14 @@ def test_what_is_not_used_is_told(variant: Variant) -> None:
 
 def test_idle_parameters_change_no_bit() -> None:
     """Those that a system takes and does not use."""
-    others = {"rho": 0.2, "remembered": 1}
+    entry = {"entry_half_life": 7.0, "entry_weight": 3.0, "entry_clip": 0.5}
+    level = {
+        "hold_level_matches": 2,
+        "level_experienced": 1,
+        "level_memory": 9.0,
+        "level_step": 0.9,
+    }
+    others = {"rho": 0.2, "remembered": 1, **entry, **level}
     for name in SYSTEMS:
         system = make_system(name)
         for parameter in system.capabilities.idle:

@@ -17,7 +17,7 @@ import pytest
 import typer.main
 import yaml
 
-from equipoise.cli.application import application
+from equipoise.cli.application import create_application
 from equipoise.web import api
 from equipoise.web.settings import PREFIX, ServiceSettings, settings_from_environment
 
@@ -63,7 +63,7 @@ def last(stage: list[tuple[str, str]], name: str) -> str:
 
 def check_command(words: list[str]) -> None:
     """Check that a command of equipoise and its options exist."""
-    command: Any = typer.main.get_command(application)
+    command: Any = typer.main.get_command(create_application())
     while hasattr(command, "commands"):
         command = command.commands[words.pop(0)]
     known = {option for one in command.params for option in one.opts}

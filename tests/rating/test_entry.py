@@ -16,7 +16,7 @@ from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats.initial_ratings import read_initial_ratings
-from equipoise.rating.entry import ENTRY, ENTRY_PARAMETERS, MU, TARGET, EntryParameters
+from equipoise.rating.entry.entering import ENTRY, ENTRY_PARAMETERS, MU, TARGET, EntryParameters
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.player_state import seeded_state
 from equipoise.rating.pool_state import PoolState

@@ -1,7 +1,7 @@
 """Learned entry and held level in plain Python, from the text of docs/guides/entry.md.
 
 A system with a fixed entry rates one match at a time; newcomers' rows are overwritten before it,
-and the level is added after it. Nothing of `rating.entry` is used.
+and the level is added after it. Nothing of `rating.entry.entering` is used.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def test_a_pool_made_later_waits_alone(
     assert "are being compiled" in check(one)
     assert one.ready
     assert check(one, "glicko2") == ""
-    assert compiler.runs == ["elo"]
+    eventually(lambda: compiler.runs == ["elo"])
     compiler.go_on.set()
     eventually(lambda: check(one) == "")
 

@@ -27,7 +27,7 @@ from equipoise.errors import ConvergenceError
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
 from equipoise.rating.draws import sums_of
-from equipoise.rating.entry import ENTRY, MU, SEEDED, Entry, EntryParameters
+from equipoise.rating.entry.entering import ENTRY, MU, SEEDED, Entry, EntryParameters
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 

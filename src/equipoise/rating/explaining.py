@@ -13,7 +13,7 @@ from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import System
-from equipoise.rating.entry_explain import explain_with_entry
+from equipoise.rating.entry.explaining import explain_with_entry
 from equipoise.rating.pool_state import PoolState, did_you_mean
 from equipoise.rating.registry import explainer_of
 from equipoise.rating.replay import check_fit, check_system, pieces

@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.rating.entry import ENTRY, LEVEL, SEEDED, TARGET
+from equipoise.rating.entry.entering import ENTRY, LEVEL, SEEDED, TARGET
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 

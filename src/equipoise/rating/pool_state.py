@@ -32,7 +32,7 @@ from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
 from equipoise.errors import InvalidDataError, NotFoundError, Problem, require
 from equipoise.rating import match_digest
-from equipoise.rating.entry import ENTRY_PARAMETERS, EntryParameters
+from equipoise.rating.entry.entering import ENTRY_PARAMETERS, EntryParameters
 from equipoise.rating.match_digest import NOT_KNOWN, Digests
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.state import Runs, State

@@ -15,7 +15,7 @@ from equipoise.arguments import checks_arguments
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError
-from equipoise.rating.entry import ENTRY_PARAMETERS
+from equipoise.rating.entry.entering import ENTRY_PARAMETERS
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 

@@ -18,7 +18,7 @@ from equipoise.errors import (
 from equipoise.messages.pools import PoolMessage, PoolRequest
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json, written
-from equipoise.rating.entry import ENTRY_PARAMETERS
+from equipoise.rating.entry.entering import ENTRY_PARAMETERS
 from equipoise.rating.registry import notes_of
 from equipoise.rating.system import RatingSystem
 from equipoise.store import audit

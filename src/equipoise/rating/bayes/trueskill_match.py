@@ -34,7 +34,13 @@ from equipoise.rating.base_system import (
     TraceArrays,
 )
 from equipoise.rating.draws import count_match
-from equipoise.rating.entry import FirstMatch, first_match, move_rating, rate_each, read_rating
+from equipoise.rating.entry.entering import (
+    FirstMatch,
+    first_match,
+    move_rating,
+    rate_each,
+    read_rating,
+)
 
 #: Passes through all messages after which inference has failed.
 MAX_SWEEPS = 2000

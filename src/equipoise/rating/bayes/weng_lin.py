@@ -38,7 +38,13 @@ from equipoise.rating.base_system import (
     TraceArrays,
 )
 from equipoise.rating.draws import count_match
-from equipoise.rating.entry import FirstMatch, first_match, move_rating, rate_each, read_rating
+from equipoise.rating.entry.entering import (
+    FirstMatch,
+    first_match,
+    move_rating,
+    rate_each,
+    read_rating,
+)
 from equipoise.rating.system import Capabilities, check_newcomer
 
 #: Bound of differences of strength, in units of c: e^-600 is negligible compared with 1.

@@ -24,7 +24,7 @@ from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, Matches, System, TraceArrays
 from equipoise.rating.draws import count_match
-from equipoise.rating.entry import MU, FirstMatch, move_rating, rate_each, read_rating
+from equipoise.rating.entry.entering import MU, FirstMatch, move_rating, rate_each, read_rating
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities
 

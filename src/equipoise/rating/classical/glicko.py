@@ -35,7 +35,13 @@ from equipoise.rating.base_system import (
     TraceArrays,
 )
 from equipoise.rating.draws import count_match
-from equipoise.rating.entry import FirstMatch, first_match, move_rating, rate_each, read_rating
+from equipoise.rating.entry.entering import (
+    FirstMatch,
+    first_match,
+    move_rating,
+    rate_each,
+    read_rating,
+)
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, check_newcomer
 

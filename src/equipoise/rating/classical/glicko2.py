@@ -40,7 +40,7 @@ from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, System
 from equipoise.rating.draws import count_match
-from equipoise.rating.entry import FirstMatch, first_match, rate_each
+from equipoise.rating.entry.entering import FirstMatch, first_match, rate_each
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
 

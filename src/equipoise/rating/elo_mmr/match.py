@@ -43,7 +43,13 @@ from equipoise.rating.elo_mmr.performance import (
     solve_on_one_thread,
     solve_on_workers,
 )
-from equipoise.rating.entry import FirstMatch, end_match, first_match, rate_each, read_rating
+from equipoise.rating.entry.entering import (
+    FirstMatch,
+    end_match,
+    first_match,
+    rate_each,
+    read_rating,
+)
 from equipoise.rating.platforms.contest import is_rated
 
 #: Number of players whose memory is fetched ahead. Their rows are scattered, and waiting for memory

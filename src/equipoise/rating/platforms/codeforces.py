@@ -40,7 +40,7 @@ from equipoise.errors import require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, PerformanceTrace, System
 from equipoise.rating.draws import count_match
-from equipoise.rating.entry import (
+from equipoise.rating.entry.entering import (
     MU,
     FirstMatch,
     end_match,

@@ -15,7 +15,7 @@ from equipoise.arrays import Floats, Ints
 from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, Matches
-from equipoise.rating.entry import begin_match
+from equipoise.rating.entry.entering import begin_match
 
 #: Contests from this size on are shared among threads.
 PARALLEL_FROM = 2 * CHUNK

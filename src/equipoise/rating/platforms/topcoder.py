@@ -66,7 +66,7 @@ from equipoise.rating.base_system import (
     System,
 )
 from equipoise.rating.draws import count_match
-from equipoise.rating.entry import (
+from equipoise.rating.entry.entering import (
     MU,
     FirstMatch,
     end_match,

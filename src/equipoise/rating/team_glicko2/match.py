@@ -27,7 +27,7 @@ from equipoise.rating.classical.glicko2 import (
     updated,
 )
 from equipoise.rating.draws import count_match
-from equipoise.rating.entry import FirstMatch, first_match, rate_each, read_rating
+from equipoise.rating.entry.entering import FirstMatch, first_match, rate_each, read_rating
 
 #: Columns of the state; from RECENT on the times of the last matches, newest first.
 RATING, DEVIATION, VOLATILITY, FORM, FORM_MATCHES, MATCHES, LAST_TIME, RECENT = range(8)

@@ -2,7 +2,7 @@
 
 A system lets every newcomer enter at `initial_rating`, or it learns the entry from the first
 matches of earlier newcomers. Nothing was published on this that we found; docs/guides/entry.md
-derives the equations and docs/decisions/0044 says why. Four numbers of the pool are kept in
+derives the equations and docs/decisions/0042 says why. Four numbers of the pool are kept in
 `State.shared`: the entry mu, its weight N, the level L and the target of the level.
 
 Entry. A newcomer enters at mu. The first match changes the rating by c and leaves the part 1 - w of

@@ -14,7 +14,7 @@ from equipoise.arrays import Floats
 from equipoise.data.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.rating.base_system import System
-from equipoise.rating.entry import MU, TARGET, WEIGHT, Entry, level_adjustment
+from equipoise.rating.entry.entering import MU, TARGET, WEIGHT, Entry, level_adjustment
 from equipoise.rating.registry import Explainer
 from equipoise.rating.single_match import single_match
 from equipoise.rating.state import State

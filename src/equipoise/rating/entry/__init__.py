@@ -1,0 +1,1 @@
+"""Where newcomers enter, how the level of a pool is held, and how both are explained."""
