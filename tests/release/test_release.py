@@ -118,7 +118,6 @@ def test_every_step_of_a_workflow_is_a_make_target(path: Path) -> None:
             continue
         command = re.fullmatch(r"make ([a-z-]+)((?: [A-Z]+=(?:\"[^\"]*\"|[\w.]+))*)", step["run"])
         assert command is not None, step["run"]
-        # The target of all tests comes with the division of the tests.
         assert command[1] in targets(), step["run"]
         for variable in re.findall(r" ([A-Z]+)=", command[2]):
             assert f"$({variable})" in makefile, step["run"]
