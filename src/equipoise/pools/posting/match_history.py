@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -42,7 +42,29 @@ def players_of(request: MatchRequest) -> list[str]:
 
 def names_of(matches: Sequence[LoggedMatch]) -> list[str]:
     """Return the ids of all players, match after match and team after team."""
-    return _ids(_participants(matches))
+    return Participants.of(matches).names
+
+
+class Participants(NamedTuple):
+    """The players of some matches, match after match and team after team.
+
+    listed : as the matches have them
+    names : their ids
+    plain : whether they are given by ids alone
+    """
+
+    listed: Sequence[ParticipationRequest | str | int]
+    names: list[str]
+    plain: bool
+
+    @classmethod
+    def of(cls, matches: Sequence[LoggedMatch]) -> Participants:
+        """Return the players of matches."""
+        listed = _participants(matches)
+        types = set(map(type, listed))
+        if types <= {str}:
+            return cls(listed, cast("list[str]", listed), plain=True)
+        return cls(listed, _ids(listed), types <= {str, int})
 
 
 def _participants(matches: Sequence[LoggedMatch]) -> list[ParticipationRequest | str | int]:
@@ -81,6 +103,22 @@ def history_of(
 
     row_of : player -> row of `player_ids`
     """
+    participants = Participants.of(matches)
+    rows = np.array([row_of[player] for player in participants.names], np.int64)
+    return history_of_rows(matches, participants, rows, player_ids, rules)
+
+
+def history_of_rows(
+    matches: Sequence[LoggedMatch],
+    participants: Participants,
+    rows: Ints,
+    player_ids: Ids,
+    rules: PoolRules,
+) -> History:
+    """Return matches in the order of rating as a history.
+
+    participants : of the matches; rows : theirs in `player_ids`
+    """
     teams = [team for match in matches for team in match.request.teams]
     in_team = np.array([len(team.players) for team in teams], np.int64)
     # Where the teams of each match begin, and the players of each team.
@@ -88,12 +126,11 @@ def history_of(
     first_player = _offsets(in_team)
     number = np.arange(len(teams)) - np.repeat(first_team[:-1], np.diff(first_team))
     rank = dense_ranks(first_team, _ranks(teams))
-    participants = _participants(matches)
     return History(
         match_ids=object_array([match.request.match for match in matches]),
         player_ids=player_ids,
         offsets=first_player[first_team],
-        player=np.array([row_of[player] for player in _ids(participants)], np.int64),
+        player=rows,
         team=np.repeat(number, in_team),
         rank=np.repeat(rank, in_team),
         **_of_matches(matches, rules),
@@ -139,14 +176,13 @@ def _of_matches(matches: Sequence[LoggedMatch], rules: PoolRules) -> dict[str, A
     return found
 
 
-def _of_players(
-    participants: Sequence[ParticipationRequest | str | int], rules: PoolRules
-) -> dict[str, Any]:
+def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
     """Return the columns of participations."""
-    if {*map(type, participants)} <= {str, int}:
-        details: list[ParticipationRequest | None] = [None] * len(participants)
+    listed = participants.listed
+    if participants.plain:
+        details: list[ParticipationRequest | None] = [None] * len(listed)
     else:
-        details = [one if type(one) is ParticipationRequest else None for one in participants]
+        details = [one if type(one) is ParticipationRequest else None for one in listed]
     parameters = rules.system
     needs_home = getattr(parameters, "home_advantage", 0.0) != 0.0
     needs_role = getattr(parameters, "roles", False)
@@ -155,7 +191,7 @@ def _of_players(
         attributes["at_home"] = np.array([_at_home(one) for one in details], np.float64)
     if needs_role:
         attributes["role"] = object_array([None if one is None else one.role for one in details])
-    if not any(details):
+    if participants.plain or not any(details):
         return {"attributes": attributes}
     shares = [1.0 if one is None or one.share is None else one.share for one in details]
     return {
