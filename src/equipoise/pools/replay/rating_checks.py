@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from operator import attrgetter
 from typing import Any
 
@@ -58,18 +58,18 @@ def compare_ratings(
     states = ratings.all_states(connection, pool.id, pool.generation)
     shown = ratings.all_ratings(connection, pool.id, pool.generation)
     for packed, rows in zip(states, shown, strict=True):
-        for player in (one.player for one in packed if one.player not in running.row_of):
-            found.add(f"player {player}: a rating is stored that the log does not give")
-        known = [
-            (state, row)
-            for state, row in zip(packed, rows, strict=True)
-            if row.player in running.row_of
-        ]
-        seen += len(known)
-        if not known:
+        at = [running.row_of.get(row.player) for row in rows]
+        kept, listed = packed, rows
+        if None in at:
+            for player in (one.player for one in packed if one.player not in running.row_of):
+                found.add(f"player {player}: a rating is stored that the log does not give")
+            known = [place is not None for place in at]
+            at = list(compress(at, known))
+            kept, listed = list(compress(packed, known)), list(compress(rows, known))
+        seen += len(listed)
+        if not listed:
             continue
-        kept, listed = [one for one, _ in known], [one for _, one in known]
-        _compare_columns(running, kept, listed, found)
+        _compare_columns(running, np.array(at, np.int64), kept, listed, found)
         _compare_places(pool, versions, listed, found)
         players = [row.player for row in listed]
         marks = eligible.flags(players) if eligible else [False] * len(players)
@@ -89,10 +89,13 @@ def compare_ratings(
 
 
 def _compare_columns(
-    running: RunningPool, states: Sequence[StateRow], rows: Sequence[RatingRow], found: Findings
+    running: RunningPool,
+    at: Ints,
+    states: Sequence[StateRow],
+    rows: Sequence[RatingRow],
+    found: Findings,
 ) -> None:
-    """Compare ratings, states and last changes of some players."""
-    at = np.array([running.row_of[row.player] for row in rows], np.int64)
+    """Compare ratings, states and last changes of some players; at : their rows in the replay."""
     replayed = running.ratings(at)
     for name, what in _COLUMNS.items():
         if list(map(attrgetter(name), rows)) == replayed[name]:
@@ -322,10 +325,12 @@ def _same_states(stored: Mapping[str, bytes], running: RunningPool, changed: Int
 
 def _is_same(stored: RunningPool, running: RunningPool) -> bool:
     """Return whether two pools have the same players with the same states, in any order."""
-    rows = [running.row_of.get(player, -1) for player in stored.players]
-    if len(rows) != len(running.players) or len(set(rows)) != len(rows) or -1 in rows:
+    rows = list(map(running.row_of.get, stored.players))
+    if len(rows) != len(running.players) or None in rows:
         return False
     at, every = np.array(rows, np.int64), np.arange(len(rows))
+    if not np.bincount(at, minlength=len(rows)).all():
+        return False  # One is there twice.
     one, other = stored.state.take(every), running.state.take(at)
     last = running.last_changes.take(at)
     return (
