@@ -6,12 +6,15 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import update
 
 from equipoise.messages.matches import ReasonRequest
+from equipoise.messages.pools import VerifyMessage
 from equipoise.pools.amending import void_match
+from equipoise.pools.replay import walking
 from equipoise.pools.replay.chain_checks import verify_audit
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.replay.verifying import verify_pool
@@ -202,3 +205,26 @@ def test_sealed_records_keep_their_seal(store: Store) -> None:
     assert seals[1] == Seal(SALT, bytes(32))
     assert seals[2].leaf is None
     assert len(seals[2].salt) == 16
+
+
+def test_a_chain_can_be_followed_in_another_process(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It says what this process would say, of an intact log and of one with a changed record."""
+    monkeypatch.setattr(walking, "_LARGE", 1)
+    Trial(store).post(duel("a", "ana", "ben", 1), duel("b", "ben", "ana", 2))
+    plain, beside = (_verified(store, beside=one) for one in (False, True))
+    assert plain == beside
+    assert plain.identical
+    with store.write() as connection:
+        connection.execute(
+            update(log_table).where(log_table.c.seq == 1).values(received=log_table.c.received + 1)
+        )
+    plain, beside = (_verified(store, beside=one) for one in (False, True))
+    assert plain == beside
+    assert "head of its hash chain" in beside.differences[0]
+
+
+def _verified(store: Store, *, beside: bool) -> VerifyMessage:
+    """Return the result of a verification without its seconds."""
+    return msgspec.structs.replace(verify_pool(store, "trial", beside=beside), seconds=0.0)

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from equipoise.messages.matches import MatchRequest
 from equipoise.pools.posting.match_history import LoggedMatch, players_of, without
-from equipoise.pools.posting.posted_matches import logged_match
+from equipoise.pools.posting.posted_matches import logged_match, logged_matches
 from equipoise.store import log
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, Position
@@ -294,11 +294,19 @@ def _moved(
 def _counted(records: Sequence[LogRecord], amendments: Amendments) -> list[LoggedMatch]:
     """Return the matches that are rated, without disqualified players."""
     void, through = amendments.void, amendments.through
-    matches = [
-        amendments.match(record)
+    kept = [
+        record
         for record in records
         if record.match not in void and not (record.needs_replay and record.seq > through)
     ]
+    if amendments.corrections:
+        matches = [amendments.match(record) for record in kept]
+    else:
+        requests = logged_matches([record.content for record in kept])
+        matches = [
+            LoggedMatch(record.seq, record.time, request)
+            for record, request in zip(kept, requests, strict=True)
+        ]
     rated = [match for match in matches if match.request.rated]
     if not amendments.eligibility:
         return rated

@@ -157,7 +157,7 @@ def _checked(url: str, backup: Path, verify: bool, shown: _Shown) -> tuple[str, 
     try:
         pools = pool_messages(store)
         for pool in pools if verify else []:
-            done = verify_pool(store, pool.pool, shown(pool.pool))
+            done = verify_pool(store, pool.pool, shown(pool.pool), beside=True)
             if not done.identical:
                 raise InvalidDataError(
                     [],

@@ -238,13 +238,24 @@ def records_after(
     A record that is not chained has an empty salt.
     after, through : numbers of records; the one after `after` is the first, `through` the last
     """
+    rows, last = rows_after(connection, pool, after, through)
+    found = [record_and_seal(row) for row in rows]
+    return [record for record, _ in found], [seal for _, seal in found], last
+
+
+def rows_after(
+    connection: Connection, pool: int, after: int, through: int = LAST
+) -> tuple[list[tuple[Any, ...]], bool]:
+    """Return what `records_after` does as rows: the fields of `LogRecord` and those of `Seal`."""
     values = {"of_pool": pool, "after_seq": after, "through": through}
-    rows, last = _first_rows(connection, _RECORDS_AFTER, values)
-    records, seals = [], []
-    for *fields, salt, leaf in rows:
-        records.append(LogRecord._make(fields))
-        seals.append(Seal(bytes(salt or b""), None if leaf is None else bytes(leaf)))
-    return records, seals, last
+    return _first_rows(connection, _RECORDS_AFTER, values)
+
+
+def record_and_seal(row: tuple[Any, ...]) -> tuple[LogRecord, Seal]:
+    """Return a row of `rows_after` as a record and its seal."""
+    *fields, salt, leaf = row
+    seal = Seal(bytes(salt or b""), None if leaf is None else bytes(leaf))
+    return LogRecord._make(fields), seal
 
 
 def _first_rows(

@@ -230,7 +230,7 @@ def ratings_after(
         .order_by(ratings.c.player)
         .limit(limit)
     )
-    return [RatingRow._make(row) for row in connection.execute(query)]
+    return [RatingRow._make(row) for row in connection.execute(query).all()]
 
 
 def all_ratings(connection: Connection, pool: int, generation: int) -> Iterator[list[RatingRow]]:

@@ -44,7 +44,7 @@ def verify(
     with opened(database) as store, compiling() as compilation:
         for name in pools or [one.pool for one in pool_messages(store)]:
             with progress(f"verifying {name}") as show:
-                found.append(verify_pool(store, name, show))
+                found.append(verify_pool(store, name, show, beside=True))
         audit = verify_audit(store)
     identical = audit.identical and all(one.identical for one in found)
     if as_json:

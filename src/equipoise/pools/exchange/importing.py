@@ -66,6 +66,7 @@ from equipoise.pools.pool.settings import (
 )
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock, Post
 from equipoise.pools.posting.posting import post_matches, read_post
+from equipoise.pools.posting.rating import StateCache
 from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.seasons import write_seed_ratings
@@ -102,6 +103,7 @@ class _Import:
     """A running import, with the numbers of new and known records so far.
 
     head : of the hash chain that the log gives, None if it gives none
+    cache : player states after the last piece, so that the next one need not read them
     """
 
     store: Store
@@ -115,6 +117,7 @@ class _Import:
     known_amendments: int = 0
     history: HistoryMessage | None = None
     head: str | None = None
+    cache: StateCache = field(default_factory=StateCache)
 
     def time_fault(self, time: int) -> str | None:
         """Return the rule that the time of a match breaks, or None."""
@@ -214,7 +217,9 @@ def _post(done: _Import, post: Post, located: Callable[[Problem], Problem]) -> N
 
     Raises : ConflictError, InvalidDataError if the pool refuses them
     """
-    (answer,) = post_matches(done.store, done.pool, [post], done.now, future_seconds=None)
+    (answer,) = post_matches(
+        done.store, done.pool, [post], done.now, done.cache, future_seconds=None
+    )
     if isinstance(answer, InvalidDataError):
         raise InvalidDataError(
             [located(problem) for problem in answer.problems],

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -42,11 +43,47 @@ def players_of(request: MatchRequest) -> list[str]:
 
 def names_of(matches: Sequence[LoggedMatch]) -> list[str]:
     """Return the ids of all players, match after match and team after team."""
-    return _ids(_participants(matches))
+    return Participants.of(matches).names
 
 
-def _participants(matches: Sequence[LoggedMatch]) -> list[ParticipationRequest | str | int]:
-    return [one for match in matches for team in match.request.teams for one in team.players]
+class Participants(NamedTuple):
+    """The players and teams of some matches, match after match and team after team.
+
+    requests : of the matches
+    team_counts : of each match
+    teams, team_sizes : every team, and how many players it has
+    listed : players as the matches have them
+    names : their ids
+    plain : whether they are given by ids alone
+    """
+
+    requests: list[MatchRequest]
+    team_counts: list[int]
+    teams: list[TeamRequest]
+    team_sizes: list[int]
+    listed: Sequence[ParticipationRequest | str | int]
+    names: list[str]
+    plain: bool
+
+    @classmethod
+    def of(cls, matches: Sequence[LoggedMatch]) -> Participants:
+        """Return the players and teams of matches. Each object is read as rarely as possible."""
+        requests = [match.request for match in matches]
+        teams_of = [request.teams for request in requests]
+        teams = list(chain.from_iterable(teams_of))
+        players_of_team = [team.players for team in teams]
+        listed = list(chain.from_iterable(players_of_team))
+        types = set(map(type, listed))
+        only_text = types <= {str}
+        return cls(
+            requests,
+            list(map(len, teams_of)),
+            teams,
+            list(map(len, players_of_team)),
+            listed,
+            cast("list[str]", listed) if only_text else _ids(listed),
+            types <= {str, int},
+        )
 
 
 def without(request: MatchRequest, players: set[str]) -> MatchRequest | None:
@@ -81,22 +118,37 @@ def history_of(
 
     row_of : player -> row of `player_ids`
     """
-    teams = [team for match in matches for team in match.request.teams]
-    in_team = np.array([len(team.players) for team in teams], np.int64)
+    participants = Participants.of(matches)
+    rows = np.array([row_of[player] for player in participants.names], np.int64)
+    return history_of_rows(matches, participants, rows, player_ids, rules)
+
+
+def history_of_rows(
+    matches: Sequence[LoggedMatch],
+    participants: Participants,
+    rows: Ints,
+    player_ids: Ids,
+    rules: PoolRules,
+) -> History:
+    """Return matches in the order of rating as a history.
+
+    participants : of the matches; rows : theirs in `player_ids`
+    """
+    teams = participants.teams
+    in_team = np.array(participants.team_sizes, np.int64)
     # Where the teams of each match begin, and the players of each team.
-    first_team = _offsets([len(match.request.teams) for match in matches])
+    first_team = _offsets(participants.team_counts)
     first_player = _offsets(in_team)
     number = np.arange(len(teams)) - np.repeat(first_team[:-1], np.diff(first_team))
     rank = dense_ranks(first_team, _ranks(teams))
-    participants = _participants(matches)
     return History(
-        match_ids=object_array([match.request.match for match in matches]),
+        match_ids=object_array([request.match for request in participants.requests]),
         player_ids=player_ids,
         offsets=first_player[first_team],
-        player=np.array([row_of[player] for player in _ids(participants)], np.int64),
+        player=rows,
         team=np.repeat(number, in_team),
         rank=np.repeat(rank, in_team),
-        **_of_matches(matches, rules),
+        **_of_matches(matches, participants.requests, rules),
         **_of_players(participants, rules),
     )
 
@@ -126,12 +178,14 @@ def pool_stamps(rules: PoolRules, span: tuple[int, int, bool] | None) -> bool:
     return fractions or not read_as_seconds(low // MICROSECONDS, high // MICROSECONDS)
 
 
-def _of_matches(matches: Sequence[LoggedMatch], rules: PoolRules) -> dict[str, Any]:
-    """Return the columns of matches."""
-    ceilings = [match.request.performance_ceiling for match in matches]
+def _of_matches(
+    matches: Sequence[LoggedMatch], requests: Sequence[MatchRequest], rules: PoolRules
+) -> dict[str, Any]:
+    """Return the columns of matches; requests : theirs."""
+    ceilings = [request.performance_ceiling for request in requests]
     found: dict[str, Any] = {
         "time_kind": time_kind(rules),
-        "weight": np.array([match.request.weight for match in matches], np.float64),
+        "weight": np.array([request.weight for request in requests], np.float64),
         "performance_ceiling": _numbers(ceilings),
     }
     if rules.timed:
@@ -139,14 +193,13 @@ def _of_matches(matches: Sequence[LoggedMatch], rules: PoolRules) -> dict[str, A
     return found
 
 
-def _of_players(
-    participants: Sequence[ParticipationRequest | str | int], rules: PoolRules
-) -> dict[str, Any]:
+def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
     """Return the columns of participations."""
-    if {*map(type, participants)} <= {str, int}:
-        details: list[ParticipationRequest | None] = [None] * len(participants)
+    listed = participants.listed
+    if participants.plain:
+        details: list[ParticipationRequest | None] = [None] * len(listed)
     else:
-        details = [one if type(one) is ParticipationRequest else None for one in participants]
+        details = [one if type(one) is ParticipationRequest else None for one in listed]
     parameters = rules.system
     needs_home = getattr(parameters, "home_advantage", 0.0) != 0.0
     needs_role = getattr(parameters, "roles", False)
@@ -155,7 +208,7 @@ def _of_players(
         attributes["at_home"] = np.array([_at_home(one) for one in details], np.float64)
     if needs_role:
         attributes["role"] = object_array([None if one is None else one.role for one in details])
-    if not any(details):
+    if participants.plain or not any(details):
         return {"attributes": attributes}
     shares = [1.0 if one is None or one.share is None else one.share for one in details]
     return {

@@ -31,7 +31,7 @@ from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.matches import MatchRequest
-from equipoise.pools.amended_log import Eligibility, latest_of
+from equipoise.pools.amended_log import Eligibility
 from equipoise.pools.pool.rules import PoolRules, iso, written
 from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.posting.posted_matches import PostedMatch, read_matches
@@ -236,18 +236,21 @@ def _plan_post(
     conflicts: list[str] = []
     last, seq = plan.last_time, pool.last_seq + len(plan.records)
     logged = LoggedAs(clock.now)
+    known = recorded.log
+    # An import has many matches here, so what holds for all of them is looked up once.
+    disqualifies, bounded = bool(eligible), clock.future_seconds is not None
     for number, match in enumerate(read.matches):
         if post.logged is not None:
             logged = post.logged[number]
         content = match.content if logged.content is None else logged.content
-        there = recorded.log.get(match.id) or new.get(match.id)
+        there = known.get(match.id) or new.get(match.id)
         if there is not None:
             if not _is_same(there, content, match.time, recorded.erased):
                 conflicts.append(match.id)
             continue
         if match.id in recorded.season_before:
             continue
-        too_late = clock.fault(match.time)
+        too_late = clock.fault(match.time) if bounded else None
         if too_late is not None:
             got = str(written(match.time, read.rules))
             problems.append(Problem("", post.first_line + number, "time", too_late, got))
@@ -276,9 +279,14 @@ def _plan_post(
             seals[seq] = logged.seal
         requests.append(match.request)
         placed = LoggedMatch(seq, time, match.request)
-        counted = eligible.rated_part(placed) if match.request.rated else None
+        counted: LoggedMatch | None = placed
+        if not match.request.rated:
+            counted = None
+        elif disqualifies:
+            counted = eligible.rated_part(placed)
         if counted is not None:
-            last = latest_of(last, time)
+            if last is None or time > last:
+                last = time
             if not waits:
                 to_rate.append(counted)
     if conflicts or problems:
@@ -350,8 +358,8 @@ def timing_of(
             return Timing(time, rejected=True)
         if policy == "append" or match.time is None:
             time = last
-    end = latest_of(last, rated_to)
-    return Timing(time, waits=end is not None and time < end and match.request.rated)
+    before_end = (last is not None and time < last) or (rated_to is not None and time < rated_to)
+    return Timing(time, before_end and match.request.rated)
 
 
 def _refusal(conflicts: list[str], problems: list[Problem]) -> EquipoiseError:

@@ -48,6 +48,11 @@ def logged_match(content: str) -> MatchRequest:
     return _decoder.decode(content)
 
 
+def logged_matches(contents: Iterable[str]) -> list[MatchRequest]:
+    """Return matches from the contents of their log records."""
+    return list(map(_decoder.decode, contents))
+
+
 def read_matches(
     requests: Sequence[MatchRequest], rules: PoolRules, first_line: int = 1
 ) -> tuple[list[PostedMatch], list[Problem]]:

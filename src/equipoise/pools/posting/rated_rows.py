@@ -7,7 +7,7 @@ A player's changes are a chain: each row refers to the position of the player's 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -19,7 +19,7 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.missing import nullable
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.pools.pool.rules import PoolRules
-from equipoise.pools.posting.match_history import LoggedMatch, history_of
+from equipoise.pools.posting.match_history import LoggedMatch, Participants, history_of_rows
 from equipoise.rating.draws import DRAWS, start_counting
 from equipoise.rating.player_state import pack_players
 from equipoise.rating.replay import TRACE_COLUMNS
@@ -193,17 +193,19 @@ def rated_changes(
     state: State,
     last_changes: LastChanges,
     matches: Sequence[LoggedMatch],
-    row_of: Mapping[str, int],
+    participants: Participants,
+    rows: Ints,
     player_ids: Ids,
     draws_from: int,
 ) -> tuple[dict[str, Sequence[Any]], History]:
     """Rate matches in the order of rating; return their changes as columns, and their history.
 
     state, last_changes : of the players at the rows of `player_ids`; both are updated
+    participants : of the matches; rows : theirs in `player_ids`
     draws_from : number of the first record whose match counts for the draw probability
     Raises : ConvergenceError, InvalidDataError; state and last_changes are then of no further use
     """
-    history = history_of(matches, row_of, player_ids, rules)
+    history = history_of_rows(matches, participants, rows, player_ids, rules)
     trace = _empty_trace(rules.system, history)
     _run(rules.system, state, history, trace, [match.seq >= draws_from for match in matches])
     return _change_rows(

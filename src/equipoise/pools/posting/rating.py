@@ -12,7 +12,12 @@ from sqlalchemy import Connection
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import ConvergenceError, EquipoiseError, InvalidDataError
 from equipoise.pools.pool.rules import PoolRules
-from equipoise.pools.posting.match_history import LoggedMatch, history_of, names_of, object_array
+from equipoise.pools.posting.match_history import (
+    LoggedMatch,
+    Participants,
+    history_of,
+    object_array,
+)
 from equipoise.pools.posting.rated_rows import LastChanges, rated_changes, rating_rows
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.state import State
@@ -74,7 +79,8 @@ def rate_batch(
     cache : states that need not be read
     Raises : UnratableMatchError for the first match that the system cannot rate
     """
-    names = names_of(matches)
+    participants = Participants.of(matches)
+    names = participants.names
     # Rows in the order of the tables are written faster.
     players = sorted(set(names))
     states = cache.get(connection, pool, rules, players)
@@ -85,7 +91,8 @@ def rate_batch(
             states.state,
             states.last_changes,
             matches,
-            row_of,
+            participants,
+            np.array([row_of[player] for player in names], np.int64),
             object_array(players),
             pool.draws_from,
         )

@@ -21,7 +21,12 @@ from equipoise.errors import InvalidDataError
 from equipoise.pools.amended_log import Amendments, counted_piece
 from equipoise.pools.pool.pools import code_version
 from equipoise.pools.pool.rules import PoolRules, rules_of
-from equipoise.pools.posting.match_history import LoggedMatch, names_of, object_array, time_kind
+from equipoise.pools.posting.match_history import (
+    LoggedMatch,
+    Participants,
+    object_array,
+    time_kind,
+)
 from equipoise.pools.posting.rated_rows import LastChanges, rated_changes, rating_rows
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState
@@ -54,6 +59,7 @@ class RunningPool:
     matches, participations : rated so far; participations include those before the checkpoint from
         which it started
     draws_from : number of the first record whose match counts for the draw probability
+    _ids, _filled : room for the ids as an array, and how many it has
     """
 
     rules: PoolRules
@@ -67,6 +73,7 @@ class RunningPool:
     board_day: int | None = None
     draws_from: int = 1
     _ids: Ids = field(default_factory=_no_ids)
+    _filled: int = 0
 
     @classmethod
     def start(cls, rules: PoolRules, draws_from: int) -> RunningPool:
@@ -101,34 +108,49 @@ class RunningPool:
 
         Raises : ConvergenceError, InvalidDataError; the state is then of no further use
         """
-        names = names_of(matches)
-        self._add(names)
+        participants = Participants.of(matches)
+        rows = self._rows(participants.names)
         changes, history = rated_changes(
             self.rules,
             self.state,
             self.last_changes,
             matches,
-            self.row_of,
-            self._ids,
+            participants,
+            rows,
+            self._player_ids(),
             self.draws_from,
         )
         self.matches += len(matches)
-        self.participations += len(names)
+        self.participations += len(rows)
         if matches:
             self.position = matches[-1].position
         return changes, np.unique(history.player)
 
-    def _add(self, names: Sequence[str]) -> None:
-        """Add those of some players who are new. Without any, nothing of the pool is copied."""
-        for player in names:
-            if player not in self.row_of:
-                self.row_of[player] = len(self.players)
-                self.players.append(player)
-        if len(self._ids) < len(self.players):
-            self._ids = object_array(self.players)
-        if self.state.players < len(self.players):
-            self.state.grow(len(self.players))
-            self.last_changes.grow(len(self.players))
+    def _rows(self, names: Sequence[str]) -> Ints:
+        """Return the rows of players, after adding those who are new."""
+        row_of, players = self.row_of, self.players
+        found = list(map(row_of.get, names))
+        if None in found:
+            for at, row in enumerate(found):
+                if row is None:
+                    found[at] = new = row_of.setdefault(names[at], len(players))
+                    if new == len(players):
+                        players.append(names[at])
+            self.state.grow(len(players))
+            self.last_changes.grow(len(players))
+        return np.array(found, np.int64)
+
+    def _player_ids(self) -> Ids:
+        """Return the ids of all players. Only those added since the last time are copied."""
+        players = len(self.players)
+        if players > len(self._ids):
+            room = np.empty(2 * players, dtype=object)
+            room[: self._filled] = self._ids[: self._filled]
+            self._ids = room
+        if players > self._filled:
+            self._ids[self._filled : players] = self.players[self._filled :]
+            self._filled = players
+        return self._ids[:players]
 
     def ratings(self, rows: Ints) -> dict[str, Sequence[Any]]:
         """Return the ratings of the players at these rows as columns of the table."""

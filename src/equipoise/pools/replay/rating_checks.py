@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, compress
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.arrays import Floats
+from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.missing import or_nan
 from equipoise.errors import InvalidDataError
@@ -25,7 +27,7 @@ from equipoise.rating.player_state import pack_players
 from equipoise.rating.state import State
 from equipoise.store import ratings, replays
 from equipoise.store.derived import partial_checkpoints
-from equipoise.store.derived.partial_checkpoints import End
+from equipoise.store.derived.partial_checkpoints import End, PartialRow
 from equipoise.store.pools import START, PoolRecord, Position
 from equipoise.store.ratings import RatingRow, StateRow
 
@@ -36,6 +38,7 @@ _COLUMNS = {
     "matches": "number of matches",
     "last_time": "time of the last match",
 }
+_POSITION_OF = attrgetter("position")
 
 
 def compare_ratings(
@@ -55,21 +58,23 @@ def compare_ratings(
     states = ratings.all_states(connection, pool.id, pool.generation)
     shown = ratings.all_ratings(connection, pool.id, pool.generation)
     for packed, rows in zip(states, shown, strict=True):
-        for player in (one.player for one in packed if one.player not in running.row_of):
-            found.add(f"player {player}: a rating is stored that the log does not give")
-        known = [
-            (state, row)
-            for state, row in zip(packed, rows, strict=True)
-            if row.player in running.row_of
-        ]
-        seen += len(known)
-        if not known:
+        at = [running.row_of.get(row.player) for row in rows]
+        kept, listed = packed, rows
+        if None in at:
+            for player in (one.player for one in packed if one.player not in running.row_of):
+                found.add(f"player {player}: a rating is stored that the log does not give")
+            known = [place is not None for place in at]
+            at = list(compress(at, known))
+            kept, listed = list(compress(packed, known)), list(compress(rows, known))
+        seen += len(listed)
+        if not listed:
             continue
-        kept, listed = [one for one, _ in known], [one for _, one in known]
-        _compare_columns(running, kept, listed, found)
+        _compare_columns(running, np.array(at, np.int64), kept, listed, found)
         _compare_places(pool, versions, listed, found)
-        for row in listed:
-            if row.disqualified != (eligible.disqualification_of(row.player) is not None):
+        players = [row.player for row in listed]
+        marks = eligible.flags(players) if eligible else [False] * len(players)
+        for row, mark in zip(listed, marks, strict=True):
+            if row.disqualified != mark:
                 found.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
     if seen != len(running.players):
         stored = {
@@ -84,12 +89,17 @@ def compare_ratings(
 
 
 def _compare_columns(
-    running: RunningPool, states: Sequence[StateRow], rows: Sequence[RatingRow], found: Findings
+    running: RunningPool,
+    at: Ints,
+    states: Sequence[StateRow],
+    rows: Sequence[RatingRow],
+    found: Findings,
 ) -> None:
-    """Compare ratings, states and last changes of some players."""
-    at = np.array([running.row_of[row.player] for row in rows], np.int64)
+    """Compare ratings, states and last changes of some players; at : their rows in the replay."""
     replayed = running.ratings(at)
     for name, what in _COLUMNS.items():
+        if list(map(attrgetter(name), rows)) == replayed[name]:
+            continue
         for row, value in zip(rows, replayed[name], strict=True):
             stored = getattr(row, name)
             if stored != value:
@@ -111,7 +121,7 @@ class _Places:
 
     low: Floats
     high: Floats
-    provisional: list[bool]
+    provisional: Flags
 
     @classmethod
     def of(cls, rules: PoolRules, pool: PoolRecord, rows: Sequence[RatingRow]) -> _Places:
@@ -130,37 +140,34 @@ class _Places:
             # Ratings shown may have decayed to a later day, up to a match that no longer counts.
             high = np.full(len(rows), np.inf)
         placing = rules.settings.placement_matches
-        return cls(low, high, [row.matches < placing for row in rows])
+        return cls(low, high, np.array([row.matches for row in rows], np.int64) < placing)
 
-    def has(self, at: int, row: RatingRow) -> tuple[bool, bool]:
-        """Return whether the place of row `at`, and whether its mark, is right."""
-        ordered = bool(self.low[at] <= row.ordering <= self.high[at])
-        return ordered, row.provisional == self.provisional[at]
+    def right(self, rows: Sequence[RatingRow]) -> tuple[Flags, Flags]:
+        """Return whether the places of rows, and whether their marks, are right."""
+        ordering = np.array([row.ordering for row in rows], np.float64)
+        marked = np.array([row.provisional for row in rows], np.bool_)
+        return (self.low <= ordering) & (ordering <= self.high), marked == self.provisional
 
 
 def _compare_places(
     pool: PoolRecord, versions: Sequence[PoolRules], rows: Sequence[RatingRow], found: Findings
 ) -> None:
     """Compare the leaderboard with the ratings and the settings."""
-    now = _Places.of(versions[-1], pool, rows)
-    before: list[_Places] | None = None
-    for at, row in enumerate(rows):
-        ordered, marked = now.has(at, row)
-        if (
-            not (ordered and marked)
-            and pool.board_from is not None
-            and row.player > pool.board_from
-        ):
-            # Changed settings are being written, and this player has those before.
-            if before is None:
-                before = [_Places.of(rules, pool, rows) for rules in versions[:-1]]
-            earlier = [one.has(at, row) for one in before]
-            ordered |= any(one for one, _ in earlier)
-            marked |= any(one for _, one in earlier)
-        if not ordered:
-            found.add(f"player {row.player}: the leaderboard shows a different rating")
-        if not marked:
-            found.add(f"player {row.player}: the mark 'provisional' disagrees with the settings")
+    ordered, marked = _Places.of(versions[-1], pool, rows).right(rows)
+    if pool.board_from is not None and not (ordered.all() and marked.all()):
+        # Changed settings are being written, and these players have those before.
+        later = np.array([row.player > pool.board_from for row in rows], np.bool_)
+        for rules in versions[:-1]:
+            placed, shown = _Places.of(rules, pool, rows).right(rows)
+            ordered |= placed & later
+            marked |= shown & later
+    for at in np.flatnonzero(~(ordered & marked)).tolist():
+        if not ordered[at]:
+            found.add(f"player {rows[at].player}: the leaderboard shows a different rating")
+        if not marked[at]:
+            found.add(
+                f"player {rows[at].player}: the mark 'provisional' disagrees with the settings"
+            )
 
 
 def _same_shared(state: State, shared: dict[str, Floats]) -> bool:
@@ -201,7 +208,7 @@ class CheckpointChecks:
                 self._compare(connection, pool, checkpoint, running, found)
         if len(parts) == 1:
             return parts[0]
-        return {name: [one for part in parts for one in part[name]] for name in parts[0]}
+        return {name: list(chain(*(part[name] for part in parts))) for name in parts[0]}
 
     def finish(
         self, connection: Connection, pool: PoolRecord, running: RunningPool, found: Findings
@@ -230,10 +237,12 @@ class CheckpointChecks:
     ) -> Iterator[tuple[Sequence[LoggedMatch], Position | None]]:
         """Give matches up to the next checkpoint, and its position; at the end the others."""
         begin = 0
-        for at, match in enumerate(matches):
-            while self._waiting and self._waiting[0] < match.position:
-                yield matches[begin:at], self._waiting.pop(0)
-                begin = at
+        while self._waiting:
+            at = bisect_right(matches, self._waiting[0], lo=begin, key=_POSITION_OF)
+            if at == len(matches):
+                break
+            yield matches[begin:at], self._waiting.pop(0)
+            begin = at
         yield matches[begin:], None
 
 
@@ -270,31 +279,58 @@ def _compare_partial(
         return
     if not rows:
         return  # It was deleted in the meantime.
-    # A reader finds a player in the last row that does not begin after the player.
-    firsts = [row.first for row in rows]
-    stored = {
-        player: state
-        for number, row in enumerate(rows)
-        for player, state in row.states.items()
-        if bisect_right(firsts, player) == number + 1
-    }
-    changed = {
-        running.players[row] for row in RunningPartial.after(running, end.begins).rows.tolist()
-    }
-    # It may also have players of a match that changed nothing.
-    known = changed | (stored.keys() & running.row_of.keys())
-    at = np.array([running.row_of[player] for player in known], np.int64)
-    states = dict(zip(known, pack_players(running.state.take(at)), strict=True))
-    if stored != states or not all(_same_shared(running.state, row.shared) for row in rows):
+    changed = RunningPartial.after(running, end.begins).rows
+    if not _same_states(_found_states(rows), running, changed) or not all(
+        _same_shared(running.state, row.shared) for row in rows
+    ):
         found.add(f"{named} differs from the replayed state")
+
+
+def _found_states(rows: Sequence[PartialRow]) -> dict[str, bytes]:
+    """Return the states that readers find in the rows of a partial checkpoint.
+
+    A reader finds a player in the last row that does not begin after the player.
+    """
+    firsts = [row.first for row in rows]
+    found: dict[str, bytes] = {}
+    for number, row in enumerate(rows):
+        states = row.states
+        end = firsts[number + 1] if number + 1 < len(rows) else None
+        if states and (min(states) < row.first or (end is not None and max(states) >= end)):
+            states = {
+                player: state
+                for player, state in states.items()
+                if bisect_right(firsts, player) == number + 1
+            }
+        found |= states
+    return found
+
+
+def _same_states(stored: Mapping[str, bytes], running: RunningPool, changed: Ints) -> bool:
+    """Return whether packed states are those of a replay.
+
+    changed : rows of the players who must be there. Others of the pool may be there too: those of a
+        match that changed nothing
+    """
+    rows = list(map(running.row_of.get, stored))
+    if None in rows:
+        return False
+    at = np.array(rows, np.int64)
+    there = np.zeros(len(running.players), bool)
+    there[at] = True
+    return bool(there[changed].all()) and (
+        list(stored.values()) == pack_players(running.state.take(at))
+    )
 
 
 def _is_same(stored: RunningPool, running: RunningPool) -> bool:
     """Return whether two pools have the same players with the same states, in any order."""
-    rows = [running.row_of.get(player, -1) for player in stored.players]
-    if len(rows) != len(running.players) or len(set(rows)) != len(rows) or -1 in rows:
+    rows = list(map(running.row_of.get, stored.players))
+    if len(rows) != len(running.players) or None in rows:
         return False
     at, every = np.array(rows, np.int64), np.arange(len(rows))
+    if not np.bincount(at, minlength=len(rows)).all():
+        return False  # One is there twice.
     one, other = stored.state.take(every), running.state.take(at)
     last = running.last_changes.take(at)
     return (

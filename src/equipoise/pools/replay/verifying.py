@@ -17,11 +17,11 @@ from equipoise.messages.pools import VerifyMessage
 from equipoise.pools.amended_log import Piece, amendments_of, counted_piece
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.match_history import LoggedMatch
-from equipoise.pools.replay.chain_checks import LogWalk
 from equipoise.pools.replay.checkpointing import RunningPool, running_from_start
 from equipoise.pools.replay.findings import Findings
 from equipoise.pools.replay.pool_checks import Replayed, compare_pool, settings_versions
 from equipoise.pools.replay.rating_checks import CheckpointChecks, compare_ratings
+from equipoise.pools.replay.walking import Walking, walking
 from equipoise.store import changes, replays
 from equipoise.store.bulk import without_collection
 from equipoise.store.changes import BY_POSITION
@@ -55,7 +55,11 @@ class _ReplacedError(Exception):
 
 
 def verify_pool(
-    store: Store, pool: str, progress: Callable[[int, int], None] | None = None
+    store: Store,
+    pool: str,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    beside: bool = False,
 ) -> VerifyMessage:
     """Return whether a replay of the whole log gives the stored ratings and changes.
 
@@ -64,27 +68,39 @@ def verify_pool(
     was read, all begins again, the third time in one transaction. A pool that waits for a replay is
     compared with the log as of its last replay.
     progress : called with (matches replayed, matches in the log)
+    beside : follow the hash chain of a large log in another process at the same time. The program
+        must be one that `multiprocessing` can start again
     Raises : NotFoundError
     """
     started, show = working_time(), progress or (lambda done, total: None)
     for _ in range(_ATTEMPTS):
         with suppress(_ReplacedError):
-            return _verified(store, pool, show, started)
+            with store.read() as connection:
+                first = get_pool(connection, pool)
+            with walking(store, first, beside=beside) as walk:
+                return _verified(store, first, walk, show, started)
     with store.moment() as snapshot:
-        return _verified(snapshot, pool, show, started)
+        with snapshot.read() as connection:
+            first = get_pool(connection, pool)
+        return _verified(snapshot, first, Walking(first), show, started)
 
 
 def _verified(
-    store: Store, pool: str, progress: Callable[[int, int], None], started: float
+    store: Store,
+    first: PoolRecord,
+    walk: Walking,
+    progress: Callable[[int, int], None],
+    started: float,
 ) -> VerifyMessage:
-    """Return what `verify_pool` does. Raises : _ReplacedError, NotFoundError."""
-    with store.read() as connection:
-        first = record = get_pool(connection, pool)
-    chain, walk, walked = Findings(), LogWalk.start(first), False
+    """Return what `verify_pool` does. Raises : _ReplacedError.
+
+    first : the pool when this begins
+    """
+    record, walked = first, walk.is_beside
     while not walked:
         with store.read() as connection, without_collection():
             record = _same_pool(connection, first)
-            walked = walk.advance(connection, record.id, chain)
+            walked = walk.advance(connection)
     found, replay, last = Findings(), None, False
     while not last:
         with store.read() as connection, without_collection():
@@ -97,14 +113,14 @@ def _verified(
                 found.add(f"what is stored cannot be read: {type(error).__name__}: {error}")
                 last = True
             if last:
-                walk.finish(connection, record, chain)
+                chain = walk.finish(connection, record)
             else:
-                walk.advance(connection, record.id, chain)
+                walk.advance(connection)
         if replay is not None:
             progress(replay.running.matches, record.matches)
     found = chain.and_then(found)
     return VerifyMessage(
-        pool=pool,
+        pool=first.name,
         identical=found.count == 0,
         matches=0 if replay is None else replay.running.matches,
         players=0 if replay is None else len(replay.running.players),
@@ -201,7 +217,9 @@ def _compare_changes(
     rows : the changes as columns; none without matches
     """
     replayed = sorted(zip(*(rows[name] for name in BY_POSITION if rows), strict=True))
-    if not _are_identical(stored, replayed):
+    # Equal numbers other than 0 have equal bits.
+    zeros = 0.0 in rows.get("rating", ())
+    if stored != replayed or (zeros and not _are_identical(stored, replayed)):
         _find_differences(stored, replayed, found)
     return len(replayed)
 
