@@ -298,6 +298,9 @@ class System(EntryParameters, ABC):
         new = (state.column("matches")[rows] == 0) & (state.column(SEEDED)[rows] == 0)
         return np.where(new, state.shared[ENTRY][MU], rating)
 
+    def begin_period(self, state: State, rows: Ints, day: float) -> None:
+        """Close what ends before a day for players of a match, in systems with rating periods."""
+
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return players' deviations as of a day (NaN: as of their last match)."""
         return state.column("deviation")[rows]

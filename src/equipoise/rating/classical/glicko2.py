@@ -433,6 +433,13 @@ class Glicko2(System):
         read = {"rating": rating, "deviation": deviation, "volatility": volatility}
         return {**System.at(self, state, rows, time), **read}
 
+    def begin_period(self, state: State, rows: Ints, day: float) -> None:
+        """Move players to the beginning of the rating period of a day."""
+        if self.period_days is not None:
+            settings = self.settings()
+            for row in rows.tolist():
+                settle(state.table[row], float(math.floor(day / self.period_days)), settings)
+
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of READINGS A15, two players being teams of one."""
         return team_mean_outlook(rating, deviation)

@@ -31,7 +31,11 @@ def explain_with_entry(
     i = row - int(history.offsets[match])
     player = before.table[history.player[row]]
     fixed: Any = dataclasses.replace(system, entry="fixed", hold_level=0.0)
-    found = explainer(fixed, _entered(entry, before), history, match, row)
+    state = _entered(entry, before)
+    rows = history.player[int(history.offsets[match]) : int(history.offsets[match + 1])]
+    # A period that ends before this match ends with what it handed out, which `fixed` leaves out.
+    system.begin_period(state, rows, float(history.days(match, match + 1)[0]))
+    found = explainer(fixed, state, history, match, row)
     delta = 0.0
     if player[entry.matches] < entry.young and player[entry.seeded] == 0.0:
         delta = level_adjustment(entry.pool, entry.holds, entry.most)
