@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -75,7 +75,7 @@ from equipoise.rating.system import RatingSystem
 from equipoise.store import log, pools
 from equipoise.store.bulk import without_collection
 from equipoise.store.connection import Store
-from equipoise.store.log import LogRecord
+from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import Seed, change_pool, find_pool, get_pool
 from equipoise.store.sizes import Sizes
 from equipoise.wording import counted
@@ -118,10 +118,15 @@ class _Import:
     history: HistoryMessage | None = None
     head: str | None = None
     cache: StateCache = field(default_factory=StateCache)
+    clock: Clock = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Make the clock by which times are checked."""
+        self.clock = Clock(self.now, self.request.future_seconds)
 
     def time_fault(self, time: int) -> str | None:
         """Return the rule that the time of a match breaks, or None."""
-        fault = Clock(self.now, self.request.future_seconds).fault(time)
+        fault = self.clock.fault(time)
         return None if fault is None else f"{fault}; add --allow-future to record it anyway"
 
 
@@ -390,16 +395,21 @@ def _check_no_options(request: HistoryRequest) -> None:
         )
 
 
-def _runs(path: Path, sizes: Sizes) -> Iterator[tuple[str, list[tuple[int, LogLine]]]]:
+#: A line of a log, its number before it, and what it has beside what was posted.
+_Numbered: TypeAlias = tuple[int, LogLine, LoggedAs]
+
+
+def _runs(path: Path, sizes: Sizes) -> Iterator[tuple[str, list[_Numbered]]]:
     """Give runs of lines: matches, or amendments, as many as are imported at once."""
-    held: list[tuple[int, LogLine]] = []
+    held: list[_Numbered] = []
     size = 0
-    for number, line in log_records(path):
+    for one in log_records(path):
+        line = one[1]
         changes_kind = held and (held[0][1].kind == "match") != (line.kind == "match")
         if changes_kind or len(held) >= sizes.imported or size >= sizes.characters:
             yield held[0][1].kind, held
             held, size = [], 0
-        held.append((number, line))
+        held.append(one)
         size += len(memoryview(line.content))
     if held:
         yield held[0][1].kind, held
@@ -409,13 +419,13 @@ def _pieces(done: _Import, path: Path) -> Iterator[Post | list[tuple[int, LogLin
     """Give the matches of a log as posts, checked by the rules of the pool, and its amendments."""
     for kind, lines in _runs(path, done.store.sizes):
         if kind != "match":
-            yield lines
+            yield [(number, line) for number, line, _ in lines]
             continue
         post = Post(
-            [match_of(line) for _, line in lines],
+            [match_of(line) for _, line, _ in lines],
             detailed=False,
             first_line=lines[0][0],
-            logged=[logged_as(line) for _, line in lines],
+            logged=[logged for _, _, logged in lines],
         )
         yield read_post(done.store, done.pool, post)
 

@@ -86,9 +86,8 @@ def _posted(line: LogLine) -> int | None:
     return None if line.time is None else moment(line.time)
 
 
-def _leaf(line: LogLine) -> tuple[LogRecord, bytes]:
-    """Return a line as a record, and its leaf."""
-    logged = logged_as(line)
+def _leaf(line: LogLine, logged: LoggedAs) -> tuple[LogRecord, bytes]:
+    """Return a line as a record, and its leaf; logged : what `logged_as` returns for the line."""
     record = LogRecord(
         seq=line.seq,
         kind=line.kind,
@@ -145,7 +144,7 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
     Raises : InvalidDataError
     """
     count, chain = 0, first_heads(bytes(head.settings).decode(), "", 0, 0)
-    for number, line in log_records(path):
+    for number, line, logged in log_records(path):
         count += 1
         try:
             _check_content(line)
@@ -161,7 +160,7 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
             if fault is not None:
                 raise _broken(path, number, fault, str(line.time), "time")
         if head.head is not None:
-            record, leaf = _leaf(line)
+            record, leaf = _leaf(line, logged)
             chain = extended(chain, [record], [leaf])
     if count != head.entries:
         rule = f"must have {head.entries} records, as its first line says"
@@ -194,17 +193,20 @@ def reason_of(line: LogLine) -> str:
     return _reasons.decode(line.content).reason
 
 
-def log_records(path: Path) -> Iterator[tuple[int, LogLine]]:
-    """Give the records of a log with the numbers of their lines. Raises : InvalidDataError."""
+def log_records(path: Path) -> Iterator[tuple[int, LogLine, LoggedAs]]:
+    """Give the records of a log with the numbers of their lines, and `logged_as` of them.
+
+    Raises : InvalidDataError
+    """
     with path.open("rb") as file:
         file.readline()
         for number, text in enumerate(file, start=2):
             try:
                 line = _lines.decode(text)
-                logged_as(line)
+                logged = logged_as(line)
             except (msgspec.MsgspecError, UnicodeDecodeError, InvalidParameterError) as error:
                 raise _broken(path, number, "must be a log record", str(error)) from error
-            yield number, line
+            yield number, line, logged
 
 
 def _moment(time: int) -> Moment:
