@@ -76,9 +76,9 @@ def test_progress_says_what_is_compiled_and_what_is_left(
 
     with report.compiling() as compilation:
         with event.trigger_event("numba:compile", data={"dispatcher": caller}):
-            shown(f"compiling {__name__}: 1 kernel so far, at most 1 left, 0 s\n")
+            shown(f"compiling {__name__}: 1 kernel so far, at most 1 left for it, 0 s\n")
             with event.trigger_event("numba:compile", data={"dispatcher": doubled}):
-                shown("2 kernels so far, none left")
+                shown("2 kernels so far, 0 s")
         capsys.readouterr()
         time.sleep(0.1)
         # A line that was begun before the end may still come.

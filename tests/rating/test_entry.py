@@ -305,7 +305,7 @@ def test_our_ratings_are_initial_ratings(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("player,points\na,1\n", "rating must be a column of the table"),
-        ("player,rating\na,1\na,2\n", "player must name every player once"),
+        ("player,rating\na,1\na,2\n", "player must not repeat a player"),
         ("player,rating\na,x\n", "rating must be a number"),
         ("player,rating\na,\n", "rating must be a number"),
         ("player,rating,deviation\na,1500,0\n", "deviation must be positive"),

@@ -205,9 +205,10 @@ def _report_compiling(compilation: Compilation, ended: threading.Event) -> None:
     while not ended.wait(_PAUSE):
         if current := compilation.current:
             kernels = counted(compilation.kernels, "kernel")
-            left = f"at most {compilation.left} left" if compilation.left else "none left"
+            # Other kernels may follow when this one has been compiled.
+            left = f", at most {compilation.left} left for it" if compilation.left else ""
             spent = time.perf_counter() - started
-            say(f"compiling {current}: {kernels} so far, {left}, {spent:.0f} s")
+            say(f"compiling {current}: {kernels} so far{left}, {spent:.0f} s")
 
 
 @contextmanager

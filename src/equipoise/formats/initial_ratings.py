@@ -16,7 +16,7 @@ from equipoise.formats.tables.columns import NUMBER, read_numbers, required_ids
 from equipoise.wording import counted
 
 _POSITIVE = "must be positive"
-_ONCE = "must name every player once"
+_ONCE = "must not repeat a player"
 
 
 @checks_arguments()

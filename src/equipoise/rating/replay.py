@@ -155,7 +155,7 @@ def _known(system: RatingSystem, history: History, initial: InitialRatings | Rat
         wrong = [one for one in ids.tolist() if not str(one).lstrip("-").isdecimal()]
         if wrong:
             rule = "whole numbers, as the players of the history are"
-            require(False, "the players of the initial ratings", rule, repr(wrong[0]))
+            require(False, "the players of the initial ratings", rule, wrong[0])
         ids = np.array([int(one) for one in ids.tolist()], dtype=np.int64)
     given = np.where(np.isnan(initial.deviation), _usual_deviation(system), initial.deviation)
     return PoolState(

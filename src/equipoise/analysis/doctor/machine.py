@@ -40,7 +40,7 @@ def kernel_findings() -> Iterator[Finding]:
         yield Finding(topic, "compiler", "warning", detail, "unset NUMBA_DISABLE_JIT")
         return
     if folder is None:
-        detail = "no folder is writable: every process compiles its kernels anew"
+        detail = "no folder can be written: every process compiles its kernels again"
         remedy = "export NUMBA_CACHE_DIR=/var/cache/equipoise"
         yield Finding(topic, "cache", "warning", detail, remedy)
         return
@@ -63,7 +63,7 @@ def _systems(topic: str) -> Finding:
     detail = f"{len(compiled)} of {len(compiled) + len(missing)} systems are compiled"
     if not missing:
         return Finding(topic, "systems", "ok", detail)
-    detail += f", others are at their first use: {', '.join(missing)}"
+    detail += f", these are compiled at their first use: {', '.join(missing)}"
     remedy = f"equipoise compile {' '.join(missing)}" if compiled else "equipoise compile"
     return Finding(topic, "systems", "absent", detail, remedy)
 
