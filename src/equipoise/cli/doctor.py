@@ -40,8 +40,9 @@ def doctor(
 ) -> int:
     """Look at the installation: versions, extras, compiled kernels, machine, database.
 
-    If a command can correct a problem, it is printed. Nothing is compiled or changed. Exit status 1 means that something needed is missing or does not work. With --database,
-    the extras of that database are needed too.
+    If a command can correct a problem, it is printed. Nothing is compiled or changed. Exit status 1
+    means that something needed is missing or does not work. With --database, the extras of that
+    database are needed too.
     """
     from equipoise.analysis.doctor.libraries import Installation, extra_findings, version_findings
     from equipoise.analysis.doctor.machine import (
