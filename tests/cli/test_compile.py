@@ -129,7 +129,7 @@ def test_after_compile_no_command_compiles(system: str, tmp_path: Path) -> None:
     assert first["systems"][0]["kernels"] > 10
     assert second["systems"][0]["kernels"] == 0
     assert Path(first["folder"]).is_relative_to(tmp_path / "cache")
-    assert "Everything was compiled before" in equipoise("compile", system).stdout
+    assert "Nothing to compile" in equipoise("compile", system).stdout
     league = str(EXAMPLES / "league.csv")
     for words in (
         ("rate", league, "--system", system, "--trace", "trace.csv", "--save", "state.npz"),

@@ -279,7 +279,7 @@ def test_old_metadata_are_noticed(quick: Path, capsys: pytest.CaptureFixture[str
     status, found = doctor(capsys)
     assert status == 0
     assert found["equipoise"]["status"] == "warning"
-    assert "older than its code and lack tracing" in found["equipoise"]["detail"]
+    assert "older than its code and lacks tracing" in found["equipoise"]["detail"]
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def _print(answer: CompileMessage) -> None:
         what = f"compiled {counted(one.kernels, 'kernel')}" if one.kernels else "nothing to compile"
         print_lines(f"{one.system}: {what}, {one.seconds:.1f} s")
     kernels = sum(one.kernels for one in answer.systems)
-    what = f"Compiled {counted(kernels, 'kernel')}" if kernels else "Everything was compiled before"
-    print_lines(f"{what}; {answer.seconds:.1f} s. The folder is {answer.folder}")
+    what = f"Compiled {counted(kernels, 'kernel')}" if kernels else "Nothing to compile"
+    print_lines(f"{what}; {answer.seconds:.1f} s. Folder: {answer.folder}")
     if not answer.service:
         say("The libraries of the service are not installed, so its kernels were left out.")

@@ -92,7 +92,7 @@ def _database_findings(url: str) -> Iterator[Finding]:
         try:
             check_there(url)
         except NotFoundError as error:
-            detail = f"{error}: the service makes it at its first start"
+            detail = f"{error}; `equipoise serve` creates it"
             yield Finding(topic, "file", "failed", detail, f"equipoise serve{named}")
             return
         checks = check_database(url, quick=True).checks
@@ -107,7 +107,7 @@ def _database_findings(url: str) -> Iterator[Finding]:
     for one in checks:
         remedy = remedies.get(one.check, "") if one.status == "failed" else ""
         yield Finding(topic, one.check, statuses[one.status], one.detail, remedy)
-    detail = "the file and its hash chains were not read"
+    detail = "the content and its hash chains were not checked"
     yield Finding(topic, "content", "absent", detail, f"equipoise check{named}")
 
 
@@ -123,4 +123,4 @@ def _lines(findings: Sequence[Finding]) -> Iterator[str]:
                 yield f"{' ' * _INDENT}$ {one.remedy}"
         yield ""
     failed = sum(one.status == "failed" for one in findings)
-    yield f"{counted(failed, 'thing')} not in order." if failed else "All that is needed is there."
+    yield f"{counted(failed, 'problem')} found." if failed else "No problems found."

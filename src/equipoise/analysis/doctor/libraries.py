@@ -168,7 +168,7 @@ def _package(here: Installation) -> Finding:
     detail = f"{here.package.version} in {Path(__file__).parents[2]}"
     missing = sorted(EXTRAS.keys() - here.extras)
     if missing:
-        detail += f"; its metadata are older than its code and lack {', '.join(missing)}"
+        detail += f"; its metadata is older than its code and lacks {', '.join(missing)}"
         return Finding("Versions", "equipoise", "warning", detail, install_command(here.package))
     return Finding("Versions", "equipoise", "ok", detail)
 
@@ -190,11 +190,11 @@ def extra_findings(here: Installation, needed: Collection[str]) -> Iterator[Find
         if missing:
             faults.insert(0, f"not installed: {', '.join(missing)}")
         if name not in here.extras:
-            faults = ["not in the metadata of the package"]
+            faults = ["missing from the metadata of the package"]
         if not faults:
             # An extra without libraries is one that this system or this Python does not need.
             found = ", ".join(f"{one.name} {here.versions[one.name]}" for one in own)
-            yield Finding("Extras", name, "ok", f"{purpose}: {found or 'nothing is needed here'}")
+            yield Finding("Extras", name, "ok", f"{purpose}: {found or 'nothing needed'}")
             continue
         status: Status = "absent" if missing or not own else "warning"
         if name in needed:
