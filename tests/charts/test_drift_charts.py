@@ -18,9 +18,18 @@ from equipoise.errors import InvalidParameterError, NotFoundError
 
 
 def by_hand(
-    count: int = 12, *, slope: float = 3.0, scales: bool = True, timed: bool = True
+    count: int = 12,
+    *,
+    slope: float = 3.0,
+    scales: bool = True,
+    timed: bool = True,
+    learns: bool = False,
+    holds: bool = False,
 ) -> Drift:
-    """Return ratings that rise by `slope` a week; scaling takes a point a player."""
+    """Return ratings that rise by `slope` a week; scaling takes a point a player.
+
+    A learned entry falls by two points a week, and newcomers perform 100 points below it.
+    """
     at = np.arange(count)
     week = 7 * 86_400
     part = -10.0 * at if scales else np.full(count, np.nan)
@@ -43,6 +52,20 @@ def by_hand(
         by_entering=np.zeros(count),
         by_leaving=np.zeros(count),
         by_performance=part,
+        by_level=np.full(count, 1.0 if holds else np.nan),
+        newcomers=np.ones(count, np.int64),
+        entered=1400.0 - 2 * at if learns else np.full(count, 1400.0),
+        performed=1300.0 - 2 * at,
+        performed_all=1300.0,
+        brought=np.zeros(count),
+        entry=1400.0 - 2 * at if learns else np.full(count, 1400.0),
+        entry_weight=np.full(count, 10.0 if learns else np.nan),
+        level=np.full(count, 1390.0 if holds else np.nan),
+        target=np.full(count, 1400.0 if holds else np.nan),
+        handed=10.0 * at if holds else np.full(count, np.nan),
+        handed_by=(),
+        receivers=(),
+        receiving=0,
     )
 
 
@@ -68,10 +91,23 @@ MANY = {f"system {number}": by_hand(slope=number) for number in range(MOST_SYSTE
         {"one": by_hand(2, timed=False)},
         {"one": by_hand(slope=0)},
         {"a": by_hand(), "b": by_hand(scales=False)},
+        {"one": by_hand(learns=True, holds=True, scales=False)},
+        {"a": by_hand(), "b": by_hand(learns=True)},
         {"$x_1$ & <b>" + "y" * 90: by_hand(), "b": by_hand(slope=-400)},
         MANY,
     ],
-    ids=["one", "no scaling", "one moment", "matches", "flat", "mixed", "odd name", "many"],
+    ids=[
+        "one",
+        "no scaling",
+        "one moment",
+        "matches",
+        "flat",
+        "mixed",
+        "newcomers",
+        "newcomers of two",
+        "odd name",
+        "many",
+    ],
 )
 @pytest.mark.parametrize("size", [theme.Size(7.5, 5.6), theme.Size(4, 4)])
 def test_everything_can_be_drawn_the_same_each_time(
@@ -144,6 +180,23 @@ def test_moments_without_active_players_are_left_out() -> None:
     one = replace(one, rating=np.where(np.arange(12) == 3, np.nan, one.rating))
     upper, _ = drift_panels({"a": one}, band=True)
     assert len(upper.lines[0].value) == len(upper.lines[0].spread) == 11
+
+
+def test_newcomers_have_a_panel_where_the_entry_is_learned_or_the_level_held() -> None:
+    assert len(drift_panels({"a": by_hand()}, band=True)) == 2
+    one = by_hand(learns=True, holds=True)
+    *_, newcomers = drift_panels({"a": one}, band=True)
+    assert [(line.label, line.end) for line in newcomers.lines] == [
+        ("entry", "1378"),
+        ("first performance", "1278"),
+        ("level", "1390"),
+    ]
+    *_, compared = drift_panels({"a": by_hand(), "b": by_hand(learns=True)}, band=True)
+    assert [(line.label, line.end) for line in compared.lines] == [("a", "-122"), ("b", "-100")]
+    figure = drawn({"a": one})
+    boxes = [axes.get_position() for axes in figure.axes]
+    assert all(upper.y0 > lower.y1 for upper, lower in itertools.pairwise(boxes))
+    assert {(box.x0, box.x1) for box in boxes} == {(boxes[0].x0, boxes[0].x1)}
 
 
 def test_more_systems_than_colours_are_refused() -> None:

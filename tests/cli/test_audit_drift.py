@@ -72,8 +72,13 @@ def test_one_system_is_a_chart_and_a_table_of_moments(capsys: pytest.CaptureFixt
     assert "last 90 days" in lines[1]
     head = next(number for number, line in enumerate(lines) if line.startswith("matches  time"))
     assert max(map(len, lines[:head])) <= 80
-    assert len(lines) - head == 6
-    assert lines[-1].split()[:2] == ["40", "2020-09-30"]
+    assert lines[head + 5].split()[:2] == ["40", "2020-09-30"]
+    assert lines[head + 6] == ""
+    # The same times with newcomers, who all enter at the initial rating.
+    assert lines[head + 7].split()[:5] == ["matches", "time", "newcomers", "entered", "performed"]
+    assert len(lines) - head == 13
+    assert lines[-1].split()[0] == "40"
+    assert "120 newcomers entered at 1500 on average (a fixed entry)" in err
     assert "matches added +0.0 points per player; elo does not scale changes by performance" in err
     assert "-0.0" not in out
 
@@ -84,7 +89,7 @@ def test_several_systems_are_a_chart_and_a_row_each(
 ) -> None:
     assert audit(teams, *THREE) == 0
     out, err = capsys.readouterr()
-    rows = out.splitlines()[-4:]
+    rows = out.splitlines()[-9:-5]
     assert rows[0].startswith("system")
     assert [row.split()[0] for row in rows[1:]] == ["plain", "scaled", "conserved"]
     part = [float(row.split()[-1]) for row in rows[1:]]
@@ -92,16 +97,48 @@ def test_several_systems_are_a_chart_and_a_row_each(
     assert part[1] != 0
     assert "conserved: matches added" in err
     assert audit(teams, *THREE, "--details", "--points", "4") == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()[-12:]] == [
-        label for label in ("plain", "scaled", "conserved") for _ in range(4)
-    ]
+    lines = capsys.readouterr().out.splitlines()
+    for rows in (lines[-26:-14], lines[-12:]):
+        assert [line.split()[0] for line in rows] == [
+            label for label in ("plain", "scaled", "conserved") for _ in range(4)
+        ]
+
+
+@pytest.mark.slow
+def test_a_learned_entry_and_a_held_level_are_shown(
+    teams: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In words, in the tables, as JSON and in the chart; the sums are those of the points."""
+    both = ["--system", "elo", "--set", "entry=learned", "--set", "hold_level=0.5"]
+    assert audit(teams, *both, "--set", "level_memory=20", "--points", "4", "--details") == 0
+    out, err = capsys.readouterr()
+    assert "newcomers' entry and first performance, and the level" in out
+    assert "(a learned entry)" in err
+    assert "holding the level handed out" in err
+    assert "earlier_matches  participations  handed   each" in out
+    assert out.splitlines()[-11].split() == ["player", "participations", "handed", "rating"]
+    assert audit(teams, *both, "--set", "level_memory=20", "--points", "4", "--json") == 0
+    (one,) = json.loads(capsys.readouterr().out)["systems"]
+    assert one["learns"]
+    assert one["holds"]
+    last = one["points"][-1]
+    assert sum(point["newcomers"] for point in one["points"]) == last["players"]
+    assert sum(group["points"] for group in one["handed_by"]) == pytest.approx(last["handed"])
+    assert last["active"] * (last["rating"] - one["start"]) == pytest.approx(
+        last["brought"] + last["created"] - last["lost"]
+    )
+    assert len(one["receivers"]) == 10
+    target = tmp_path / "chart.svg"
+    assert audit(teams, *both, "--output", str(target)) == 0
+    axes = [one.get("id", "") for one in ET.parse(target).getroot().iter()]
+    assert "axes_3" in axes
 
 
 @pytest.mark.slow
 def test_what_is_printed_of_the_end_adds_up(teams: str, capsys: pytest.CaptureFixture[str]) -> None:
     """To the last digit printed, of four numbers."""
     assert audit(teams, *THREE) == 0
-    head, *rows = capsys.readouterr().out.splitlines()[-4:]
+    head, *rows = capsys.readouterr().out.splitlines()[-9:-5]
     for row in rows:
         cells = dict(zip(head.split(), row.split(), strict=True))
         moved = sum(float(cells[name]) for name in ("by_matches", "by_entering", "by_leaving"))
@@ -262,7 +299,7 @@ def test_audit_alone_says_what_it_can_ask(capsys: pytest.CaptureFixture[str]) ->
 def test_the_numbers_in_the_guide_are_those_of_ut4(capsys: pytest.CaptureFixture[str]) -> None:
     """docs/guides/drift.md prints this table."""
     assert audit(str(UT4), *THREE) == 0
-    table = [line.split() for line in capsys.readouterr().out.splitlines()[-4:]]
+    table = [line.split() for line in capsys.readouterr().out.splitlines()[-9:-5]]
     text = (ROOT / "docs" / "guides" / "drift.md").read_text(encoding="utf-8")
     printed = [line.split() for line in text.splitlines()]
     assert all(row in printed for row in table)

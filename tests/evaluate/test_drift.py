@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,9 @@ from equipoise.analysis.files.reading import with_performance
 from equipoise.arrays import Ints
 from equipoise.data.audits import ActivityWindow
 from equipoise.data.history import History
+from equipoise.data.ratings import Trace
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.evaluate.drift import default_window, drift, measure_drift
+from equipoise.evaluate.drift import EARLIER, default_window, drift, measure_drift
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
 from equipoise.rating.registry import make_system
@@ -51,6 +53,16 @@ def duels(seed: int) -> History:
     return teams(seed, replace(SMALL, sizes=((1, 1),)))
 
 
+#: With numbers that a short history feels.
+ENTRY: dict[str, object] = {
+    "entry": "learned",
+    "entry_weight": 3,
+    "hold_level": 0.5,
+    "hold_level_matches": 8,
+    "level_experienced": 2,
+    "level_memory": 20,
+}
+
 CASES = [
     ("elo", {}, contests),
     ("elo", {"k": 20}, teams),
@@ -60,6 +72,11 @@ CASES = [
     ("team-glicko2", {}, teams),
     ("team-glicko2", {"conserve": True}, teams),
     ("team-glicko2", {"beta": 3, "factor_min": 0, "max_change": 40}, teams),
+    ("elo", ENTRY, teams),
+    ("elo-mmr", ENTRY, contests),
+    ("glicko2", {"entry": "learned"}, duels),
+    ("glicko2", {**ENTRY, "period_days": 5}, duels),
+    ("team-glicko2", {**ENTRY, "level_experienced": 1}, teams),
 ]
 
 
@@ -68,6 +85,27 @@ def places(history: History, window: ActivityWindow) -> tuple[list[int], int]:
         assert history.time is not None
         return (history.time - history.time[0]).tolist(), round(window.length * DAY)
     return list(range(history.matches)), int(window.length) - 1
+
+
+def first_performances(system: RatingSystem, trace: Trace) -> dict[int, tuple[float, float]]:
+    """Return (performance, weight) of every row: traced, or entry + c/w of docs/guides/entry.md."""
+    columns, found = trace.columns, {}
+    for i, match in enumerate(trace.history.match_rows().tolist()):
+        before, after = columns["rating_before"][i], columns["rating"][i]
+        if "performance" in columns:
+            found[i] = columns["performance"][i], 1.0
+            continue
+        c = (
+            after
+            - before
+            - (columns["level_adjustment"][i] if "level_adjustment" in columns else 0)
+        )
+        w = 1 - (columns["deviation"][i] / columns["deviation_before"][i]) ** 2
+        w = min(max(w, 1e-6), 1)
+        if isinstance(system, eq.Elo):
+            w = trace.history.weights()[match] * system.k * math.log(10) / (4 * system.scale)
+        found[i] = before + c / w, w
+    return found
 
 
 @pytest.mark.parametrize(("name", "parameters", "history_of"), CASES)
@@ -85,11 +123,13 @@ def test_it_is_what_slow_code_says(  # type: ignore[no-untyped-def]
     moments = np.unique(np.linspace(0, place[-1], 11).astype(np.int64))
     if window.unit == "days":
         moments = moments // 1_000_000 * 1_000_000
-    rows = slow_drift(history, trace.columns, place, reach, moments.tolist())
+    performed = first_performances(system, trace)
+    rows = slow_drift(history, trace.columns, place, reach, moments.tolist(), performed)
     assert found.start == pytest.approx(rows[-1]["start"], abs=1e-9)
     for column in rows[0].keys() - {"start"}:
         expected = np.array([row[column] for row in rows])
-        if column.endswith("by_performance") and not found.scales:
+        lacks_scaling = column.endswith("by_performance") and not found.scales
+        if lacks_scaling or (column in ("handed", "by_level") and not found.holds):
             expected = np.full(len(rows), np.nan)
         np.testing.assert_allclose(getattr(found, column), expected, atol=1e-9, err_msg=column)
 
@@ -103,8 +143,16 @@ def test_the_parts_add_up_to_the_way_of_the_mean(  # type: ignore[no-untyped-def
     level = found.start + np.cumsum(moved)
     someone = found.active > 0
     np.testing.assert_allclose(level[someone], found.rating[someone], atol=1e-9)
-    # Everybody starts alike, so the mean of all is that and what was added.
-    np.testing.assert_allclose(found.rating_all, found.start + found.added, atol=1e-9)
+    # The mean of all is that with which they entered, and what was added.
+    begun = found.players > 0
+    entered = found.start + found.brought[begun] / found.players[begun]
+    np.testing.assert_allclose(found.rating_all[begun], entered + found.added[begun], atol=1e-9)
+    # The points of the active players are those brought in and created, less those lost.
+    points = found.active * (found.rating - found.start)
+    sums = found.brought + found.created - found.lost
+    np.testing.assert_allclose(points[someone], sums[someone], atol=1e-8)
+    if not found.learns:
+        np.testing.assert_array_equal(found.brought, 0)
 
 
 @pytest.mark.parametrize("history_of", [contests, duels])
@@ -185,6 +233,43 @@ def test_ratings_stand_still_between_matches(  # type: ignore[no-untyped-def]
             known = left.get(player, trace.columns["rating_before"][i])
             assert trace.columns["rating_before"][i] == pytest.approx(known, abs=1e-9)
             left[player] = trace.columns["rating"][i]
+
+
+@pytest.mark.parametrize(("name", "parameters", "history_of"), CASES)
+def test_what_is_handed_out_is_that_of_the_trace(  # type: ignore[no-untyped-def]
+    name, parameters, history_of
+) -> None:
+    """In total, by the number of earlier matches, and by player."""
+    system, history = make_system(name, parameters), history_of(1)
+    found, trace = drift(system, history), eq.replay(system, history, trace=True).trace
+    assert trace is not None
+    assert found.holds == ("hold_level" in parameters)
+    if not found.holds:
+        assert "level_adjustment" not in trace.columns
+        assert (found.handed_by, found.receivers, found.receiving) == ((), (), 0)
+        return
+    by_player: dict[int, float] = {}
+    by_earlier: dict[int, float] = {}
+    played: dict[int, int] = {}
+    for player, points in zip(
+        history.player.tolist(), trace.columns["level_adjustment"].tolist(), strict=True
+    ):
+        if math.isnan(points):
+            continue
+        earlier = played.get(player, 0)
+        played[player] = earlier + 1
+        by_player[player] = by_player.get(player, 0) + points
+        group = max(first for first in EARLIER if first <= earlier)
+        by_earlier[group] = by_earlier.get(group, 0) + points
+    assert found.handed[-1] == pytest.approx(math.fsum(by_player.values()))
+    assert found.handed[-1] > 0
+    assert {one.first: one.points for one in found.handed_by} == pytest.approx(
+        {first: points for first, points in sorted(by_earlier.items()) if points}
+    )
+    assert found.receiving == sum(points > 0 for points in by_player.values())
+    most = max(by_player.values())
+    assert found.receivers[0].points == pytest.approx(most)
+    assert all(one.points <= most + 1e-9 for one in found.receivers)
 
 
 @pytest.mark.parametrize(("name", "parameters", "history_of"), CASES)

@@ -58,6 +58,15 @@ def teams(seed: int) -> History:
     return with_performance(history, WEIGHTS)
 
 
+#: A learned entry and a held level: the four numbers of the pool are frozen with the others.
+ENTRY: dict[str, object] = {
+    "entry": "learned",
+    "entry_weight": 2,
+    "hold_level": 0.5,
+    "level_experienced": 1,
+    "level_memory": 8,
+}
+
 CASES = [
     ("bradley-terry", {}, teams),
     ("codeforces", {}, tiny),
@@ -73,6 +82,10 @@ CASES = [
     ("team-glicko2", {}, teams),
     ("topcoder", {"rate_all_ties": True}, tiny),
     ("trueskill", {}, teams),
+    ("elo", ENTRY, tiny),
+    ("elo-mmr", {**ENTRY, "rate_all_ties": True}, tiny),
+    ("glicko2", {**ENTRY, "period_days": 3}, duels),
+    ("trueskill", ENTRY, teams),
 ]
 
 every_case = pytest.mark.parametrize(("name", "chosen", "history_of_seed"), CASES)

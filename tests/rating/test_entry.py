@@ -23,58 +23,10 @@ from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of
 from equipoise.rating.replay import predict, replay
 from equipoise.rating.system import RatingSystem
+from rating.entry_histories import BOTH, LEARNED, history_of, numbers_of
 
-DAY = 86_400_000_000
 HERE = Path(__file__).parent
-LEARNED: dict[str, object] = {"entry": "learned", "entry_half_life": 30, "entry_weight": 4}
-#: Both, with numbers that a short history feels.
-BOTH: dict[str, object] = {
-    **LEARNED,
-    "hold_level": 0.3,
-    "hold_level_matches": 6,
-    "level_experienced": 2,
-    "level_memory": 40,
-}
 every_system = pytest.mark.parametrize("name", list(SYSTEMS))
-
-
-def history_of(name: str, seed: int, matches: int = 40, players: int = 25) -> History:
-    """Return matches of teams as the system can rate them; some are of one team, or all tie."""
-    rng = np.random.default_rng(seed)
-    able = make_system(name).capabilities
-    teams, ranks, rows, sizes, times = [], [], [], [], []
-    day = 0.0
-    for _ in range(matches):
-        day += float(rng.choice([0.0, 0.4, 1.0, 5.0]))
-        count = int(rng.integers(2, (able.max_teams or 5) + 1))
-        members = rng.integers(1, 4, count) if able.max_team_size is None else np.ones(count, int)
-        if rng.random() < 0.1 and not able.max_teams:
-            count, members = 1, members[:1]
-        # Low numbers play more often, so newcomers keep coming.
-        reach = min(players, 8 + 2 * len(sizes))
-        who = rng.permutation(reach)[: members.sum()]
-        members = np.bincount(np.repeat(np.arange(count), members)[: len(who)])
-        place = np.unique(rng.integers(0, len(members), len(members)), return_inverse=True)[1]
-        rows += who.tolist()
-        teams += np.repeat(np.arange(len(members)), members).tolist()
-        ranks += np.repeat(place, members).tolist()
-        sizes.append(len(who))
-        times.append(int(day * DAY))
-    return History(
-        match_ids=np.arange(matches),
-        player_ids=np.arange(players),
-        offsets=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        player=np.array(rows, np.int64),
-        team=np.array(teams, np.int64),
-        rank=np.array(ranks, np.int64),
-        time=np.array(times, np.int64),
-        time_kind="datetime",
-        weight=rng.choice([0.5, 1.0, 1.0, 2.0], matches),
-    )
-
-
-def numbers_of(state: Any) -> Any:
-    return state.shared[ENTRY]
 
 
 @every_system

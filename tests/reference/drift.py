@@ -16,19 +16,28 @@ def mean(values: Mapping[int, float]) -> float:
 
 
 def drift(
-    history: History, trace: Mapping[str, Floats], place: list[int], reach: int, moments: list[int]
+    history: History,
+    trace: Mapping[str, Floats],
+    place: list[int],
+    reach: int,
+    moments: list[int],
+    performed: Mapping[int, tuple[float, float]],
 ) -> list[dict[str, float]]:
     """Return what `evaluate.drift` says of each moment, but for deviations.
 
     place : of every match; moments : places to look at; reach : of the window
+    performed : row -> (first performance, weight) of newcomers
     """
     rows = []
     last: dict[int, int] = {}
     ratings: dict[int, float] = {}
     active: dict[int, float] = {}
     level = start = math.nan
-    parts = dict.fromkeys(("by_leaving", "by_entering", "by_matches", "by_performance"), 0.0)
-    created = by_performance = 0.0
+    parts = dict.fromkeys(
+        ("by_leaving", "by_entering", "by_matches", "by_performance", "by_level"), 0.0
+    )
+    created = by_performance = handed = 0.0
+    entered: list[float] = []
     rated = match = 0
 
     def settle(part: str) -> None:
@@ -44,11 +53,15 @@ def drift(
 
     for moment in moments:
         parts = dict.fromkeys(parts, 0.0)
+        known, firsts = len(entered), []
         while match < history.matches and place[match] <= moment:
             retire(place[match])
             span = range(int(history.offsets[match]), int(history.offsets[match + 1]))
             played = [i for i in span if not math.isnan(trace["rating"][i])]
             for i in played:
+                if int(history.player[i]) not in last:
+                    entered.append(float(trace["rating_before"][i]))
+                    firsts.append(performed[i])
                 active.setdefault(int(history.player[i]), float(trace["rating_before"][i]))
             if played and math.isnan(level):
                 level = start = mean(active)
@@ -58,6 +71,9 @@ def drift(
                 ratings[player] = active[player] = float(trace["rating"][i])
                 last[player] = place[match]
                 created += trace["rating"][i] - trace["rating_before"][i]
+                if "level_adjustment" in trace:
+                    handed += trace["level_adjustment"][i]
+                    parts["by_level"] += trace["level_adjustment"][i] / len(active)
                 if "rating_unscaled" in trace:
                     scaled = trace["rating"][i] - trace["rating_unscaled"][i]
                     by_performance += scaled
@@ -79,6 +95,16 @@ def drift(
                 "rated": rated,
                 "created": created,
                 "created_by_performance": by_performance,
+                "handed": handed,
+                "newcomers": len(entered) - known,
+                "entered": mean(dict(enumerate(entered[known:]))) if firsts else math.nan,
+                "performed": (
+                    math.fsum(x * w for x, w in firsts) / math.fsum(w for _, w in firsts)
+                    if firsts
+                    else math.nan
+                ),
+                "brought": math.fsum(rating - start for rating in entered),
+                "lost": math.fsum(ratings[p] - start for p in ratings if p not in active),
             }
         )
     return rows

@@ -1,12 +1,12 @@
 """Drift in a history, as a figure and as text for a terminal.
 
 Both show two panels: the mean rating of active players above, and the points added per player
-below.
+below. Where a system learns the entry or holds the level, a third panel is about newcomers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -64,13 +64,13 @@ class Panel(NamedTuple):
         return low - edge, high + edge
 
 
-def drift_panels(found: Mapping[str, Drift], *, band: bool) -> tuple[Panel, Panel]:
-    """Return both panels, for one system or for several by label.
+def drift_panels(found: Mapping[str, Drift], *, band: bool) -> tuple[Panel, ...]:
+    """Return the panels from above, for one system or for several by label.
 
     The upper panel has the mean ratings of active players; a single system gets a band of one
     standard deviation on either side. The lower panel has the points added per player. It shows the
     part due to performance scaling if a system scales, else all changes; for a single system it
-    shows both.
+    shows both. If a system learns the entry or holds the level, a third panel shows newcomers.
     Raises : NotFoundError   a system rates no match
     """
     for label, one in found.items():
@@ -81,7 +81,35 @@ def drift_panels(found: Mapping[str, Drift], *, band: bool) -> tuple[Panel, Pane
         _line(label, number, one, one.rating, ".0f", one.spread if band and alone else None)
         for number, (label, one) in enumerate(found.items())
     ]
-    return Panel("mean rating of active players", tuple(ratings)), _added(found)
+    panels = Panel("mean rating of active players", tuple(ratings)), _added(found)
+    newcomers = _newcomers(found)
+    return panels if newcomers is None else (*panels, newcomers)
+
+
+def _newcomers(found: Mapping[str, Drift]) -> Panel | None:
+    """Return the panel about newcomers, None if no system learns the entry or holds the level.
+
+    A single system: where newcomers enter, how they perform in their first match, and the level.
+    Several: how far their performance was from their entry.
+    """
+    if not any(one.learns or one.holds for one in found.values()):
+        return None
+    if len(found) > 1:
+        lines = tuple(
+            _line(label, number, one, one.performed - one.entered, "+.0f")
+            for number, (label, one) in enumerate(found.items())
+            if np.isfinite(one.performed).any()
+        )
+        heading = "newcomers' first performance, less the rating with which they entered"
+        return Panel(heading, lines) if lines else None
+    (one,) = found.values()
+    values = {"entry": one.entry, "first performance": one.performed, "level": one.level}
+    lines = tuple(
+        _line(label, number, one, value, ".0f")
+        for number, (label, value) in enumerate(values.items())
+        if np.isfinite(value).any()
+    )
+    return Panel("newcomers' entry and first performance, and the level", lines)
 
 
 def _added(found: Mapping[str, Drift]) -> Panel:
@@ -130,8 +158,11 @@ def _band(line: Line) -> Floats:
 
 #: With more lines than this, the lines of a chart cannot be distinguished.
 MOST_SYSTEMS = len(theme.PALETTE)
-#: The upper panel's share of the height, and the points between the panels.
-_UPPER, _BETWEEN = 0.58, 34.0
+#: Shares of the height by number of panels, factors of the whole height, and the points between
+#: the panels.
+_SHARES = {2: (0.58, 0.42), 3: (0.4, 0.25, 0.35)}
+_HEIGHTS = {2: 1.0, 3: 1.35}
+_BETWEEN = 34.0
 #: Points from the edge of the axes to the labels.
 _LEAD = 10.0
 _LETTERS = 20
@@ -158,19 +189,23 @@ def drift_figure(
     require(1 <= len(found) <= MOST_SYSTEMS, "systems", f"1 to {MOST_SYSTEMS}", len(found))
     panels = drift_panels(found, band=band)
     with theme.style():
+        size = size._replace(height=size.height * _HEIGHTS[len(panels)])
         figure, upper = theme.new_figure(title, subtitle, size)
-        lower = figure.add_axes((0.1, 0.12, 0.8, 0.3))
+        axes_of = [upper, *(figure.add_axes((0.1, 0.12, 0.8, 0.3)) for _ in panels[1:])]
         places = np.concatenate([line.place for line in panels[0].lines])
         by_time = places.dtype.kind == "M"
-        for axes, panel in ((upper, panels[0]), (lower, panels[1])):
+        for axes, panel in zip(axes_of, panels, strict=True):
             axes.set_ylim(*panel.visible())
             for line in panel.lines:
                 _draw(axes, line)
             set_horizontal_axis(axes, places, None if by_time else "matches", size.width)
-        texts = [_labels(axes, panel) for axes, panel in zip((upper, lower), panels, strict=True)]
+        for axes in axes_of[1:]:
+            # A panel without the first places has the same axis.
+            axes.set_xlim(upper.get_xlim())
+        texts = [_labels(axes, panel) for axes, panel in zip(axes_of, panels, strict=True)]
         right = _LEAD + max(theme.text_width(text) for some in texts for text in some)
-        _stack(figure, upper, lower, right)
-        for axes, panel, some in zip((upper, lower), panels, texts, strict=True):
+        _stack(figure, axes_of, right)
+        for axes, panel, some in zip(axes_of, panels, texts, strict=True):
             _place_labels(axes, panel, some, size)
     return figure
 
@@ -184,23 +219,26 @@ def _draw(axes: Axes, line: Line) -> None:
     axes.plot(line.place, line.value, color=colour, lw=2.0, zorder=3, **mark)
 
 
-def _stack(figure: Figure, upper: Axes, lower: Axes, right: float) -> None:
-    """Give both axes the width that the wider tick labels leave, and divide the height."""
+def _stack(figure: Figure, panels: Sequence[Axes], right: float) -> None:
+    """Give all axes the width that the widest tick labels leave, and divide the height."""
     boxes = []
-    for axes in (upper, lower):
+    for axes in panels:
         theme.fit_axes(figure, axes, right=right)
         boxes.append(axes.get_position())
-    left, low, top = max(box.x0 for box in boxes), boxes[1].y0, boxes[0].y1
+    left, low, top = max(box.x0 for box in boxes), boxes[-1].y0, boxes[0].y1
     width = min(box.x1 for box in boxes) - left
     height = 72 * figure.get_size_inches()[1]
     # Each panel has a heading above it.
     heading, between = 1.4 * theme.SMALL / height, _BETWEEN / height
-    free = top - heading - low - between
-    lower.set_position((left, low, width, free * (1 - _UPPER)))
-    upper.set_position((left, low + free * (1 - _UPPER) + between, width, free * _UPPER))
-    upper.tick_params(labelbottom=False)
-    upper.set_xlabel("")
-    upper.xaxis.get_offset_text().set_visible(False)
+    free = top - heading - low - (len(panels) - 1) * between
+    at = low
+    for axes, share in zip(reversed(panels), reversed(_SHARES[len(panels)]), strict=True):
+        axes.set_position((left, at, width, free * share))
+        at += free * share + between
+    for axes in panels[:-1]:
+        axes.tick_params(labelbottom=False)
+        axes.set_xlabel("")
+        axes.xaxis.get_offset_text().set_visible(False)
 
 
 def _labels(axes: Axes, panel: Panel) -> list[Any]:
@@ -240,8 +278,8 @@ def _place_labels(axes: Axes, panel: Panel, texts: list[Any], size: theme.Size) 
 
 
 _LEAST_COLUMNS, _LEAST_ROWS = 20, 3
-#: Number of rows for headings and the axis.
-_OVERHEAD = 4
+#: Number of rows for the axis; each panel has a heading as well.
+_AXIS = 2
 
 
 class _Frame(NamedTuple):
@@ -272,8 +310,7 @@ def drift_rows(
     coloured : whether colours are shown; without them, several lines are drawn with capital letters
     """
     panels = drift_panels(found, band=False)
-    upper = max(round(0.58 * (rows - _OVERHEAD)), _LEAST_ROWS)
-    heights = (upper, max(rows - _OVERHEAD - upper, _LEAST_ROWS))
+    heights = _text_heights(len(panels), rows)
     frame = _frame(panels, heights, columns)
     drawn: list[Row] = []
     for panel, height in zip(panels, heights, strict=True):
@@ -282,13 +319,21 @@ def drift_rows(
     return [*drawn, *_axis(panels[0].lines[0], frame, glyphs)]
 
 
+def _text_heights(panels: int, rows: int) -> list[int]:
+    """Return the rows of each panel, of a chart of so many rows."""
+    free = rows - _AXIS - panels
+    *first, _ = _SHARES[panels]
+    heights = [max(round(share * free), _LEAST_ROWS) for share in first]
+    return [*heights, max(free - sum(heights), _LEAST_ROWS)]
+
+
 def _ticks(panel: Panel, height: int) -> tuple[Floats, list[str]]:
     # Avoids a tick label "-0".
     ticks = round_numbers(*panel.visible(), max(height // 3, 2)) + 0.0
     return ticks, [f"{tick:.0f}" for tick in ticks]
 
 
-def _frame(panels: tuple[Panel, Panel], heights: tuple[int, int], columns: int) -> _Frame:
+def _frame(panels: Sequence[Panel], heights: Sequence[int], columns: int) -> _Frame:
     at = np.concatenate([line.positions() for line in panels[0].lines])
     ticks = [_ticks(panel, height)[1] for panel, height in zip(panels, heights, strict=True)]
     indent = max(len(name) for some in ticks for name in some) + 2

@@ -29,6 +29,27 @@ class ActivityWindow(NamedTuple):
         return f"{self.length:,.10g} {one if self.length == 1 else self.unit}"
 
 
+class LevelGroup(NamedTuple):
+    """What players with `first` to `last` earlier matches got to hold the level.
+
+    last : None for no end; participations : number of times that a player got some
+    """
+
+    first: int
+    last: int | None
+    participations: int
+    points: float
+
+
+class LevelReceiver(NamedTuple):
+    """A player who got points to hold the level: how often, how many, and the last rating."""
+
+    player: Any
+    participations: int
+    points: float
+    rating: float
+
+
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Drift:
     """Result of a drift audit: ratings at k points of a history; every array has shape (k,).
@@ -49,6 +70,18 @@ class Drift:
       matches, to players who became active (for the first time or again), and to players who became
       inactive
     by_performance : part of `by_matches` due to scaling by performance; NaN as above
+    by_level : part of `by_matches` that holds the level; NaN if the system does not
+    newcomers : number of newcomers since the previous point
+    entered, performed : mean rating with which these entered, and mean of their first performances;
+        NaN without newcomers. Of all newcomers: `performed_all`, a number
+    brought : ratings with which newcomers have entered so far, less `start` for each of them
+    entry, entry_weight : where newcomers enter at the point, and the weight of a learned entry; NaN
+        if it is fixed
+    level, target : level of the pool and its target; NaN if the system does not hold it
+    handed : points handed out to hold the level so far; NaN as above
+    handed_by : the same until the last point, by the number of earlier matches; empty as above
+    receivers : the players who got most of it, at most ten
+    receiving : number of players who got some
     """
 
     system: str
@@ -69,6 +102,40 @@ class Drift:
     by_entering: Floats
     by_leaving: Floats
     by_performance: Floats
+    by_level: Floats
+    newcomers: Ints
+    entered: Floats
+    performed: Floats
+    performed_all: float
+    brought: Floats
+    entry: Floats
+    entry_weight: Floats
+    level: Floats
+    target: Floats
+    handed: Floats
+    handed_by: tuple[LevelGroup, ...]
+    receivers: tuple[LevelReceiver, ...]
+    receiving: int
+
+    @property
+    def learns(self) -> bool:
+        """Whether the system learns where newcomers enter."""
+        return not bool(np.isnan(self.entry_weight).all())
+
+    @property
+    def holds(self) -> bool:
+        """Whether the system holds the level of the pool."""
+        return not bool(np.isnan(self.handed).all())
+
+    @property
+    def lost(self) -> Floats:
+        """Ratings of the players who are not active, less `start` for each of them.
+
+        So active * (rating - start) is brought + created - lost.
+        """
+        every = np.where(self.players > 0, self.players * (self.rating_all - self.start), 0.0)
+        active = np.where(self.active > 0, self.active * (self.rating - self.start), 0.0)
+        return every - active
 
     @property
     def scales(self) -> bool:
@@ -115,8 +182,8 @@ class Drift:
         return pl.DataFrame(columns).fill_nan(None)
 
 
-#: Parts of the change of the mean rating of active players; the last is a part of the first.
-MOVES = ("by_matches", "by_entering", "by_leaving", "by_performance")
+#: Parts of the change of the mean rating of active players; the last two are parts of the first.
+MOVES = ("by_matches", "by_entering", "by_leaving", "by_performance", "by_level")
 
 #: Columns of the table after match and time.
 DRIFT_COLUMNS = (
@@ -134,6 +201,16 @@ DRIFT_COLUMNS = (
     "inflation_by_performance",
     "added",
     "added_by_performance",
+    "newcomers",
+    "entered",
+    "performed",
+    "brought",
+    "lost",
+    "entry",
+    "entry_weight",
+    "level",
+    "target",
+    "handed",
 )
 
 
@@ -142,6 +219,50 @@ def _quotient(sums: Floats, counts: Ints) -> Floats:
     quotient = np.full(len(sums), np.nan)
     np.divide(sums, counts, out=quotient, where=counts > 0)
     return quotient
+
+
+class LosingAccounts(NamedTuple):
+    """How far new accounts that lose on purpose move the entry of later newcomers.
+
+    match : id of the match that they joined; accounts : their number
+    participants, newcomers : of that match without them
+    entry, honest : where newcomers entered in that match, and after it without the accounts
+    moved : by how much the accounts moved the entry, rating points
+    half_matches, half_newcomers : number of later matches, and of newcomers in them, after which
+        less than half of that is left for good; None if more is left at the end of the history
+    restored_matches, restored_newcomers : the same until less than a point is left
+    """
+
+    match: Any
+    accounts: int
+    participants: int
+    newcomers: int
+    entry: float
+    honest: float
+    moved: float
+    half_matches: int | None
+    half_newcomers: int | None
+    restored_matches: int | None
+    restored_newcomers: int | None
+
+
+class TakingPart(NamedTuple):
+    """How many points an account gets for holding the level by only taking part.
+
+    most : the largest number that the parameters allow
+    matches : number of rated matches in a row in which it takes part
+    first : id of the first of those that give most; best : what these give
+    mean : over all such rows of matches
+    kept : by how much the last rating is higher for it, if the account ties with the median in
+        each, the others frozen; None where a match has two teams only
+    """
+
+    most: float
+    matches: int
+    first: Any
+    best: float
+    mean: float
+    kept: float | None
 
 
 #: The ratings of the other players: those that they had before each match, or everything is

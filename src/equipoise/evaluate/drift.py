@@ -13,11 +13,17 @@ The history is replayed once, in pieces. At evenly spread points the audit recor
   column `rating_unscaled` of its trace, so bounds and shares need no special treatment. Later
   effects of a rating moved by performance count as results; a replay without scaling shows both
   together.
+
+It also follows where newcomers enter (docs/guides/entry.md): the ratings with which they enter, how
+they perform in their first match, and what matches hand out to hold the level, and to whom. A first
+performance is that of the trace, in systems that infer one; else it is the entry plus c/w, the
+change of the rating over the share of the variance that the match removed. The mean over newcomers
+weights c/w by w, because a match that says little takes c/w far from the entry.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -25,17 +31,20 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.audits import ActivityWindow, Drift
+from equipoise.data.audits import ActivityWindow, Drift, LevelGroup, LevelReceiver
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.times import table_times
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.numeric.workers import Workers
+from equipoise.rating.base_system import System
+from equipoise.rating.entry.entering import ENTRY, LEVEL, LEVEL_ADJUSTMENT, MU, TARGET, WEIGHT
 from equipoise.rating.replay import PIECE, TRACE_COLUMNS, check_fit, days, pieces
 from equipoise.rating.system import RatingSystem
 
 #: Indices of the sums of a pool: number of active players, sum and mean of their ratings, the parts
 #: of the change of that mean, players so far, rated matches, points created, points created by
-#: performance, and the mean before the first match.
+#: performance, points handed out to hold the level, ratings with which newcomers entered, their
+#: first performances times weights, these weights, and the mean before the first match.
 (
     ACTIVE,
     TOTAL,
@@ -44,12 +53,17 @@ from equipoise.rating.system import RatingSystem
     BY_ENTERING,
     BY_LEAVING,
     BY_PERFORMANCE,
+    BY_LEVEL,
     PLAYERS,
     RATED,
     CREATED,
     CREATED_BY_PERFORMANCE,
+    HANDED,
+    ENTRIES,
+    FIRST_PULL,
+    FIRST_SHARE,
     START,
-) = range(12)
+) = range(17)
 
 
 class Pool(NamedTuple):
@@ -58,13 +72,21 @@ class Pool(NamedTuple):
     last : place of the last rated match; below 0 before the first
     active : whether the player is active now
     rating : after the last rated match
-    sums : shape (12,)
+    matches : number of rated matches
+    handed, receipts : points received to hold the level, and number of matches that gave some
+    sums : shape (17,)
+    by_earlier : shape (E, 2), the same two by the number of earlier matches; the last row is of all
+        with more
     """
 
     last: Ints
     active: Flags
     rating: Floats
+    matches: Ints
+    handed: Floats
+    receipts: Ints
     sums: Floats
+    by_earlier: Floats
 
 
 class Played(NamedTuple):
@@ -82,11 +104,18 @@ class Played(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """Ratings of a piece of matches, shape (n,) each; NaN if a participation is not rated."""
+    """Ratings of a piece of matches, shape (n,) each; NaN if a participation is not rated.
+
+    handed : part of the change that holds the level
+    pull, share : of a newcomer, the first performance times its weight, and this weight
+    """
 
     before: Floats
     after: Floats
     unscaled: Floats
+    handed: Floats
+    pull: Floats
+    share: Floats
 
 
 @inner_kernel
@@ -129,6 +158,9 @@ def _enter(pool: Pool, changes: Changes, k: int, p: int) -> None:
         pool.rating[p] = changes.before[k]
     if pool.last[p] < 0:
         pool.sums[PLAYERS] += 1.0
+        pool.sums[ENTRIES] += changes.before[k]
+        pool.sums[FIRST_PULL] += changes.pull[k]
+        pool.sums[FIRST_SHARE] += changes.share[k]
 
 
 @inner_kernel
@@ -141,6 +173,16 @@ def _change(pool: Pool, changes: Changes, k: int, p: int) -> None:
     pool.sums[CREATED_BY_PERFORMANCE] += by_performance
     # All players of the match are active by now.
     pool.sums[BY_PERFORMANCE] += by_performance / pool.sums[ACTIVE]
+    handed = changes.handed[k]
+    if handed > 0.0:
+        pool.sums[HANDED] += handed
+        pool.sums[BY_LEVEL] += handed / pool.sums[ACTIVE]
+        pool.handed[p] += handed
+        pool.receipts[p] += 1
+        earlier = min(pool.matches[p], len(pool.by_earlier) - 1)
+        pool.by_earlier[earlier, 0] += handed
+        pool.by_earlier[earlier, 1] += 1.0
+    pool.matches[p] += 1
 
 
 @kernel
@@ -185,7 +227,11 @@ def empty_pool(players: int) -> Pool:
         last=np.full(players, -1, np.int64),
         active=np.zeros(players, np.bool_),
         rating=np.full(players, np.nan),
+        matches=np.zeros(players, np.int64),
+        handed=np.zeros(players),
+        receipts=np.zeros(players, np.int64),
         sums=sums,
+        by_earlier=np.zeros((EARLIER[-1] + 1, 2)),
     )
 
 
@@ -199,6 +245,11 @@ POINTS = 25
 #: Column of a trace: the rating after the match without scaling by performance.
 UNSCALED = "rating_unscaled"
 
+
+#: First numbers of earlier matches of the groups of players who receive points.
+EARLIER = (0, 1, 5, 10, 25, 100)
+#: Number of players named who received most.
+RECEIVERS = 10
 
 #: Largest number of points; each computes the mean of all active players.
 MOST_POINTS = 10_000
@@ -254,7 +305,8 @@ def measure_drift(
         rows = [
             replay.to(moment, day) for moment, day in zip(moments.tolist(), read_at, strict=True)
         ]
-    return _drift(system, history, window, _times(history, moments, instants), rows)
+    times = _times(history, moments, instants)
+    return _drift(system, history, window, times, rows, replay.pool)
 
 
 def default_window(history: History) -> ActivityWindow:
@@ -282,6 +334,7 @@ class _Row(NamedTuple):
     """The audit at one point: sums of the pool, and means over active players and over all.
 
     matches : number of matches so far
+    entry, entry_weight, level, target : numbers of the pool, NaN if the system has none
     """
 
     matches: int
@@ -290,6 +343,10 @@ class _Row(NamedTuple):
     deviation: float
     spread: float
     rating_all: float
+    entry: float
+    entry_weight: float
+    level: float
+    target: float
 
 
 class _DriftReplay:
@@ -307,7 +364,9 @@ class _DriftReplay:
         self._system, self._history, self._played = system, history, played
         self._workers, self._progress, self._piece = workers, progress, piece
         self._state = system.initial(history.players)
-        self._pool = empty_pool(history.players)
+        self.pool = empty_pool(history.players)
+        self._learns = bool(getattr(system, "learns_entry", False))
+        self._holds = bool(getattr(system, "holds_level", False))
         self._done = self._retired = 0
 
     def to(self, moment: int, day: float | None) -> _Row:
@@ -318,25 +377,29 @@ class _DriftReplay:
         stop = int(np.searchsorted(self._played.place, moment, side="right"))
         for low, high in pieces(self._history, self._done, stop, self._piece):
             changes = self._rate(low, high)
-            self._retired = follow(self._pool, self._played, changes, low, high, self._retired)
+            self._retired = follow(self.pool, self._played, changes, low, high, self._retired)
             if self._progress is not None:
                 self._progress(int(self._history.offsets[high]), self._history.participations)
         self._done = stop
-        self._retired = retire_until(self._pool, self._played, self._retired, moment)
+        self._retired = retire_until(self.pool, self._played, self._retired, moment)
         return self._row(day)
 
     def _rate(self, low: int, high: int) -> Changes:
         """Rate a piece and return its changes; a complete trace might not fit into memory."""
         piece = self._history.slice(low, high)
         names = (*TRACE_COLUMNS, *self._system.trace_columns)
+        names += (LEVEL_ADJUSTMENT,) if self._holds else ()
         trace = {name: np.full(piece.participations, np.nan) for name in names}
         self._system.run(self._state, piece, 0, piece.matches, trace, self._workers)
         unscaled = trace.get(UNSCALED, np.full(piece.participations, np.nan))
-        return Changes(trace["rating_before"], trace["rating"], unscaled)
+        handed = trace.get(LEVEL_ADJUSTMENT, np.zeros(piece.participations))
+        pull, share = _first_performances(self._system, piece, trace, handed)
+        before, after = trace["rating_before"], trace["rating"]
+        return Changes(before, after, unscaled, handed, pull, share)
 
     def _row(self, day: float | None) -> _Row:
         """Return the audit of the pool in its present state."""
-        pool, rows = self._pool, np.flatnonzero(self._pool.active)
+        pool, rows = self.pool, np.flatnonzero(self.pool.active)
         deviation = self._system.at(self._state, rows, day)["deviation"]
         return _Row(
             matches=self._done,
@@ -345,7 +408,38 @@ class _DriftReplay:
             deviation=_mean(deviation),
             spread=float(np.std(pool.rating[rows])) if len(rows) else np.nan,
             rating_all=_mean(pool.rating[pool.last >= 0]),
+            **self._numbers(),
         )
+
+    def _numbers(self) -> dict[str, float]:
+        """Return where newcomers enter now, and the level; see `_Row`."""
+        numbers = self._state.shared.get(ENTRY, np.full(4, np.nan))
+        fixed = float(self._system.initial(1).column("rating")[0])
+        return {
+            "entry": float(numbers[MU]) if self._learns else fixed,
+            "entry_weight": float(numbers[WEIGHT]) if self._learns else np.nan,
+            "level": float(numbers[LEVEL]) if self._holds else np.nan,
+            "target": float(numbers[TARGET]) if self._holds else np.nan,
+        }
+
+
+def _first_performances(
+    system: RatingSystem, piece: History, trace: Mapping[str, Floats], handed: Floats
+) -> tuple[Floats, Floats]:
+    """Return (performance times weight, weight) of all participations, as if of newcomers.
+
+    handed : part of the changes that holds the level, which says nothing about a performance
+    """
+    performance = trace.get("performance")
+    if performance is not None:
+        return performance, np.ones(len(performance))
+    if not isinstance(system, System):
+        nothing = np.full(piece.participations, np.nan)
+        return nothing, nothing
+    weight = np.repeat(piece.weights(), piece.sizes())
+    share = system.first_share(trace["deviation_before"], trace["deviation"], weight)
+    change = trace["rating"] - trace["rating_before"] - handed
+    return trace["rating_before"] * share + change, share
 
 
 def _mean(values: Floats) -> float:
@@ -397,14 +491,22 @@ def _drift(
     window: ActivityWindow,
     times: Ids | None,
     rows: Sequence[_Row],
+    pool: Pool,
 ) -> Drift:
     """Return the audit of all points as columns."""
     sums = np.array([row.sums for row in rows])
     scales = UNSCALED in system.trace_columns
     nothing = np.full(len(rows), np.nan)
     moved = np.diff(
-        sums[:, [BY_MATCHES, BY_ENTERING, BY_LEAVING, BY_PERFORMANCE]], axis=0, prepend=0.0
+        sums[:, [BY_MATCHES, BY_ENTERING, BY_LEAVING, BY_PERFORMANCE, BY_LEVEL]],
+        axis=0,
+        prepend=0.0,
     ).T
+    newcomers, entries, pull, share = np.diff(
+        sums[:, [PLAYERS, ENTRIES, FIRST_PULL, FIRST_SHARE]], axis=0, prepend=0.0
+    ).T
+    start, players = float(sums[-1, START]), sums[:, PLAYERS]
+    holds = bool(getattr(system, "holds_level", False))
 
     def column(name: str) -> Floats:
         return np.array([getattr(row, name) for row in rows], dtype=np.float64)
@@ -412,7 +514,7 @@ def _drift(
     return Drift(
         system=system.name,
         window=window,
-        start=float(sums[-1, START]),
+        start=start,
         matches=np.array([row.matches for row in rows], dtype=np.int64),
         times=times,
         active=sums[:, ACTIVE].astype(np.int64),
@@ -428,4 +530,46 @@ def _drift(
         by_entering=moved[1],
         by_leaving=moved[2],
         by_performance=moved[3] if scales else nothing,
+        by_level=moved[4] if holds else nothing,
+        newcomers=newcomers.astype(np.int64),
+        entered=_quotient(entries, newcomers),
+        performed=_quotient(pull, share),
+        performed_all=float(_quotient(sums[-1:, FIRST_PULL], sums[-1:, FIRST_SHARE])[0]),
+        brought=sums[:, ENTRIES] - start * players,
+        entry=column("entry"),
+        entry_weight=column("entry_weight"),
+        level=column("level"),
+        target=column("target"),
+        handed=sums[:, HANDED] if holds else nothing,
+        handed_by=_handed_by(pool) if holds else (),
+        receivers=_receivers(history, pool),
+        receiving=int(np.sum(pool.receipts > 0)),
+    )
+
+
+def _quotient(sums: Floats, counts: Floats) -> Floats:
+    """Return sums over counts, NaN if a count is 0."""
+    found = np.full(len(sums), np.nan)
+    np.divide(sums, counts, out=found, where=counts > 0)
+    return found
+
+
+def _handed_by(pool: Pool) -> tuple[LevelGroup, ...]:
+    """Return what players got to hold the level, by their number of earlier matches."""
+    lasts = [*(first - 1 for first in EARLIER[1:]), None]
+    groups = []
+    for first, last in zip(EARLIER, lasts, strict=True):
+        points, receipts = pool.by_earlier[first : None if last is None else last + 1].sum(axis=0)
+        if receipts:
+            groups.append(LevelGroup(first, last, int(receipts), float(points)))
+    return tuple(groups)
+
+
+def _receivers(history: History, pool: Pool) -> tuple[LevelReceiver, ...]:
+    """Return the players who got most; of equals, those who come first in the history."""
+    most = np.argsort(-pool.handed, kind="stable")[:RECEIVERS]
+    most = most[pool.handed[most] > 0]
+    return tuple(
+        LevelReceiver(player, int(pool.receipts[p]), float(pool.handed[p]), float(pool.rating[p]))
+        for player, p in zip(history.player_ids[most].tolist(), most.tolist(), strict=True)
     )

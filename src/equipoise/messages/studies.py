@@ -237,8 +237,13 @@ class WindowMessage(msgspec.Struct, frozen=True):
 class DriftPointMessage(msgspec.Struct, frozen=True):
     """The state of the ratings after so many matches.
 
-    by_matches, by_entering, by_leaving, by_performance : parts of the change of `rating` since the
-        point before
+    by_matches, by_entering, by_leaving : parts of the change of `rating` since the point before
+    by_performance, by_level : parts of `by_matches`
+    newcomers, entered, performed : since the point before: their number, the mean rating with which
+        they entered, and the mean of their first performances
+    brought, lost : points so far that newcomers brought in, and that inactive players hold
+    entry, entry_weight : where newcomers enter, and the weight of a learned entry
+    level, target : of the pool; handed : points handed out so far to hold the level
     """
 
     matches: int
@@ -251,6 +256,7 @@ class DriftPointMessage(msgspec.Struct, frozen=True):
     by_entering: float
     by_leaving: float
     by_performance: float | None
+    by_level: float | None
     players: int
     rating_all: float | None
     rated: int
@@ -260,19 +266,57 @@ class DriftPointMessage(msgspec.Struct, frozen=True):
     inflation_by_performance: float | None
     added: float | None
     added_by_performance: float | None
+    newcomers: int
+    entered: float | None
+    performed: float | None
+    brought: float | None
+    lost: float | None
+    entry: float
+    entry_weight: float | None
+    level: float | None
+    target: float | None
+    handed: float | None
+
+
+class LevelGroupMessage(msgspec.Struct, frozen=True):
+    """What players with `first` to `last` earlier matches got to hold the level."""
+
+    first: int
+    last: int | None
+    participations: int
+    points: float
+
+
+class LevelReceiverMessage(msgspec.Struct, frozen=True):
+    """A player who got points to hold the level, how often, and the last rating."""
+
+    player: Any
+    participations: int
+    points: float
+    rating: float
 
 
 class DriftSystemMessage(msgspec.Struct, frozen=True):
     """The drift of one system; `start` is the mean rating of the first players before they played.
 
     scales : whether it scales changes by performance; if not, those parts are null
+    learns, holds : whether it learns where newcomers enter, and holds the level of the pool
+    performed_all : mean of all first performances
+    handed_by, receivers, receiving : what was handed out to hold the level: by the number of
+        earlier matches, to the players who got most, and the number of all who got some
     """
 
     label: str
     system: str
     parameters: dict[str, Any]
     scales: bool
+    learns: bool
+    holds: bool
     start: float | None
+    performed_all: float | None
+    handed_by: list[LevelGroupMessage]
+    receivers: list[LevelReceiverMessage]
+    receiving: int
     points: list[DriftPointMessage]
     seconds: float
 
@@ -331,13 +375,57 @@ class IncentiveMessage(msgspec.Struct, frozen=True):
     matches: list[PlannedMatchMessage]
 
 
+class LosingAccountsMessage(msgspec.Struct, frozen=True):
+    """How far new accounts that lose on purpose move the entry of later newcomers.
+
+    match, participants, newcomers : the match that they joined, without them
+    entry, honest, moved : where newcomers entered in it, where after it without the accounts, and
+        by how much these moved that
+    half_matches, half_newcomers : later matches and newcomers until less than half of it is left
+    restored_matches, restored_newcomers : the same until less than a point is left; null if never
+    """
+
+    match: Any
+    accounts: int
+    participants: int
+    newcomers: int
+    entry: float
+    honest: float
+    moved: float
+    half_matches: int | None
+    half_newcomers: int | None
+    restored_matches: int | None
+    restored_newcomers: int | None
+
+
+class TakingPartMessage(msgspec.Struct, frozen=True):
+    """How many points an account gets for holding the level by only taking part.
+
+    most : by the parameters; best, mean : in so many matches in a row of this history
+    first : the first match of the best row; kept : what is left of it at the end, with results like
+        the median's; null if matches have two teams only
+    """
+
+    most: float
+    matches: int
+    first: Any
+    best: float
+    mean: float
+    kept: float | None
+
+
 class IncentivesSystemMessage(msgspec.Struct, frozen=True):
-    """The incentives that one system gives players to come in worse."""
+    """The incentives that one system gives players to come in worse, and to make new accounts.
+
+    accounts : empty if the entry is fixed; taking_part : null if the level is not held
+    """
 
     label: str
     system: str
     parameters: dict[str, Any]
     players: list[IncentiveMessage]
+    accounts: list[LosingAccountsMessage]
+    taking_part: TakingPartMessage | None
     seconds: float
 
 

@@ -27,7 +27,16 @@ from equipoise.errors import ConvergenceError
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
 from equipoise.rating.draws import sums_of
-from equipoise.rating.entry.entering import ENTRY, MU, SEEDED, Entry, EntryParameters
+from equipoise.rating.entry.entering import (
+    ENTRY,
+    LARGEST_SHARE,
+    LEAST_SHARE,
+    LEVEL_ADJUSTMENT,
+    MU,
+    SEEDED,
+    Entry,
+    EntryParameters,
+)
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 
@@ -143,6 +152,21 @@ def trace_arrays(kind: type[Any], trace: TraceColumns | None, low: int, high: in
     )
 
 
+def _handed(trace: TraceColumns | None, low: int, high: int) -> Floats | None:
+    """Return rows low:high of the level adjustments, with 0 for all players so far."""
+    if not trace or LEVEL_ADJUSTMENT not in trace:
+        return None
+    handed = trace[LEVEL_ADJUSTMENT][low:high]
+    handed[:] = 0.0
+    return handed
+
+
+def _without_unrated(trace: TraceColumns, low: int, high: int) -> None:
+    """Let matches that were not rated hand out NaN, like all other columns of a trace."""
+    unrated = np.isnan(trace["rating"][low:high])
+    trace[LEVEL_ADJUSTMENT][low:high][unrated] = np.nan
+
+
 class System(EntryParameters, ABC):
     """The base class of all systems, which add parameters and one update."""
 
@@ -229,7 +253,7 @@ class System(EntryParameters, ABC):
             trace=trace_arrays(self.traces, trace, low, high),
             draws=sums_of(state),
             own=self.own(state, history, start, stop),
-            entry=self.entry_of(state),
+            entry=self.entry_of(state, _handed(trace, low, high)),
         )
 
     @property
@@ -237,8 +261,19 @@ class System(EntryParameters, ABC):
         """The deviation of a newcomer's rating, rating points, by which the entry is learned."""
         return float(self.initial_deviation)
 
-    def entry_of(self, state: State) -> Entry | None:
-        """Return how newcomers enter in the form that kernels use, None without any of it."""
+    def first_share(self, before: Floats, after: Floats, weight: Floats) -> Floats:
+        """Return the share w of a first performance that a rating takes over, shape (n,).
+
+        before, after : deviations; weight : of the matches. All of shape (n,)
+        """
+        share: Floats = np.clip(1.0 - (after / before) ** 2, LEAST_SHARE, LARGEST_SHARE)
+        return share
+
+    def entry_of(self, state: State, handed: Floats | None = None) -> Entry | None:
+        """Return how newcomers enter in the form that kernels use, None without any of it.
+
+        handed : filled with what each participation gets to hold the level; None if not wanted
+        """
         if not self.changes_entry:
             return None
         columns = list(state.initial)
@@ -260,6 +295,7 @@ class System(EntryParameters, ABC):
             matches=columns.index("matches"),
             mean=columns.index(mean),
             seeded=columns.index(SEEDED),
+            handed=np.empty(0) if handed is None else handed,
         )
 
     def run(
@@ -280,6 +316,8 @@ class System(EntryParameters, ABC):
         if failed >= 0:
             what = f"{self.sought}{self.name}, match {history.match_ids[start + failed]},"
             raise ConvergenceError(what, self.iterations, residual)
+        if trace and LEVEL_ADJUSTMENT in trace and "rating" in trace:
+            _without_unrated(trace, int(history.offsets[start]), int(history.offsets[stop]))
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return players' ratings as of a time in days (None: as of their last match)."""

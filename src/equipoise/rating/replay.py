@@ -28,6 +28,7 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, r
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.draws import start_counting
+from equipoise.rating.entry.entering import LEVEL_ADJUSTMENT
 from equipoise.rating.lineup import lineup, team_prediction
 from equipoise.rating.player_state import seeded_state
 from equipoise.rating.pool_state import PoolState
@@ -279,6 +280,8 @@ def predict(
 
 def _empty_trace(system: RatingSystem, history: History) -> dict[str, Floats]:
     names = (*TRACE_COLUMNS, *system.trace_columns)
+    if getattr(system, "holds_level", False):
+        names += (LEVEL_ADJUSTMENT,)
     return {name: np.full(history.participations, np.nan) for name in names}
 
 

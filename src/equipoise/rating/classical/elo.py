@@ -174,6 +174,10 @@ class Elo(System):
         """The deviation that an Elo rating stands for, 2 scale/ln 10, rating points."""
         return 2.0 * self.scale / math.log(10.0)
 
+    def first_share(self, before: Floats, after: Floats, weight: Floats) -> Floats:
+        """Return the share that K takes over of a performance, by the slope of the curve."""
+        return weight * self.k * math.log(10.0) / (4.0 * self.scale)
+
     def newcomer(self) -> Mapping[str, float]:
         """Return a state without deviation."""
         return {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}

@@ -51,8 +51,11 @@ MU, WEIGHT, LEVEL, TARGET = range(4)
 #: Name of the column that says whether a player began with a known rating: 1, or 0 for no.
 SEEDED = "seeded"
 
+#: Name in a trace of what matches hand out to hold the level, rating points.
+LEVEL_ADJUSTMENT = "level_adjustment"
+
 #: Bounds of w: a first match says something, and not more than everything.
-_LEAST_SHARE, _LARGEST_SHARE = 1e-6, 1.0
+LEAST_SHARE, LARGEST_SHARE = 1e-6, 1.0
 
 #: Number of players whose memory is fetched ahead.
 _AHEAD = 12
@@ -133,6 +136,8 @@ class Entry(NamedTuple):
     adds : whether the players of a team add up
     deviation : of a newcomer, rating points
     matches, mean, seeded : columns of the state; mean is a second one that a rating is in
+    handed : shape (N,), filled with what each participation gets to hold the level; shape (0,) if
+        that is not wanted
     """
 
     pool: Floats
@@ -151,6 +156,7 @@ class Entry(NamedTuple):
     matches: int
     mean: int
     seeded: int
+    handed: Floats
 
 
 class FirstMatch(NamedTuple):
@@ -307,7 +313,7 @@ def _learn_entry(
             continue
         t = job.matches.team[i]
         found = evidence(job, m, i)
-        share = min(max(found.share, _LEAST_SHARE), _LARGEST_SHARE)
+        share = min(max(found.share, LEAST_SHARE), LARGEST_SHARE)
         most = entry.clip * found.deviation * math.sqrt(share)
         change = min(max(found.change, -most), most)
         information[at] = levers[t] * levers[t] * share / new[t]
@@ -346,6 +352,8 @@ def _hold_level(
         earlier, seeded = player[entry.matches] - 1.0, player[entry.seeded] != 0.0
         if delta > 0.0 and earlier < entry.young and not seeded:
             move(job, i, delta)
+            if len(entry.handed):
+                entry.handed[i] = delta
         if earlier >= entry.experienced or seeded:
             ratings[experienced] = read(job, matches.player[i])
             experienced += 1
