@@ -8,10 +8,8 @@ the first. A split of players or of odd and even matches would not do: neighbour
 players and the state of the pool, so each half would tell of the other, and who runs a pool can
 only choose on the past. Chosen is the least log loss of all participants, among the constants with
 which participants with five or more earlier matches lose at most 0.05 points of pair inversion;
-the fixed entry if none is better. Constants are searched for elo-mmr on Codeforces, for glicko2,
-elo, trueskill-spb and plackett-luce on football, and for every system on UT4. Every other system
-takes the best of at most four: those of elo-mmr or glicko2, ENTRY.md's, and both without a held
-level.
+the fixed entry if none is better. Constants are searched for every system on every history, one
+after the other.
 
 First-timers and 1-4: pairs by the less experienced of the two. All: all participants. mh5:
 participants with five or more earlier matches, among themselves (`--min-history 5`). 95 % intervals
@@ -39,7 +37,6 @@ from entry_scores import (
     Trial,
     change,
     choose,
-    choose_among,
     first_half,
     made,
     measure,
@@ -47,10 +44,18 @@ from entry_scores import (
     second_half,
 )
 from entry_variants import (
+    DUELS,
     POOLS,
+    TEAMS,
     AtField,
     AtLevel,
+    AtMean,
     BothWays,
+    Capped,
+    FirstTwo,
+    Growth,
+    LearnedDeviation,
+    StillExperienced,
     Unweighted,
     everybody,
     simulate_arrivals,
@@ -86,17 +91,13 @@ SYSTEMS: Mapping[str, tuple[str, ...]] = {
         "trueskill-spb",
         "plackett-luce",
         "elo-mmr",
+        "elo-mmx",
+        "trueskill",
+        "bradley-terry",
     ),
-    "ut4": ("trueskill", "trueskill-spb", "plackett-luce", "elo", "team-glicko2"),
+    "ut4": ("trueskill", "trueskill-spb", "plackett-luce", "elo", "team-glicko2", "bradley-terry"),
 }
 
-#: The systems for which constants are searched one by one; the others take those of the first of
-#: them, or ENTRY.md's, with or without a held level, or the fixed entry.
-SEARCHED: Mapping[str, tuple[str, ...]] = {
-    "codeforces": ("elo-mmr",),
-    "football": ("glicko2", "elo", "trueskill-spb", "plackett-luce"),
-    "ut4": SYSTEMS["ut4"],
-}
 FINDINGS = "## Findings"
 
 
@@ -129,13 +130,7 @@ class Study:
         """Return the constants of a system, chosen on the first half."""
         of_data, settings = case(data), settings_of(data, name)
         part = first_half(of_data.history)
-        trial = Trial(of_data, part, name, settings, self.kept, self.implementation)
-        model = SEARCHED[data]
-        if name in model:
-            return choose(trial)
-        found = self.chosen(data, model[0]).entry or FIRST_STUDY
-        both = (found, FIRST_STUDY)
-        return choose_among(trial, [*both, *(replace(one, hold_level=0.0) for one in both)])
+        return choose(Trial(of_data, part, name, settings, self.kept, self.implementation))
 
     def later(self, data: str, system: RatingSystem) -> Measured:
         """Return what a system scores on the second half."""
@@ -213,15 +208,11 @@ class Study:
         variants: dict[str, RatingSystem] = {
             "fixed entry": inner,
             "everybody recentred, fixed entry": everybody(BothWays(system=inner, parameters=held)),
-            "level held, fixed entry": EntryPrototype(
-                system=inner, parameters=replace(found, entry="fixed")
-            ),
+            "level held, fixed entry": self.made("elo-mmr", authors, replace(found, entry="fixed")),
             "entry at the level of the experienced": AtLevel(system=inner, parameters=follow),
             f"entry {-gap:.0f} below that level": AtLevel(system=inner, parameters=follow, gap=gap),
-            "learned entry": EntryPrototype(
-                system=inner, parameters=replace(found, hold_level=0.0)
-            ),
-            "learned entry, level held": EntryPrototype(system=inner, parameters=found),
+            "learned entry": self.made("elo-mmr", authors, replace(found, hold_level=0.0)),
+            "learned entry, level held": self.made("elo-mmr", authors, found),
         }
         other = self.later(data, self.made("codeforces", AS_RUN["codeforces"], None))
         rows, first = [], self.later(data, inner)
@@ -255,7 +246,8 @@ class Study:
                 "What of the distance to codeforces is entry, what is drift? Second half",
                 ("system", *_GROUPS, "all, less codeforces"),
                 rows,
-                "The gap below the level was chosen on the first half.",
+                "The gap below the level was chosen on the first half. That everybody is "
+                "recentred, and an entry at the level or below it, only the prototype has.",
             ),
             Part(
                 "In which pairs: elo-mmr less codeforces, both with a fixed entry, second half",
@@ -265,32 +257,146 @@ class Study:
             ),
         ]
 
-    def variants(self) -> Part:
+    def variants(self) -> list[Part]:
         """Return what did not help in the first study, with the constants of this one."""
         data, authors = "codeforces", AS_RUN["elo-mmr"]
         found = self.chosen(data, "elo-mmr").entry or FIRST_STUDY
-        inner = make_system("elo-mmr", authors)
-        learned = self.later(data, EntryPrototype(system=inner, parameters=found))
+        inner, alone = make_system("elo-mmr", authors), replace(found, hold_level=0.0)
+        unclipped = replace(found, entry_clip=_UNCLIPPED)
         tried: dict[str, RatingSystem] = {
-            "relative to the experienced of the field": AtField(
-                system=inner, parameters=replace(found, hold_level=0.0)
+            "the deviation is learned as well": LearnedDeviation(system=inner, parameters=found),
+            "entry relative to the experienced of the field": AtField(
+                system=inner, parameters=found
             ),
-            "relative to the field, level held": AtField(system=inner, parameters=found),
-            "everybody shifted": everybody(EntryPrototype(system=inner, parameters=found)),
+            "the same, level not held": AtField(system=inner, parameters=alone),
+            "entry at the mean of all players": AtMean(system=inner, parameters=found),
+            "everybody shifted to hold the level": everybody(
+                EntryPrototype(system=inner, parameters=found)
+            ),
+            "mean change of the experienced held at 0": StillExperienced(
+                system=inner, parameters=alone
+            ),
+            "growth learned instead of a held level": Growth(system=inner, parameters=alone),
             "delta may be negative": BothWays(system=inner, parameters=found),
-            "first performances unweighted": Unweighted(
-                system=inner, parameters=replace(found, entry_clip=100.0)
+            "first two performances": FirstTwo(system=inner, parameters=found),
+            "at most 10 newcomers of a contest count": Capped(system=inner, parameters=found),
+            "at most 100 newcomers of a contest count": Capped(
+                system=inner, parameters=found, cap=100.0
             ),
-            "unclipped": EntryPrototype(system=inner, parameters=replace(found, entry_clip=100.0)),
+            "unclipped": self.made("elo-mmr", authors, unclipped),
+            "unclipped, first performances unweighted": Unweighted(
+                system=inner, parameters=unclipped
+            ),
         }
+        learned = self.later(data, self.made("elo-mmr", authors, found))
         rows = []
         for label, system in tried.items():
             one = self.later(data, system)
             rows.append((label, *_scores(one), *_gains(one, learned)[:3]))
+        return [
+            Part(
+                "What did not help: elo-mmr, Codeforces, second half, less learned with a held "
+                "level",
+                ("variant", *_GROUPS, "all", "mh5", "all, log loss"),
+                rows,
+            ),
+            self._unweighted(),
+            self._negative(),
+        ]
+
+    def _unweighted(self) -> Part:
+        """Return where the entry ends if first performances are not weighted."""
+        rows = []
+        for data, name in (
+            ("codeforces", "elo-mmr"),
+            ("codeforces", "trueskill-spb"),
+            ("football", "glicko2"),
+            ("football", "trueskill-spb"),
+            ("ut4", "trueskill"),
+            ("ut4", "team-glicko2"),
+        ):
+            settings = settings_of(data, name)
+            entry = FIRST_STUDY if data == "codeforces" else LEARNED_ONLY
+            inner = make_system(name, settings)
+            weighted = replace(entry, entry_clip=_UNCLIPPED)
+            fixed = self.later(data, inner)
+            for label, system in (
+                ("as it is", EntryPrototype(system=inner, parameters=entry)),
+                ("unclipped", EntryPrototype(system=inner, parameters=weighted)),
+                ("unweighted", Unweighted(system=inner, parameters=entry)),
+                ("unweighted, unclipped", Unweighted(system=inner, parameters=weighted)),
+            ):
+                one = self.later(data, system)
+                every = change(one, fixed, "all", "pair_inversion").show(2)
+                loss = change(one, fixed, "all", "log_loss").show(4)
+                low, last, high = _entries(system, case(data).history)
+                entries = (f"{low:.0f} to {high:.0f}", f"{last:.0f}")
+                rows.append((data, name, label, every, loss, *entries))
         return Part(
-            "What did not help: elo-mmr, Codeforces, second half, less learned with a held level",
-            ("variant", *_GROUPS, "all", "mh5", "all, log loss"),
+            "First performances, weighted or not: second half, less the fixed entry",
+            ("data", "system", "performances", "all", "all, log loss", "entries", "last"),
             rows,
+            "ENTRY.md's constants, without a held level outside contests. Entries are those of the "
+            "complete history.",
+        )
+
+    def _negative(self) -> Part:
+        """Return what a delta that may be negative does where the level rises."""
+        found = self.chosen("codeforces", "elo-mmr").entry or FIRST_STUDY
+        rows = []
+        for pool in POOLS:
+            history, skill = _simulate(pool)
+            of_data, part = Case(pool, history), nine_tenths(history)
+            for name, settings in _SIMULATED_CONTESTS.items():
+                if name not in ("elo-mmr", "codeforces"):
+                    continue
+                system = self.made(name, settings, found)
+                both = BothWays(system=make_system(name, settings), parameters=found)
+                one, other = (measure(of_data, part, each, self.kept) for each in (both, system))
+                bias = [f"{_bias(each, history, skill):+.0f}" for each in (system, both)]
+                rows.append((pool, name, *_gains(one, other)[:3], *bias))
+        return Part(
+            "Delta may be negative: simulated pools, less learned with a held level",
+            (
+                "pool",
+                "system",
+                "all",
+                "mh5",
+                "all, log loss",
+                "experienced less truth, delta at least 0",
+                "any delta",
+            ),
+            rows,
+        )
+
+    def agreement(self) -> Part:
+        """Return how far prototype and engine are apart with the same constants."""
+        rows = []
+        for data, names in SYSTEMS.items():
+            for name in names:
+                settings = settings_of(data, name)
+                found = self.chosen(data, name).entry
+                entry = found or (FIRST_STUDY if data == "codeforces" else LEARNED_ONLY)
+                engine, slow = (
+                    self.later(data, made(name, settings, entry, by))
+                    for by in ("engine", "prototype")
+                )
+                rows.append(
+                    (
+                        data,
+                        name,
+                        *(
+                            f"{abs(slow.of(group, metric) - engine.of(group, metric)):.0e}"
+                            for group in ("all", "mh5")
+                            for metric in ("pair_inversion", "log_loss")
+                        ),
+                    )
+                )
+        return Part(
+            "Prototype and engine, second half: absolute differences",
+            ("data", "system", "all", "all, log loss", "mh5", "mh5, log loss"),
+            rows,
+            "With the constants of the tables above.",
         )
 
     def levels(self) -> Part:
@@ -314,38 +420,23 @@ class Study:
         )
 
     def simulated(self) -> list[Part]:
-        """Return the scores of simulated pools, with constants chosen on Codeforces."""
-        found = self.chosen("codeforces", "elo-mmr").entry or FIRST_STUDY
+        """Return the scores of simulated pools, with constants chosen on real histories."""
+        contests = self.chosen("codeforces", "elo-mmr").entry or FIRST_STUDY
         rows = []
-        for pool, simulate in _SIMULATED.items():
-            history, skill = simulate(rng=np.random.default_rng(7))
-            of_data = Case(pool, history)
-            for name, settings in (
-                ("elo-mmr", {"beta": 200.0, "gamma": 35.0}),
-                ("elo-mmx", {"beta": 200.0, "gamma": 35.0}),
-                ("codeforces", {}),
-                ("plackett-luce", {}),
-            ):
-                fixed = measure(
-                    of_data, nine_tenths(history), self.made(name, settings, None), self.kept
-                )
-                bias = _bias(self.made(name, settings, None), history, skill)
-                rows.append((pool, name, "fixed", *_scores(fixed)[:1], "", "", f"{bias:+.0f}"))
-                for label, entry in (
-                    ("learned", replace(found, hold_level=0.0)),
-                    ("learned, level held", found),
-                ):
-                    system = self.made(name, settings, entry)
-                    one = measure(of_data, nine_tenths(history), system, self.kept)
-                    bias = _bias(system, history, skill)
-                    every = change(one, fixed, "all", "pair_inversion").show(2)
-                    veterans = change(one, fixed, "mh5", "pair_inversion").show(2)
-                    rows.append(
-                        (pool, name, label, _scores(one)[0], every, veterans, f"{bias:+.0f}")
-                    )
+        for pool in _SIMULATED:
+            for name, settings in _SIMULATED_CONTESTS.items():
+                rows += self._of_pool(pool, name, settings, contests)
+        for pool in DUELS:
+            for name in ("glicko2", "elo", "trueskill", "plackett-luce"):
+                found = self.chosen("football", name).entry or FIRST_STUDY
+                held = replace(found, hold_level=found.hold_level or 0.05)
+                rows += self._of_pool(pool, name, {}, held)
+        for pool in TEAMS:
+            for name in ("trueskill", "trueskill-spb", "plackett-luce", "elo", "team-glicko2"):
+                rows += self._of_pool(pool, name, {}, FIRST_STUDY)
         return [
             Part(
-                "Simulated pools: constants of Codeforces, nothing chosen here",
+                "Simulated pools: nothing chosen here",
                 (
                     "pool",
                     "system",
@@ -356,11 +447,40 @@ class Study:
                     "experienced less truth",
                 ),
                 rows,
-                "One history each, seed 7, scored from 10 % on. The last column: mean rating less "
-                "true skill of participants with five or more earlier contests, last quarter.",
+                "Contests: constants of elo-mmr on Codeforces. Duels: those of the system on "
+                "football, with a held level of 0.05. Teams: ENTRY.md's. One history each, seed 7, "
+                "scored from 10 % on. The last column: mean rating less true skill of participants "
+                "with five or more earlier matches, last quarter.",
             )
         ]
 
+    def _of_pool(
+        self, pool: str, name: str, settings: Mapping[str, Any], held: Entry
+    ) -> list[tuple[str, ...]]:
+        """Return the rows of a system in a simulated pool: fixed, learned, learned and held."""
+        history, skill = _simulate(pool)
+        of_data, part = Case(pool, history), nine_tenths(history)
+        plain = self.made(name, settings, None)
+        fixed = measure(of_data, part, plain, self.kept)
+        bias = _bias(plain, history, skill)
+        rows: list[tuple[str, ...]] = [
+            (pool, name, "fixed", _scores(fixed)[0], "", "", f"{bias:+.0f}")
+        ]
+        for label, entry in (
+            ("learned", replace(held, hold_level=0.0)),
+            ("learned, level held", held),
+        ):
+            system = self.made(name, settings, entry)
+            one = measure(of_data, part, system, self.kept)
+            bias = _bias(system, history, skill)
+            every = change(one, fixed, "all", "pair_inversion").show(2)
+            veterans = change(one, fixed, "mh5", "pair_inversion").show(2)
+            rows.append((pool, name, label, _scores(one)[0], every, veterans, f"{bias:+.0f}"))
+        return rows
+
+
+#: Nothing is clipped.
+_UNCLIPPED = 100.0
 
 _GROUPS = ("first-timers", "1-4", "all", "mh5")
 _SCORE_COLUMNS = ("system", "entry", *_GROUPS)
@@ -453,6 +573,16 @@ def _bias(system: RatingSystem, history: History, skill: Floats) -> float:
     return float(np.mean(trace["rating_before"][rows] - skill[rows]))
 
 
+def _entries(system: EntryPrototype, history: History) -> tuple[float, float, float]:
+    """Return the least, the last and the largest entry of a history."""
+    course: list[tuple[float, ...]] = []
+    traced = replace(system, course=course)
+    state = traced.initial(history.players)
+    traced.run(state, history, 0, history.matches)
+    entries = [row[1] for row in course]
+    return min(entries), entries[-1], max(entries)
+
+
 def _years(history: History) -> Ints:
     """Return the year of every match."""
     if history.time is None:
@@ -473,10 +603,39 @@ def _active_means(system: RatingSystem, history: History, years: Ints) -> dict[i
     return means
 
 
+#: Systems in simulated contests; those with fitted performances.
+_SIMULATED_CONTESTS: Mapping[str, Mapping[str, Any]] = {
+    "elo-mmr": {"beta": 200.0, "gamma": 35.0},
+    "elo-mmx": {"beta": 200.0, "gamma": 35.0},
+    "codeforces": {},
+    "topcoder": {},
+    "trueskill-spb": AS_RUN["trueskill-spb"],
+    "plackett-luce": {},
+}
+
 _MODEL = ContestModel(players=6000, contests=200, attendance=0.02)
 _SIMULATED: Mapping[str, Callable[..., tuple[History, Floats]]] = {
     "equipoise simulate, attendance 0.02": functools.partial(simulate_contests, _MODEL),
     **{name: functools.partial(simulate_arrivals, pool) for name, pool in POOLS.items()},
+}
+
+
+@functools.lru_cache(1)
+def _simulate(pool: str) -> tuple[History, Floats]:
+    """Return a simulated pool by its name."""
+    rng = np.random.default_rng(7)
+    if pool in _SIMULATED:
+        return _SIMULATED[pool](rng=rng)
+    return simulate_arrivals({**DUELS, **TEAMS}[pool], rng=rng)
+
+
+#: What the results say of the implementation.
+MEASURED: Mapping[Implementation, str] = {
+    "engine": "Measured with the package: `--set entry=learned`. Only what the package does not "
+    "have is measured with the prototype of `entry_prototype.py`: the tables of what did not help, "
+    "except the rows unclipped and learned with a held level, and three rows of the distance to "
+    "codeforces. A table below says how far package and prototype are apart.",
+    "prototype": "Measured with the prototype.",
 }
 
 PARTS: Mapping[str, Callable[[Study], Sequence[Part]]] = {
@@ -486,8 +645,9 @@ PARTS: Mapping[str, Callable[[Study], Sequence[Part]]] = {
     "ut4": lambda study: study.of_data("ut4"),
     "gap": lambda study: study.gap(),
     "levels": lambda study: [study.levels()],
-    "variants": lambda study: [study.variants()],
+    "variants": lambda study: study.variants(),
     "simulated": lambda study: study.simulated(),
+    "agreement": lambda study: [study.agreement()],
 }
 
 
@@ -496,7 +656,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--kept", type=Path, help="directory in which results are kept")
     parser.add_argument("--part", nargs="+", choices=list(PARTS), help="measure, but only print")
-    parser.add_argument("--implementation", choices=("prototype", "engine"), default="prototype")
+    parser.add_argument("--implementation", choices=("engine", "prototype"), default="engine")
     given = parser.parse_args()
     study = Study(given.kept, given.implementation)
     parts = [one for name in given.part or PARTS for one in PARTS[name](study)]
@@ -506,7 +666,7 @@ def main() -> None:
         return
     path = RESULTS / "entry.md"
     before = path.read_text() if path.exists() else ""
-    question = f"{(__doc__ or '').strip()}\n\nMeasured with the {given.implementation}."
+    question = f"{(__doc__ or '').strip()}\n\n{MEASURED[given.implementation]}"
     report_parts("entry", question, parts)
     if FINDINGS in before:
         path.write_text(path.read_text() + "\n" + before[before.index(FINDINGS) :])

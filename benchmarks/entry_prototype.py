@@ -284,7 +284,7 @@ class EntryPrototype:
         clipped = np.minimum(np.maximum(found.change, -bound), bound)
         of_team = team[new]
         lever = share[of_team] - (total - share[of_team]) / (teams - 1.0)
-        s = 1.0 / newcomers[of_team]
+        s = self._shares(np.asarray(newcomers[of_team], dtype=np.float64))
         k = math.fsum(s)
         d = 2.0 ** (-1.0 / own.entry_half_life)
         e = (1.0 - d**k) / ((1.0 - d) * k)
@@ -292,6 +292,10 @@ class EntryPrototype:
         weight = max(d**k * weight, own.entry_weight) + e * kappa * math.fsum(s * lever * lever * w)
         state.shared[POOL][MU] = mu + e * math.fsum(s * lever * clipped) / weight
         state.shared[POOL][N] = weight
+
+    def _shares(self, newcomers: Floats) -> Floats:
+        """Return s of every newcomer; `newcomers` is their number in the newcomer's team."""
+        return 1.0 / newcomers
 
     def _shift(self, state: State, rows: Ints, delta: float) -> None:
         """Move whole beliefs: ratings, Gaussian means and remembered performances."""

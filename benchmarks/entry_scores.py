@@ -266,8 +266,3 @@ def choose(trial: Trial) -> Choice:
         changes: list[dict[str, Any]] = [{constant: value} for value in values]
         best = min((replace(best, **one) for one in changes), key=trial.worth)
     return trial.choice(best)
-
-
-def choose_among(trial: Trial, candidates: Sequence[Entry]) -> Choice:
-    """Choose among some constants by the same rule."""
-    return trial.choice(min(candidates, key=trial.worth))

@@ -286,3 +286,25 @@ def test_small_differences_do_not_matter(capsys: pytest.CaptureFixture[str]) -> 
     ):
         assert backtest(SAMPLE, *pair, "--least-difference", wrong) == 2
         assert why in capsys.readouterr().err
+
+
+def test_players_begin_with_known_ratings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They change the predictions of systems; what has no effect is noted, or refused if strict."""
+    known = tmp_path / "known.csv"
+    known.write_text("player,rating,deviation\njade-kite,2400,50\n")
+    both = (SAMPLE, "--system", "elo-mmr", "--system", "elo", "--min-history", "0")
+    plain, found = answer(capsys, *both), answer(capsys, *both, "--initial", str(known))
+    for one, other in zip(plain["systems"], found["systems"], strict=True):
+        assert (one["log_loss"] == other["log_loss"]) == (one["label"] == "baseline")
+    told = "elo does not use the deviations of --initial: no rating depends on it"
+    assert found["history"]["notes"] == [told]
+    assert backtest(*both, "--initial", str(known), "--strict") == 2
+    assert told in capsys.readouterr().err
+    known.write_text("player,rating\nnobody,2400\nno-one,2000\n")
+    nobody = answer(capsys, *both, "--initial", str(known))
+    assert nobody["history"]["notes"] == ["none of the 2 players of --initial is in the history"]
+    assert nobody["systems"][0]["log_loss"] == plain["systems"][0]["log_loss"]
+    assert backtest(*both, "--initial", str(known), "--output", str(known)) == 2
+    assert "--initial" in capsys.readouterr().err

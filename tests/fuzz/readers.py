@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from equipoise.formats.games.crosstable import read_cross_table
 from equipoise.formats.games.reading import scan_games
+from equipoise.formats.initial_ratings import read_initial_ratings
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.trf import read_trf
 
@@ -96,6 +97,24 @@ LISTS_PIECES = (
     b"* +/- 0-0 1 0 0.5 -1 1e308 nan inf ann bob \0 \xff \xef\xbb\xbf ,,,, 99999999999999999999 0x1 ;"
 )
 
+KNOWN = (
+    b"player,rating,deviation\nann,1800,60\nbob,1650.5,\n",
+    b'\xef\xbb\xbfrating,player,matches,last_time\r\n1500,7,3,2024-01-01\r\n-20,"a, b",0,\r\n',
+    b"player,rating\n1,1500\n2,1600\n",
+)
+KNOWN_PIECES = (
+    b'player rating deviation matches , \n \r\n " "" 0 1500 -1 0.5 1e308 1e-9 nan inf - null ann bob '
+    b"\0 \xff \xef\xbb\xbf ,,,, 99999999999999999999 0x1 ; '=1 \xc2\xbd \xe2\x88\x921500 1_500 ann_"
+)
+KNOWN_JSON = (
+    b'[{"player": "ann", "rating": 1800, "deviation": 60}, {"player": "bob", "rating": 1650.5}]',
+    b'{"players": [{"player": 7, "rating": 1500, "deviation": null}, {"player": 8, "rating": -3}]}',
+)
+KNOWN_JSON_PIECES = (
+    b'{ } [ ] , : " null true "player" "rating" "deviation" "players": 1500 -1 1e308 1e400 NaN Infinity '
+    b'"ann" 7 [] {} \\u0000 \\ud800 \0 \xff [[[[ 99999999999999999999'
+)
+
 
 @dataclass(frozen=True)
 class Reader:
@@ -117,6 +136,16 @@ READERS: dict[str, Reader] = {
     ),
     "games": Reader(
         lambda data: scan_games(io.BytesIO(data), format="csv"), LISTS, pieces_of(LISTS_PIECES)
+    ),
+    "initial-ratings": Reader(
+        lambda data: read_initial_ratings(io.BytesIO(data), format="csv"),
+        KNOWN,
+        pieces_of(KNOWN_PIECES),
+    ),
+    "initial-ratings-json": Reader(
+        lambda data: read_initial_ratings(io.BytesIO(data), format="json"),
+        KNOWN_JSON,
+        pieces_of(KNOWN_JSON_PIECES),
     ),
     "trf": Reader(lambda data: read_trf(data, "fuzz.trf"), TRF, pieces_of(TRF_PIECES)),
     "pgn": Reader(lambda data: read_pgn(data, "fuzz.pgn"), PGN, pieces_of(PGN_PIECES)),

@@ -29,6 +29,16 @@ Restart: TypeAlias = Annotated[
         "With --resume: rate from the beginning. HISTORY must have all matches of the state.",
     ),
 ]
+Initial: TypeAlias = Annotated[
+    str | None,
+    option(
+        None,
+        "Begin with known ratings: a table with the columns player, rating and perhaps deviation, "
+        "such as one that `equipoise rate --output` wrote. Players who are not in it are "
+        "newcomers.",
+        "FILE",
+    ),
+]
 Threads: TypeAlias = Annotated[
     int | None,
     option(

@@ -32,6 +32,7 @@ from equipoise.data.backtest import (
 )
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
+from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.predictors import ConstantRate, Predictor, SystemPredictor
 from equipoise.evaluate.scoring.experience import GROUP_RATIOS, GROUPS, STARTS
@@ -61,7 +62,7 @@ class Scoring:
     scored : what is scored, the same for all predictors
     others : other selections of participations to score from the same predictions; the selection
         of all players (`fewest` 0) is also scored by experience
-    ties_as_authors, all_pairs, threads : see `backtest`
+    ties_as_authors, all_pairs, threads, initial : see `backtest`
     """
 
     scored: Scored
@@ -69,6 +70,7 @@ class Scoring:
     all_pairs: int
     threads: int
     others: tuple[Scored, ...] = ()
+    initial: InitialRatings | Ratings | None = None
 
     def of_all(
         self,
@@ -91,7 +93,7 @@ class Scoring:
                     if progress is not None:
                         progress(before + done, total)
 
-                predictor = SystemPredictor(system, history, workers)
+                predictor = SystemPredictor(system, history, workers, self.initial)
                 tallies[label] = self.of_one(predictor, self.ties_as_authors, note)
                 if finished is not None:
                     finished(label)
@@ -148,6 +150,7 @@ def backtest(
     min_history: int = 5,
     min_total: int | None = None,
     first: int = 0,
+    initial: InitialRatings | Ratings | None = None,
     ties_as_authors: bool = False,
     least_differences: Mapping[str, float] | None = None,
     resamples: int = 1000,
@@ -166,6 +169,8 @@ def backtest(
     min_total : instead, participations of players with fewer matches in the complete history,
         later ones included, are not scored: another reading of [EM]_ sec. 6.3
     first : number of the first match that is scored; systems learn from all matches before it
+    initial : known ratings with which players begin, the same for every system; all others are
+        newcomers. Earlier matches are counted in this history only
     ties_as_authors : count pairs predicted equal as correct (READINGS B9); not for the
         baseline, which predicts all pairs equal
     least_differences : metric -> smallest difference that matters; others are as in
@@ -186,7 +191,7 @@ def backtest(
         check_fit(system, history)
     scored = Scored.of(history, min_history=min_history, first=first, min_total=min_total)
     selections = Selections.beside(scored)
-    scoring = Scoring(scored, ties_as_authors, all_pairs, threads, selections.others)
+    scoring = Scoring(scored, ties_as_authors, all_pairs, threads, selections.others, initial)
     tallies = scoring.of_all(systems, progress, finished)
     headline = {label: of_all[0] for label, of_all in tallies.items()}
     # Every selection has the resamples that it has when requested alone, with the same seed.

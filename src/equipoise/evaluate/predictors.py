@@ -19,7 +19,10 @@ import numpy as np
 from equipoise.arrays import Flags, Floats
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
+from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.numeric.workers import Workers
+from equipoise.rating.replay import starting_pool
+from equipoise.rating.resuming import with_known_rows
 from equipoise.rating.system import RatingSystem
 
 #: Columns of a trace with the ratings before a match.
@@ -37,12 +40,28 @@ class Predictor(Protocol):
 
 
 class SystemPredictor:
-    """A system that replays a history, and its ratings before each match."""
+    """A system that replays a history, and its ratings before each match.
 
-    def __init__(self, system: RatingSystem, history: History, workers: Workers) -> None:
+    initial : known ratings with which players begin
+    """
+
+    def __init__(
+        self,
+        system: RatingSystem,
+        history: History,
+        workers: Workers,
+        initial: InitialRatings | Ratings | None = None,
+    ) -> None:
         self.name = system.name
         self._system, self._history, self._workers = system, history, workers
-        self._state = system.initial(history.players)
+        known = starting_pool(system, initial, history)
+        if known is None:
+            self._state = system.initial(history.players)
+        else:
+            # Players with known ratings come first, whether they play or not.
+            self._history, ids = with_known_rows(history, known.player_ids)
+            self._state = known.state
+            self._state.grow(len(ids))
         self._trace = {name: np.full(history.participations, np.nan) for name in _KNOWN_BEFORE}
 
     def predict(self, start: int, stop: int) -> Outlook:

@@ -29,7 +29,7 @@ from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.formats.findings import Fault, Findings, faulty_rows
 from equipoise.formats.sources import format_of, open_source
-from equipoise.formats.table import Table, refuse, refuse_unreadable, shown
+from equipoise.formats.table import SURROGATE, Table, refuse, refuse_unreadable, shown
 from equipoise.formats.tables.columns import NUMBER, Numbers, read_ids, read_numbers, required_ids
 from equipoise.formats.tables.json_lines import read_json_rows
 from equipoise.wording import counted
@@ -91,7 +91,10 @@ def open_players(source: object, format: str | None) -> Table:
     if not is_path:
         stream: Any = sys.stdin.buffer if source == "-" else source
         data = stream.read()
-        return _json_table(data.encode() if isinstance(data, str) else data, "standard input")
+        return _json_table(
+            data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data,
+            "standard input",
+        )
     name = str(source)
     try:
         return _json_table(Path(name).read_bytes(), name)
@@ -105,8 +108,13 @@ def _json_table(data: bytes, name: str) -> Table:
         document = json.load(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
         refuse(name, "must be text in UTF-8", f"the byte 0x{error.object[error.start]:02x}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         refuse(name, "must be JSON", str(error))
+    if SURROGATE.search(data):
+        try:
+            json.dumps(document, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            refuse(name, "must be text in UTF-8", "half of a surrogate pair")
     if isinstance(document, dict) and isinstance(document.get("players"), list):
         document = document["players"]
     if not isinstance(document, list):

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Ints
-from equipoise.data.explanation import Explanation
+from equipoise.data.explanation import Explanation, Quantity
 from equipoise.data.history import History
+from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import System
 from equipoise.rating.entry.explaining import explain_with_entry
 from equipoise.rating.pool_state import PoolState, did_you_mean
 from equipoise.rating.registry import explainer_of
-from equipoise.rating.replay import check_fit, check_system, pieces
+from equipoise.rating.replay import check_fit, check_system, pieces, starting_pool
 from equipoise.rating.resuming import resume
 from equipoise.rating.state import State
 from equipoise.rating.system import ExplainsItself, RatingSystem
@@ -34,6 +36,7 @@ def explain(
     *,
     state: PoolState | None = None,
     restart: bool = False,
+    initial: InitialRatings | Ratings | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Explanation:
@@ -43,6 +46,7 @@ def explain(
         player that the system rates
     state : the pool that the history continues; None rates it from the start
     restart : rate from the start although there is a state; the history must have all its matches
+    initial : known ratings with which players begin; all others are newcomers
     threads : number of threads for large matches; it never changes a result
     progress : called with (participations done, participations before the match)
     Raises : NotFoundError for an unknown player or match, or a player who was not in it;
@@ -51,10 +55,11 @@ def explain(
         continue it as in `replay`; ConvergenceError
     """
     check_fit(system, history)
-    pool = PoolState.new(system) if state is None else state
+    known = starting_pool(system, initial, history, None if restart else state)
+    pool = (None if restart else known) or state or known or PoolState.new(system)
     check_system(pool, system)
     where, row = _participation(system, history, player, match)
-    resumed = resume(pool, history, restart=restart)
+    resumed = resume(pool, history, restart=restart, start=known)
     pool, history, start = resumed.pool, resumed.history, resumed.start
     if where < start:
         raise ConflictError(
@@ -70,7 +75,24 @@ def explain(
             if progress is not None:
                 done, total = history.offsets[[high, where]] - history.offsets[start]
                 progress(int(done), int(total))
-    return explain_change(system, before, history, where, row)
+    found = explain_change(system, before, history, where, row)
+    if _begins_known(pool, before, int(history.player[row])):
+        return replace(found, quantities=(_known_rating(found.rating_before), *found.quantities))
+    return found
+
+
+def _begins_known(pool: PoolState, before: State, player: int) -> bool:
+    """Return whether a player with a known rating has not played yet."""
+    return player < pool.known_ratings and before.column("matches")[player] == 0.0
+
+
+def _known_rating(rating: float) -> Quantity:
+    return Quantity(
+        name="known rating",
+        value=rating,
+        unit="points",
+        meaning=f"Started at {rating:.0f}, known before the first match",
+    )
 
 
 def explain_change(

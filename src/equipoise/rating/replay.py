@@ -102,14 +102,8 @@ def replay(
         ConvergenceError
     """
     check_fit(system, history)
-    if initial is not None and state is not None and not restart:
-        raise InvalidParameterError(
-            "initial ratings come before the first match, and the state to resume has rated "
-            f"{counted(len(state.rated), 'match', 'matches')}: leave out --initial (in Python "
-            "initial=), or rate from the beginning"
-        )
-    known = None if initial is None else _known(system, history, initial)
-    pool = state or known or PoolState.new(system)
+    known = starting_pool(system, initial, history, None if restart else state)
+    pool = (None if restart else known) or state or known or PoolState.new(system)
     check_system(pool, system)
     resumed = resume(pool, history, restart=restart, start=known)
     pool, history, start = resumed.pool, resumed.history, resumed.start
@@ -144,15 +138,40 @@ def replay(
     )
 
 
-def _known(system: RatingSystem, history: History, initial: InitialRatings | Ratings) -> PoolState:
+def starting_pool(
+    system: RatingSystem,
+    initial: InitialRatings | Ratings | None,
+    history: History | None = None,
+    state: PoolState | None = None,
+) -> PoolState | None:
+    """Return the pool before its first match, with players of known ratings; None without any.
+
+    history : that will be rated; the ids get the type of its ids
+    state : that would be continued, which must not have rated a match
+    Raises : InvalidParameterError
+    """
+    if initial is None:
+        return None
+    if state is not None and (len(state.rated) or len(state.player_ids)):
+        raise InvalidParameterError(
+            "initial ratings come before the first match, and the state to resume has rated "
+            f"{counted(len(state.rated), 'match', 'matches')}: leave out --initial (in Python "
+            "initial=), or rate from the beginning"
+        )
+    return _known(system, history, initial)
+
+
+def _known(
+    system: RatingSystem, history: History | None, initial: InitialRatings | Ratings
+) -> PoolState:
     """Return the state of players with known ratings, their ids of the type of the history's.
 
     Raises : InvalidParameterError
     """
     ids = initial.player_ids
-    if history.player_ids.dtype == object:
+    if history is not None and history.player_ids.dtype == object:
         ids = np.array([str(one) for one in ids.tolist()], dtype=object)
-    elif ids.dtype == object:
+    elif history is not None and ids.dtype == object:
         wrong = [one for one in ids.tolist() if not str(one).lstrip("-").isdecimal()]
         if wrong:
             rule = "whole numbers, as the players of the history are"
@@ -163,8 +182,8 @@ def _known(system: RatingSystem, history: History, initial: InitialRatings | Rat
         system=system,
         player_ids=ids,
         state=seeded_state(system, initial.rating, given),
-        rated=np.zeros(0, history.match_ids.dtype),
-        time_kind=history.time_kind,
+        rated=np.zeros(0, np.int64 if history is None else history.match_ids.dtype),
+        time_kind="seconds" if history is None else history.time_kind,
         known_ratings=len(ids),
     )
 
@@ -258,17 +277,20 @@ def predict(
     *,
     at: float | None = None,
     home: int | None = None,
+    initial: InitialRatings | Ratings | None = None,
 ) -> Prediction:
     """Return the prediction for a match between teams of player ids.
 
     Players who are not in the pool are newcomers, and the prediction names them. Teams that the
     system cannot rate are compared by their mean ratings.
 
+    initial : known ratings with which players begin, before the first match of the pool
     at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     Raises : InvalidParameterError, also if the system is not the one that made the state
     """
     check_system(state, system)
+    state = starting_pool(system, initial, state=state) or state
     field = lineup(system, state, teams, at=at, home=home, any_teams=True)
     now = system.at(field.state, np.arange(len(field.team)), field.day)
     match = field.match(np.arange(field.teams))

@@ -15,10 +15,11 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
+from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.rating.lineup import Lineup, lineup
 from equipoise.rating.pool_state import PoolState, did_you_mean
-from equipoise.rating.replay import check_system
+from equipoise.rating.replay import check_system, starting_pool
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
@@ -61,6 +62,7 @@ def what_if(
     at: float | None = None,
     home: int | None = None,
     places: Sequence[int] | None = None,
+    initial: InitialRatings | Ratings | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
     """Return a player's rating after each place of the player's team, exactly.
@@ -73,6 +75,7 @@ def what_if(
     at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     places : from 1; None takes all
+    initial : known ratings with which players begin, before the first match of the pool
     progress : called with (places done, total)
     Players who are not in the pool are newcomers.
 
@@ -80,6 +83,7 @@ def what_if(
         that the system cannot rate and for a system that did not make the state, ConvergenceError
     """
     check_system(state, system)
+    state = starting_pool(system, initial, state=state) or state
     field = lineup(system, state, teams, at=at, home=home)
     if state.last_time is not None and field.time is not None and field.time < state.last_time:
         raise InvalidParameterError("the match must not be before the last match of the state")

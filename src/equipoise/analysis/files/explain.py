@@ -10,6 +10,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
+from equipoise.analysis.files.initial import initial_notes, read_initial
 from equipoise.analysis.files.rating import NOT_COMPARED, state_to_resume
 from equipoise.analysis.files.reading import HistoryRequest, history_message, read
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
@@ -30,6 +31,7 @@ class ExplainRequest:
     player, match : ids as text; None means the player's last rated match
     resume : path of a saved state that the history continues
     restart : rate from the beginning; the history must have all matches of that state
+    initial : path of a table of known ratings with which players begin
     """
 
     history: HistoryRequest
@@ -37,6 +39,7 @@ class ExplainRequest:
     match: str | None = None
     resume: str | None = None
     restart: bool = False
+    initial: str | None = None
     threads: int = 1
 
 
@@ -52,6 +55,7 @@ def explain_match(
     Raises : EquipoiseError
     """
     before = state_to_resume(request.resume, request.restart)
+    initial = read_initial(request.initial)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
     history, reading = read(request.history, {system.name: system})
@@ -62,6 +66,7 @@ def explain_match(
         request.match,
         state=before,
         restart=request.restart,
+        initial=initial,
         threads=request.threads,
         progress=progress,
     )
@@ -69,7 +74,8 @@ def explain_match(
         weights = request.history.statistics
         found = with_statistics(found, _statistics(history, found, weights), weights)
     message = explain_message(found, partial(written, kind=history.time_kind))
-    read_from = history_message(history, reading)
+    notes = initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
+    read_from = history_message(history, replace(reading, notes=(*reading.notes, *notes)))
     if before is not None and not before.comparable and not request.restart:
         read_from = msgspec.structs.replace(read_from, notes=[*read_from.notes, NOT_COMPARED])
     if history.order is not None:

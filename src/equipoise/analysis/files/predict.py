@@ -11,8 +11,9 @@ from typing import TextIO
 
 import numpy as np
 
+from equipoise.analysis.files.initial import read_initial
 from equipoise.analysis.files.reading import unused_at, unused_notes
-from equipoise.analysis.files.systems import plain_parameters
+from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.evaluate.placing import place_distribution
@@ -30,7 +31,8 @@ from equipoise.messages.questions import (
 )
 from equipoise.rating.lineup import Lineup, lineup
 from equipoise.rating.pool_state import PoolState, newcomers_note
-from equipoise.rating.replay import days, predict
+from equipoise.rating.registry import make_system
+from equipoise.rating.replay import check_system, days, predict, starting_pool
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.what_if import what_if
 from equipoise.wording import counted
@@ -49,7 +51,8 @@ _WITHIN = (1, 3, 10)
 class PredictRequest:
     """A match to predict, as users name it, and what to compute.
 
-    state : path of a saved state
+    state : path of a saved state; None before the first match, with known ratings
+    initial : path of a table of known ratings with which players begin
     teams : text for each team, ids separated by commas; an id with a comma is quoted as in CSV
     field : path or open file with one player on each line, who are further teams of one player
     at : time of the match, as text; None: that of the last match
@@ -60,7 +63,8 @@ class PredictRequest:
     players : ids for the what-if; empty means the first player
     """
 
-    state: str
+    state: str | None = None
+    initial: str | None = None
     teams: Sequence[str] = ()
     field: str | TextIO | None = None
     at: str | None = None
@@ -100,16 +104,19 @@ class ComingMatch:
 
 
 def predict_match(
-    request: PredictRequest, progress: Callable[[int, int], None] | None = None
+    request: PredictRequest,
+    system: RatingSystem | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> PredictMessage:
-    """Return what the system of a saved state expects of a match.
+    """Return what a system expects of a match of a saved state, or of players of known ratings.
 
-    Players whom the state does not know are newcomers, and the answer names them.
+    Players who have neither are newcomers, and the answer names them.
 
+    system : None means the system of the state, or the default system
     progress : called with (places tried, total)
     Raises : NotFoundError, InvalidDataError, InvalidParameterError, ConvergenceError
     """
-    return predicted(_match(request), progress)
+    return predicted(_match(request, system), progress)
 
 
 def predicted(
@@ -149,9 +156,10 @@ def _newcomers_notes(match: ComingMatch, expects: Prediction) -> list[str]:
     known = match.pool.player_ids.tolist()
     if match.where is not None:
         return newcomers_note(expects.newcomers, [], match.where)
-    return newcomers_note(
-        expects.newcomers, known, f"among the {counted(len(known), 'rated player')}"
-    )
+    players = counted(len(known), "rated player")
+    if not len(match.pool.rated):
+        players = counted(len(known), "player with a known rating", "players with known ratings")
+    return newcomers_note(expects.newcomers, known, f"among the {players}")
 
 
 def field_of(source: str | TextIO) -> list[str]:
@@ -185,9 +193,33 @@ def notable_places(teams: int) -> list[int]:
     return sorted({*round_places[round_places < teams].tolist(), teams})
 
 
-def _match(request: PredictRequest) -> ComingMatch:
+def _pool(request: PredictRequest, system: RatingSystem | None) -> PoolState:
+    """Return the saved state, or the pool of known ratings before its first match.
+
+    Raises : EquipoiseError
+    """
+    if request.state is not None and request.initial is not None:
+        raise InvalidParameterError(
+            "--initial cannot be combined with --resume: initial ratings come before the first "
+            "match, and a saved state has its ratings"
+        )
+    if request.state is not None:
+        pool = PoolState.load(request.state)
+        check_system(pool, system or pool.system)
+        return pool
+    system = system or make_system(DEFAULT_SYSTEM)
+    found = starting_pool(system, read_initial(request.initial))
+    if found is None:
+        raise InvalidParameterError(
+            "a prediction needs ratings: a saved state (--resume), or known ratings before the "
+            "first match (--initial)"
+        )
+    return found
+
+
+def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
     """Return the match of a request. Raises : EquipoiseError."""
-    pool = PoolState.load(request.state)
+    pool = _pool(request, system)
     teams = [ids_of(text, "--team") for text in request.teams]
     if request.field is not None:
         teams += [[player] for player in field_of(request.field)]
@@ -198,6 +230,11 @@ def _match(request: PredictRequest) -> ComingMatch:
     if request.players and not request.what_if:
         raise InvalidParameterError("--player needs --what-if")
     at, notes = None, []
+    if request.at is not None and request.initial is not None:
+        raise InvalidParameterError(
+            "--at cannot be combined with --initial: before the first match no rating depends on "
+            "the time"
+        )
     if request.at is not None:
         if pool.last_time is None:
             had = "none" if pool.last_order is None else "an order without dates"

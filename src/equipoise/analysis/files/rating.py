@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise.analysis.clock import working_time
+from equipoise.analysis.files.initial import initial_notes, read_initial
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
@@ -23,7 +24,6 @@ from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.formats import write_table
-from equipoise.formats.initial_ratings import read_initial_ratings
 from equipoise.formats.times import moment
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
@@ -90,7 +90,7 @@ def rate(
     """
     _check_targets(request)
     before = state_to_resume(request.resume, request.restart)
-    initial = None if request.initial is None else read_initial_ratings(request.initial)
+    initial = read_initial(request.initial)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
     clock = [working_time()]
@@ -99,6 +99,7 @@ def rate(
     if request.at is not None:
         unused += unused_at(system)
     notes = unused_notes({system.name: unused}, strict=request.history.strict)
+    notes += initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
     reading = replace(reading, notes=(*reading.notes, *notes))
     clock.append(working_time())
     _check_usage(system, history, request)

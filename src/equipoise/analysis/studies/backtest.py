@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 
 from equipoise.analysis.clock import working_time
+from equipoise.analysis.files.initial import initial_notes, read_initial
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
@@ -31,6 +32,7 @@ from equipoise.data.backtest import (
 )
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
+from equipoise.data.ratings import InitialRatings
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
@@ -83,12 +85,14 @@ class BacktestRequest(ScoringRequest):
     """What to score, how, and where the answer goes.
 
     first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
+    initial : path of a table of known ratings with which players begin
     output : path of the table
     report : path of the page
     command : the command that the page shows; "" for none
     """
 
     first: str = "0"
+    initial: str | None = None
     output: str | None = None
     report: str | None = None
     command: str = ""
@@ -119,16 +123,20 @@ def compare(
 
     Raises : EquipoiseError, and then nothing was written
     """
-    check_outputs(request.history, {"--output": request.output, "--report": request.report})
+    outputs = {"--output": request.output, "--report": request.report}
+    check_outputs(request.history, {"--initial": request.initial, **outputs})
     if request.output is not None:
         check_target(request.output)
     if request.report is not None:
         check_page(request.report)
+    initial = read_initial(request.initial)
     history, reading = read(request.history, systems)
     for system in systems.values():
         check_times(system, history)
+    notes = initial_notes(initial, history, systems, strict=request.history.strict)
+    reading = replace(reading, notes=(*reading.notes, *notes))
     first = first_scored(request.first, history, time_format=request.history.time_format)
-    answer = scored(systems, request, history, reading, first, progress)
+    answer = scored(systems, request, history, reading, first, progress, initial=initial)
     _write(answer, request)
     return answer
 
@@ -140,8 +148,13 @@ def scored(
     reading: HistoryReading,
     first: int,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    initial: InitialRatings | None = None,
 ) -> BacktestAnswer:
-    """Return how well systems predict a history from match number `first` on."""
+    """Return how well systems predict a history from match number `first` on.
+
+    initial : known ratings with which players begin
+    """
     seconds: dict[str, float] = {}
     clock = [working_time()]
 
@@ -156,6 +169,7 @@ def scored(
         min_history=request.min_history,
         min_total=request.min_total,
         first=first,
+        initial=initial,
         ties_as_authors=request.ties_as_authors,
         least_differences=request.least_differences,
         resamples=request.resamples,

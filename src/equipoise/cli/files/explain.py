@@ -32,6 +32,7 @@ def explain(
         None, "Continue from a saved state, with its system. HISTORY continues it.", "FILE.npz"
     ),
     restart: options.Restart,
+    initial: options.Initial,
     threads: options.Threads,
     reading: options.Reading,
     as_json: options.Json,
@@ -50,6 +51,7 @@ def explain(
         match=match,
         resume=resume,
         restart=restart,
+        initial=initial,
         threads=options.thread_count(threads),
     )
     with working("rating") as job:

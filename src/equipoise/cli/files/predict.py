@@ -28,7 +28,16 @@ _NAME = 40
 
 def predict(
     *,
-    resume: str = option(..., "A state that `equipoise rate --save` wrote.", "FILE.npz"),
+    resume: str | None = option(
+        None, "A state that `equipoise rate --save` wrote, with its system.", "FILE.npz"
+    ),
+    initial: str | None = option(
+        None,
+        "Instead of a state, before the first match: known ratings, a table with the columns "
+        "player, rating and perhaps deviation. Players who are not in it are newcomers.",
+        "FILE",
+    ),
+    system: options.System,
     team: list[str] | None = option(
         None,
         "Players of one team. Repeat the option for every team. Put an id that contains a comma in "
@@ -62,7 +71,7 @@ def predict(
     ),
     as_json: options.Json,
 ) -> None:
-    """Predict a match between players of a saved state and newcomers.
+    """Predict a match between players of a saved state, or with known ratings, and newcomers.
 
     Prints expected scores; for two teams the probabilities of a win and of a draw; and for few
     teams the win probability of every pair. --places adds the probability of each place. --what-if
@@ -72,6 +81,7 @@ def predict(
 
     request = PredictRequest(
         state=resume,
+        initial=initial,
         teams=team or [],
         field=sys.stdin if field == "-" else field,
         at=at,
@@ -82,8 +92,10 @@ def predict(
         what_if=what_if or if_ranked,
         players=player or [],
     )
+    settings = system.settings()
+    chosen = system.chosen(settings)
     with working("trying places") as job:
-        answer = predict_match(request, job.progress)
+        answer = predict_match(request, chosen, job.progress)
     if as_json:
         print_json(answer)
         return

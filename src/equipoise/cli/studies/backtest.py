@@ -58,6 +58,7 @@ def backtest(
         "later ones. This is another reading of the Elo-MMR paper. Replaces --min-history.",
         min=0,
     ),
+    initial: options.Initial,
     ties_as_authors: options.TiesAsAuthors,
     least_difference: options.LeastDifference,
     details: bool = option(
@@ -95,6 +96,7 @@ def backtest(
         first=first,
         min_history=work.chosen_history(min_history, min_total),
         min_total=min_total,
+        initial=initial,
         ties_as_authors=ties_as_authors,
         least_differences=work.least_differences(least_difference or []),
         resamples=resamples,
@@ -102,7 +104,7 @@ def backtest(
         seed=seed,
         output=output,
         report=report,
-        command=command_line(context, ("history", "parameters", "output", "report")),
+        command=command_line(context, ("history", "parameters", "initial", "output", "report")),
         threads=options.thread_count(threads),
     )
     chosen = systems.chosen(settings)
