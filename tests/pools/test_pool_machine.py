@@ -24,8 +24,10 @@ from hypothesis.stateful import (
 import equipoise as eq
 from equipoise.errors import ConflictError, InvalidDataError
 from equipoise.messages.matches import DifferenceMessage, MatchRequest, TeamRequest
+from equipoise.messages.pools import PoolChange
 from equipoise.pools import amending
 from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.pool.settings import change_settings, preview_settings
 from equipoise.pools.reading.leaderboard import leaderboard
 from equipoise.pools.reading.players import player_history
 from equipoise.pools.replay import garbage, replaying
@@ -36,7 +38,7 @@ from equipoise.store import replays
 from equipoise.store.connection import Store
 from equipoise.store.pools import change_pool, get_pool
 from equipoise.store.sizes import Sizes
-from pools.pool_trials import Trial
+from pools.pool_trials import NOW, Trial
 
 PLAYERS = ["ann", "bea", "cat", "dot", "eve"]
 
@@ -73,6 +75,7 @@ class Plain:
     """A log without a database: what each match says now, and who was barred when."""
 
     system: str
+    parameters: dict[str, Any]
     matches: dict[str, Known] = field(default_factory=dict)
     turns: list[tuple[int, str, bool, int | None]] = field(default_factory=list)
     seq: int = 0
@@ -125,9 +128,12 @@ class Plain:
             ),
             time=np.array([time * 1_000_000 for time, _, _ in counted], np.int64),
         )
-        state = eq.replay(make_system(self.system, {}), history).state
-        numbers = state.system.at(state.state, np.arange(len(names)), None)["rating"].tolist()
-        return dict(zip(state.player_ids.tolist(), numbers, strict=True))
+        state = eq.replay(make_system(self.system, self.parameters), history).state
+        numbers = state.system.at(state.state, np.arange(len(names)), None)["rating"]
+        # Whoever was only in matches that changed nothing has the entry of the last of them.
+        unplayed = state.state.column("matches") == 0
+        numbers[unplayed] = state.state.column("rating")[unplayed]
+        return dict(zip(state.player_ids.tolist(), numbers.tolist(), strict=True))
 
 
 class PoolMachine(RuleBasedStateMachine):
@@ -135,6 +141,7 @@ class PoolMachine(RuleBasedStateMachine):
 
     store: Store
     system: str
+    parameters: dict[str, Any]
     numbers: Iterator[int]
 
     @initialize(late=st.sampled_from(["replay", "replay", "append", "reject"]))
@@ -142,8 +149,9 @@ class PoolMachine(RuleBasedStateMachine):
         """Make a new pool with tiny checkpoints."""
         name = f"trial{next(self.numbers)}"
         self.late = late
-        self.pool = Trial(self.store, name, system=self.system, late=late)
-        self.plain = Plain(self.system)
+        settings = {"system": self.system, "parameters": self.parameters}
+        self.pool = Trial(self.store, name, late=late, **settings)
+        self.plain = Plain(**settings)
 
     # What is posted and amended.
 
@@ -242,6 +250,24 @@ class PoolMachine(RuleBasedStateMachine):
         self.plain.seq += 1
         self.plain.turns.append((self.plain.seq, player, bars, since))
 
+    @precondition(lambda self: self.parameters)
+    @rule(entry=st.sampled_from(["fixed", "learned"]), held=st.sampled_from([0.0, 0.5]))
+    def change_entry(self, entry: str, held: float) -> None:
+        """Turn the learned entry and the held level on or off, after a look at what that does."""
+        wanted = {**self.plain.parameters, "entry": entry, "hold_level": held}
+        request = PoolChange(parameters={"entry": entry, "hold_level": held})
+        foreseen = preview_settings(self.store, self.pool.name, request, NOW)
+        before = pool_message(self.store, self.pool.name)
+        after = change_settings(self.store, self.pool.name, request, NOW)
+        if wanted == self.plain.parameters:
+            assert after == before
+            return
+        assert after.pending
+        assert after.parameters == before.parameters
+        self.plain.seq += 1
+        self.plain.parameters = wanted
+        self._came_as(foreseen)
+
     # What is done in the background.
 
     @rule()
@@ -313,6 +339,10 @@ class PoolMachine(RuleBasedStateMachine):
             lambda: self.bar("ann", data.draw(st.none() | TIMES), data.draw(st.booleans())),
             lambda: replaying.rerate(self.store, self.pool.name),
         ]
+        if self.parameters:
+            held = data.draw(st.sampled_from([0.0, 0.25, 0.5]))
+            request = PoolChange(parameters={"hold_level": held})
+            doing.append(lambda: self._hold(request, held))
         what = data.draw(st.lists(st.sampled_from(doing), min_size=1, max_size=2))
 
         def stop() -> bool:
@@ -404,6 +434,13 @@ class PoolMachine(RuleBasedStateMachine):
         self.is_sound()
         assert self.pool.ratings() == self.plain.ratings()
 
+    def _hold(self, request: PoolChange, held: float) -> None:
+        """Change how much of the level is held."""
+        change_settings(self.store, self.pool.name, request, NOW)
+        if self.plain.parameters["hold_level"] != held:
+            self.plain.seq += 1
+            self.plain.parameters = {**self.plain.parameters, "hold_level": held}
+
     def _pending(self) -> bool:
         return pool_message(self.store, self.pool.name).pending
 
@@ -455,10 +492,22 @@ class PoolMachine(RuleBasedStateMachine):
             assert found.difference == foreseen.difference
 
 
-def test_a_pool_is_what_its_log_says(store: Store) -> None:
+#: Newcomers move the entry quickly, and two matches make a player experienced.
+ENTRY = {
+    "entry": "learned",
+    "entry_half_life": 5.0,
+    "entry_weight": 1.0,
+    "hold_level": 0.5,
+    "hold_level_matches": 3,
+    "level_experienced": 2,
+    "level_memory": 10.0,
+}
+
+
+@pytest.mark.parametrize("parameters", [{}, ENTRY], ids=["fixed", "learned"])
+def test_a_pool_is_what_its_log_says(store: Store, parameters: dict[str, Any]) -> None:
     """Whatever was posted, amended, replayed, given up, taken over or cleared out, in any order."""
     sizes = Sizes(matches=3, checkpoint_interval=5, checkpoints=4, rows=3, players_left=2)
-    store = Store(store.engine, sizes)
     names = iter(range(1_000_000))
 
     class Machine(PoolMachine):
@@ -466,7 +515,8 @@ def test_a_pool_is_what_its_log_says(store: Store) -> None:
 
     # One that remembers performances, and one whose ratings are all that it knows.
     Machine.system = "elo-mmr" if store.is_sqlite else "elo"
-    Machine.store, Machine.numbers = store, names
+    Machine.parameters = parameters
+    Machine.store, Machine.numbers = Store(store.engine, sizes), names
     run_state_machine_as_test(
         Machine,
         settings=settings(

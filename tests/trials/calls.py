@@ -63,6 +63,10 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.audit("p", limit=2), "GET /v1/audit?pool=p&limit=2"),
     (lambda c: c.create_pool("p", PoolRequest()), "PUT /v1/pools/p"),
     (lambda c: c.change_pool("p", PoolChange(late="append")), "PATCH /v1/pools/p"),
+    (
+        lambda c: c.preview_change("p", PoolChange(late="append")),
+        "PATCH /v1/pools/p?preview=true",
+    ),
     (lambda c: c.delete_pool("p", "p"), "DELETE /v1/pools/p?confirm=p"),
     (lambda c: c.post_match("p", duel(1)), "POST /v1/pools/p/matches"),
     (lambda c: c.keys(), "GET /v1/keys"),

@@ -45,8 +45,8 @@ def test_a_pool_is_made_once(served: Served) -> None:
         ({"system": "elo", "parameters": {"k": -1}}, "parameters.k", "must be", "-1"),
         ({"system": "elo", "parameters": {"k": "x"}}, "parameters.k", "must be a number", "'x'"),
         ({"system": "elo", "parameters": {"kk": 1}}, "parameters.kk", "elo has no parameter", ""),
-        ({"parameters": {"entry": "learned"}}, "parameters.entry", "must be fixed in a pool", ""),
-        ({"parameters": {"hold_level": 0.05}}, "parameters.hold_level", "must be 0 in", "0.05"),
+        ({"parameters": {"entry": "lerned"}}, "parameters.entry", "must be", "'lerned'"),
+        ({"parameters": {"hold_level": 1.5}}, "parameters.hold_level", "from 0 to 1", "1.5"),
         ({"system": "eloo"}, "system", "", "eloo"),
     ],
 )

@@ -69,8 +69,16 @@ def pool(pool: str) -> Call[PoolMessage]:
 
 
 def change_pool(pool: str, change: PoolChange) -> Call[PoolMessage]:
-    """Change settings of a pool. Settings that are left out keep their values."""
+    """Change settings of a pool. Settings that are left out keep their values.
+
+    Other parameters of the entry and level rate the whole log again, in the background.
+    """
     return json_call("PATCH", in_pool(pool), PoolMessage, change)
+
+
+def preview_change(pool: str, change: PoolChange) -> Call[AmendmentMessage]:
+    """Return which ratings a change of settings would change. Nothing changes."""
+    return json_call("PATCH", in_pool(pool), AmendmentMessage, change, query={"preview": True})
 
 
 def delete_pool(pool: str, confirm: str) -> Call[DeletedPool]:

@@ -93,6 +93,7 @@ class Endpoints:
     create_pool = Endpoint(calls.create_pool)
     pool = Endpoint(calls.pool)
     change_pool = Endpoint(calls.change_pool)
+    preview_change = Endpoint(calls.preview_change)
     delete_pool = Endpoint(calls.delete_pool)
     pools = Endpoint(calls.pools)
     post_match = Endpoint(calls.post_match)

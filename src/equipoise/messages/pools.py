@@ -19,7 +19,8 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings of a pool.
 
     Settings that decide how the system reads matches cannot change until the season ends: `system`,
-    `parameters`, `statistics`, and whether there are times. All others can be changed.
+    `statistics`, whether there are times, and `parameters`, except those of the entry and level. A
+    change of these rates the whole log again. All others can be changed.
 
     system, parameters : as in `equipoise rate --system NAME --set NAME=VALUE`
     statistics : weights that compute a performance from statistics, as in `--stat NAME=WEIGHT`
@@ -54,6 +55,7 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Settings of a pool to change; the fields are those of PoolRequest.
 
+    parameters : those that are left out stay
     reason : kept in the log
     """
 
@@ -84,6 +86,22 @@ class DeletedPool(msgspec.Struct, frozen=True):
     players: int
 
 
+class PoolEntry(msgspec.Struct, frozen=True):
+    """Where newcomers enter a pool, and the level that it holds.
+
+    rating : with which a newcomer enters now
+    weight : what is known of newcomers, in first matches that say all about a player; null where
+        the entry is fixed
+    level, target : the level of the pool, a moving mean of the ratings of experienced players, and
+        the level to hold; null where none is held
+    """
+
+    rating: float
+    weight: float | None
+    level: float | None
+    target: float | None
+
+
 class PoolMessage(msgspec.Struct, frozen=True):
     """The settings of a pool, its numbers and its status.
 
@@ -98,6 +116,7 @@ class PoolMessage(msgspec.Struct, frozen=True):
         change no rating in this pool
     kernels : whether the kernels of the system are loaded; while they are "compiling" or "failed",
         posts get 503; kernels_failure : why compiling failed last
+    entry : null where every newcomer enters at the initial rating and no level is held
     """
 
     pool: str
@@ -128,6 +147,7 @@ class PoolMessage(msgspec.Struct, frozen=True):
     unused: list[str] = []
     kernels: KernelStatus = "ready"
     kernels_failure: str | None = None
+    entry: PoolEntry | None = None
 
 
 class PoolList(msgspec.Struct, frozen=True):

@@ -20,7 +20,7 @@ from equipoise.pools.posting.match_history import LoggedMatch, players_of, witho
 from equipoise.pools.posting.posted_matches import logged_match, logged_matches
 from equipoise.store import log
 from equipoise.store.log import LogRecord
-from equipoise.store.pools import PoolRecord, Position
+from equipoise.store.pools import START, PoolRecord, Position
 
 #: After all positions.
 _END: Position = (2**62, 2**62)
@@ -353,9 +353,11 @@ def last_counting_time(
 def first_position(record: LogRecord, match: LogRecord | None, before: Amendments) -> Position:
     """Return the first position at which an amendment makes a difference.
 
-    match : the match that it amends, None for an amendment of a player
+    match : the match that it amends, None for an amendment of a player or of settings
     before : the amendments before it
     """
+    if record.kind == "settings":
+        return START
     if match is None:
         return record.time, 0
     old = before.position(match)

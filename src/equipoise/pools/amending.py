@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import msgspec
-import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.analysis.clock import now
@@ -33,7 +32,6 @@ from equipoise.messages.matches import (
 from equipoise.pools.amended_log import (
     Amendments,
     amendments_of,
-    counted_matches,
     first_position,
     last_counting_time,
     latest_of,
@@ -42,18 +40,12 @@ from equipoise.pools.pool.checks import check_reason
 from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, id_fault, id_text, iso, moment, rules_of, written
-from equipoise.pools.pool.settings import content_of
+from equipoise.pools.pool.settings import content_of, settings_through
 from equipoise.pools.posting.match_history import players_of
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock
 from equipoise.pools.posting.posted_matches import read_matches
 from equipoise.pools.posting.rated_rows import day_of
-from equipoise.pools.replay.checkpointing import running_before
-from equipoise.pools.replay.differences import (
-    difference,
-    known_difference,
-    running_numbers,
-    stored_numbers,
-)
+from equipoise.pools.replay.differences import difference_of_replay, known_difference
 from equipoise.store import audit, log, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import Kind, LoggedAs, LogRecord
@@ -415,25 +407,10 @@ def _preview(
         begin = begin if pool.dirty is None else min(begin, pool.dirty)
         records = [*log.amendments(connection, pool.id), record]
         after = Amendments.of(records, record.seq)
-        found = _difference_of_replay(connection, pool, after, begin)
+        rules = PoolRules(settings_through(connection, pool))
+        found = difference_of_replay(connection, pool, rules, after, begin)
     shown = _message(pool, record, "done", found)
     return msgspec.structs.replace(shown, seq=None, kind="preview")
-
-
-def _difference_of_replay(
-    connection: Connection, pool: PoolRecord, amendments: Amendments, begin: Position
-) -> DifferenceMessage:
-    """Return what a replay from a position would change."""
-    rules = rules_of(pool.settings)
-    running = running_before(connection, pool, rules, amendments, begin)
-    running.matches = 0
-    after = max((begin[0], begin[1] - 1), running.position)
-    for matches in counted_matches(connection, pool, amendments, after):
-        if matches:
-            running.rate(matches)
-    before = stored_numbers(connection, pool)
-    then = running_numbers(running, np.arange(len(running.players)))
-    return difference(before, then, running.matches)
 
 
 def _begin(

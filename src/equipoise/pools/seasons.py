@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
+from equipoise.arrays import Floats
 from equipoise.errors import ConflictError, InvalidDataError, Problem
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import PlayerDifference
@@ -26,7 +27,8 @@ from equipoise.pools.posting.match_history import object_array, time_kind
 from equipoise.pools.posting.rated_rows import LastChanges, rating_rows
 from equipoise.pools.replay.checkpointing import ZLIB_LEVEL
 from equipoise.pools.replay.differences import Numbers, compared, stored_numbers
-from equipoise.rating.player_state import seeded_state, soft_reset, unpack_players
+from equipoise.rating.base_system import System
+from equipoise.rating.player_state import carry_entry, seeded_state, soft_reset, unpack_players
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.system import RatingSystem
 from equipoise.store import audit, log, pools, ratings, webhooks
@@ -115,8 +117,7 @@ def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPre
             )
         system = PoolRules(_next_settings(record, request)).system
         before = stored_numbers(connection, record)
-        after, centre = _seed_numbers(connection, record, request, system)
-        start, deviation = _newcomer(system)
+        after, centre, start = _seed_numbers(connection, record, request, system)
         hooks = webhooks.webhooks_of(connection, record.id)
         stay = request.disqualified == "stay"
         return SeasonPreview(
@@ -129,7 +130,7 @@ def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPre
             towards=request.towards,
             centre=centre,
             start=start,
-            start_deviation=json_value(deviation),
+            start_deviation=json_value(_newcomer(system)[1]),
             barred=len(_disqualified_at_end(connection, record)) if stay else 0,
             webhooks=sum(hook.disabled is None for hook in hooks),
             sample=_sample(before, after),
@@ -138,15 +139,16 @@ def preview_season(store: Store, pool: str, request: SeasonRequest) -> SeasonPre
 
 def _seed_numbers(
     connection: Connection, pool: PoolRecord, request: SeasonRequest, system: RatingSystem
-) -> tuple[dict[str, Numbers], float | None]:
-    """Return the numbers that players would begin with, and the centre of the reset."""
+) -> tuple[dict[str, Numbers], float | None, float]:
+    """Return the numbers that players would begin with, the centre of the reset, and the entry."""
     if request.reset == "hard" or not pool.players:
-        return {}, None
+        return {}, None, _newcomer(system)[0]
     seeded, centre = _soft_seed(connection, pool, request, system)
     names = [str(one) for one in seeded.player_ids.tolist()]
     numbers = system.at(seeded.state, np.arange(len(names)), None)
     pairs = zip(numbers["rating"].tolist(), numbers["deviation"].tolist(), strict=True)
-    return {name: Numbers.of(*pair) for name, pair in zip(names, pairs, strict=True)}, centre
+    after = {name: Numbers.of(*pair) for name, pair in zip(names, pairs, strict=True)}
+    return after, centre, _newcomer(system, seeded.state.shared)[0]
 
 
 def _sample(before: dict[str, Numbers], after: dict[str, Numbers]) -> list[PlayerDifference]:
@@ -203,6 +205,7 @@ def _write_seed(
         state, centre = _soft_seed(connection, old, request, rules.system)
         content = zlib.compress(state.to_bytes(), ZLIB_LEVEL)
         players = write_seed_ratings(connection, new, FIRST_GENERATION, rules, state)
+        change_pool(connection, new, shared=state.state.shared)
     seed = Seed(old.id, msgspec.json.encode(request).decode(), centre, players)
     pools.add_seed(connection, new, seed, content)
     change_pool(connection, new, players=players, follows=old.id)
@@ -229,10 +232,13 @@ def _soft_seed(
         widen=_widening(request, system),
         most=most,
     )
+    begins = seeded_state(system, rating, deviation)
+    if isinstance(before.system, System):
+        carry_entry(begins, state, before.system, centre=centre, keep=request.keep)
     seeded = PoolState(
         system=system,
         player_ids=object_array([one.player for one in known]),
-        state=seeded_state(system, rating, deviation),
+        state=begins,
         rated=np.zeros(0, np.int64),
         time_kind=time_kind(before),
     )
@@ -252,9 +258,14 @@ def _shown_widening(request: SeasonRequest, system: RatingSystem) -> float | Non
     return None if request.reset == "hard" or added != added else added
 
 
-def _newcomer(system: RatingSystem) -> tuple[float, float]:
-    """Return rating and deviation of a player before the first match; NaN for no deviation."""
-    found = system.at(system.initial(1), np.zeros(1, np.int64), None)
+def _newcomer(system: RatingSystem, shared: dict[str, Floats] | None = None) -> tuple[float, float]:
+    """Return rating and deviation of a player before the first match; NaN for no deviation.
+
+    shared : numbers of the pool; None for those before its first match
+    """
+    state = system.initial(1)
+    state.shared = state.shared if shared is None else shared
+    found = system.at(state, np.zeros(1, np.int64), None)
     return float(found["rating"][0]), float(found["deviation"][0])
 
 

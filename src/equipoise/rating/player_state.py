@@ -17,7 +17,15 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.rating.entry.entering import ENTRY, LEVEL, SEEDED, TARGET
+from equipoise.rating.entry.entering import (
+    ENTRY,
+    LEVEL,
+    MU,
+    SEEDED,
+    TARGET,
+    WEIGHT,
+    EntryParameters,
+)
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 
@@ -141,6 +149,26 @@ def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> Sta
             # The exact sum does not depend on the order of the players.
             state.shared[ENTRY][[LEVEL, TARGET]] = math.fsum(rating.tolist()) / len(rating)
     return state
+
+
+def carry_entry(
+    seeded: State, before: State, was: EntryParameters, *, centre: float = 0.0, keep: float = 1.0
+) -> None:
+    """Give the state of seeded players the numbers of the pool that they come from.
+
+    Entry, level and target move as ratings do in a soft reset; what is known of newcomers is kept.
+    What the pool before did not learn or hold stays as `seeded_state` made it.
+
+    was : parameters of the pool before; centre, keep : as in `soft_reset`
+    """
+    if ENTRY not in seeded.shared or ENTRY not in before.shared:
+        return
+    old, new = before.shared[ENTRY], seeded.shared[ENTRY]
+    moved = centre + keep * (old - centre) if keep != 1.0 else old
+    if was.learns_entry:
+        new[MU], new[WEIGHT] = moved[MU], old[WEIGHT]
+    if was.holds_level:
+        new[[LEVEL, TARGET]] = moved[[LEVEL, TARGET]]
 
 
 def soft_reset(

@@ -173,11 +173,13 @@ def add_pool(
     code: str,
     now: int,
     *,
+    shared: Mapping[str, Floats],
     board_day: int | None = None,
     first_settings: str | None = None,
 ) -> int | None:
     """Add an empty pool and return its number; None if a pool of this name exists.
 
+    shared : state that belongs to no single player, before the first match
     first_settings : `settings` as an imported log has them, which its hash chain begins with
     """
     first = settings if first_settings is None else first_settings
@@ -194,7 +196,7 @@ def add_pool(
             matches=0,
             amendments=0,
             players=0,
-            shared="{}",
+            shared=pack_shared(shared),
             generation=FIRST_GENERATION,
             from_time=START[0],
             from_seq=START[1],

@@ -38,6 +38,7 @@ class Background:
     """A thread that maintains the pools.
 
     ready : whether it may begin; an earlier replay would compile kernels in this process
+    can_replay : whether the kernels for the next replay of a pool are loaded
     audit_days, webhook_days : days for which entries of the audit log and disabled webhooks are
         kept; 0 for ever
     """
@@ -48,6 +49,7 @@ class Background:
         metrics: Metrics,
         pause: float = PAUSE,
         ready: Callable[[], bool] = lambda: True,
+        can_replay: Callable[[str], bool] = lambda pool: True,
         audit_days: float = 0.0,
         webhook_days: float = 0.0,
         tracing: Tracing | None = None,
@@ -55,7 +57,7 @@ class Background:
     ) -> None:
         self._pause = pause
         self._uses = uses or KeyUses()
-        self._ready = ready
+        self._ready, self._can_replay = ready, can_replay
         self._audit_days, self._webhook_days = audit_days, webhook_days
         self._next_clearing = 0.0
         self._tracing = tracing
@@ -140,6 +142,8 @@ class Background:
             log.info("pool %s was deleted during its replay", pool)
 
     def _replay(self, pool: str) -> None:
+        if not self._can_replay(pool):
+            return
         started = time.perf_counter()
         with span(self._tracing, "replay", pool=pool):
             done = replaying.maintain_pool(

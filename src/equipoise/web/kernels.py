@@ -129,6 +129,10 @@ class Kernels:
         """Load the kernels of a pool, or compile them."""
         self._of(request)
 
+    def are_loaded(self, request: PoolRequest) -> bool:
+        """Return whether the kernels of a pool are loaded; otherwise load or compile them."""
+        return self._of(request).status == "ready"
+
     async def check(self, request: PoolRequest) -> None:
         """Check that posts to a pool can be rated at once. Raises : CompilingError."""
         found = await self._checked(request)

@@ -7,8 +7,11 @@ import time
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
-from equipoise.messages.pools import PoolMessage, PoolRequest
+from equipoise.analysis.clock import now
+from equipoise.messages.matches import AmendmentMessage
+from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
 from equipoise.messages.webhooks import WebhookTestMessage
+from equipoise.pools.pool import settings as pool_settings
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.webhooks import find_webhook
 from equipoise.store.connection import Store, open_store
@@ -66,8 +69,9 @@ class Service:
         self.exports: Exports
         self._explaining = 0
         self._one_explanation = asyncio.Semaphore(1)
-        # What decides the kernels of a pool. It changes only when a season ends, or when a pool is
-        # deleted and created again.
+        # What decides the kernels of a pool. It changes only when a season ends, when a pool is
+        # deleted and created again, or after a replay with another entry. The kernels for that are
+        # loaded before the replay.
         self._systems: ExpiringCache[PoolRequest] = ExpiringCache(_SYSTEM_SECONDS)
         self._open = False
 
@@ -87,6 +91,7 @@ class Service:
             self.store,
             self.metrics,
             ready=lambda: self.kernels.ready,
+            can_replay=self._can_replay,
             audit_days=settings.audit_days,
             webhook_days=settings.webhook_log_days,
             tracing=self.tracing,
@@ -217,6 +222,39 @@ class Service:
                 "again in a few seconds",
                 2.0,
             ) from None
+
+    async def change_settings(self, pool: str, request: PoolChange, key: int | None) -> PoolMessage:
+        """Change settings of a pool, and load the kernels that the replay of it needs.
+
+        Raises : NotFoundError, InvalidDataError, ConflictError
+        """
+        changed = await self.change(pool_settings.change_settings, pool, request, now(), key=key)
+        if changed.pending:
+            self.kernels.want(request_of(await self.read(pool_settings.pool_as_wanted, pool)))
+        return changed
+
+    async def preview_settings(self, pool: str, request: PoolChange) -> AmendmentMessage:
+        """Return which ratings a change of settings would change.
+
+        Raises : as `change_settings`; CompilingError until the kernels for it are loaded
+        """
+        wanted = await self.read(pool_settings.pool_as_wanted, pool, request)
+        await self.kernels.check(request_of(wanted))
+        work = self.calculate_from_store(pool_settings.preview_settings, pool, request, now())
+        shown: AmendmentMessage = await work
+        return shown
+
+    def _can_replay(self, pool: str) -> bool:
+        """Return whether the kernels for the next replay of a pool are loaded.
+
+        Those of its current parameters are: without them, nothing was posted.
+        """
+        current, wanted = (
+            pool_message(self.store, pool),
+            pool_settings.pool_as_wanted(self.store, pool),
+        )
+        same = wanted.parameters == current.parameters
+        return same or self.kernels.are_loaded(request_of(wanted))
 
     async def check_kernels(self, pool: str) -> None:
         """Check that posts to a pool can be rated at once. Raises : CompilingError."""

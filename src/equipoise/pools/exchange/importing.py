@@ -8,7 +8,6 @@ and the seed of its season.
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -57,7 +56,7 @@ from equipoise.pools.exchange.log_lines import (
 )
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.pool.rules import PoolRules, id_text, iso, moment, pool_system, rules_of
+from equipoise.pools.pool.rules import PoolRules, id_text, iso, moment, rules_of
 from equipoise.pools.pool.settings import (
     SettingsContent,
     content_of,
@@ -67,10 +66,10 @@ from equipoise.pools.pool.settings import (
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock, Post
 from equipoise.pools.posting.posting import post_matches, read_post
 from equipoise.pools.posting.rating import StateCache
-from equipoise.pools.replay.checkpointing import keep_checkpoints
+from equipoise.pools.replay.checkpointing import keep_checkpoints, seed_state
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.seasons import write_seed_ratings
-from equipoise.rating.pool_state import PoolState
+from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
 from equipoise.store import log, pools
 from equipoise.store.bulk import without_collection
@@ -280,7 +279,7 @@ def _system(done: _Import, rules: PoolRules | None) -> RatingSystem:
     request = done.request.settings
     parameters = request.get("parameters", {})
     name = str(request.get("system", PoolRequest().system))
-    return pool_system(name, parameters if isinstance(parameters, Mapping) else {})
+    return make_system(name, parameters if isinstance(parameters, Mapping) else {})
 
 
 def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> History:
@@ -538,21 +537,11 @@ def _write_seed(store: Store, pool: str, content: bytes | None) -> None:
                 f"pool {pool!r} started with other ratings than the pool of the log"
             )
         rules = rules_of(record.settings)
-        state = _seed_state(content, rules)
+        state = seed_state(rules.system, content, "the seed of the log")
         players = write_seed_ratings(connection, record.id, record.generation, rules, state)
         pools.add_seed(connection, record.id, Seed(_NO_ARCHIVE, "{}", None, players), content)
-        change_pool(connection, record.id, players=players, follows=_NO_ARCHIVE)
-
-
-def _seed_state(content: bytes, rules: PoolRules) -> PoolState:
-    """Return the state of a packed seed. Raises : InvalidDataError."""
-    try:
-        found = PoolState.from_bytes(zlib.decompress(content), "the seed of the log")
-    except zlib.error as error:
-        raise InvalidDataError([], f"the seed of the log is damaged: {error}") from error
-    if found.system != rules.system:
-        raise InvalidDataError([], "the seed of the log is of another system than the pool's")
-    return found
+        shared = state.state.shared
+        change_pool(connection, record.id, players=players, follows=_NO_ARCHIVE, shared=shared)
 
 
 #: Name of the pool with the sample season.

@@ -19,10 +19,14 @@ from equipoise.errors import (
 )
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.rules import PoolRules
+from equipoise.rating.entry.entering import ENTRY_PARAMETERS
 from equipoise.wording import counted
 
 #: The names that a pool may have. They are parts of addresses.
 POOL_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+
+#: With this, `differing` begins the names of parameters.
+_PARAMETER = "parameters."
 
 #: Maximum number of characters of a reason.
 LONGEST_REASON = 2000
@@ -126,7 +130,7 @@ def differing(old: PoolRules, new: PoolRules) -> dict[str, tuple[Any, Any]]:
         before, after = plain_parameters(old.system), plain_parameters(new.system)
         for name in sorted({*before, *after}):
             if before.get(name) != after.get(name):
-                found[f"parameters.{name}"] = (before.get(name), after.get(name))
+                found[f"{_PARAMETER}{name}"] = (before.get(name), after.get(name))
     return found
 
 
@@ -134,7 +138,28 @@ def is_fixed(name: str, values: tuple[Any, Any]) -> bool:
     """Return whether a difference in a setting changes how the system rates matches."""
     if name == "times":
         return "none" in values
-    return name in ("system", "statistics") or name.startswith("parameters.")
+    return name in ("system", "statistics") or (
+        name.startswith(_PARAMETER) and not is_replayed(name)
+    )
+
+
+def is_replayed(name: str) -> bool:
+    """Return whether a changed setting, as `differing` names it, needs a replay of the whole log.
+
+    These are the parameters of the entry and level, which may change during a season.
+    """
+    return name.startswith(_PARAMETER) and name.removeprefix(_PARAMETER) in ENTRY_PARAMETERS
+
+
+def changed_settings(found: Mapping[str, tuple[Any, Any]], which: int) -> dict[str, Any]:
+    """Return the differing settings as the log has them: the old ones (0) or the new ones (1)."""
+    parameters = {
+        name.removeprefix(_PARAMETER): pair[which]
+        for name, pair in found.items()
+        if name.startswith(_PARAMETER)
+    }
+    plain = {name: pair[which] for name, pair in found.items() if not name.startswith(_PARAMETER)}
+    return {**plain, **({"parameters": parameters} if parameters else {})}
 
 
 def described_differences(found: Mapping[str, tuple[Any, Any]]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -12,13 +13,15 @@ import equipoise
 from equipoise._jit import source_hash
 from equipoise.analysis.files.reading import idle_parameters
 from equipoise.analysis.files.systems import plain_parameters
+from equipoise.arrays import Floats
 from equipoise.errors import (
     ConflictError,
 )
-from equipoise.messages.pools import PoolMessage, PoolRequest
+from equipoise.messages.pools import PoolEntry, PoolMessage, PoolRequest
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json, written
-from equipoise.rating.entry.entering import ENTRY_PARAMETERS
+from equipoise.rating.base_system import System
+from equipoise.rating.entry.entering import ENTRY, ENTRY_PARAMETERS
 from equipoise.rating.registry import notes_of
 from equipoise.rating.system import RatingSystem
 from equipoise.store import audit
@@ -69,6 +72,7 @@ def open_pool(
         settings_json(request),
         code_version(),
         now,
+        shared=PoolRules(request).system.initial(0).shared,
         board_day=START[0] if decays(request) else None,
         first_settings=first_settings,
     )
@@ -107,9 +111,26 @@ def pool_messages(store: Store) -> list[PoolMessage]:
 
 
 def pool_parameters(system: RatingSystem) -> dict[str, object]:
-    """Return the parameters that a pool of the service can have; it cannot learn an entry yet."""
+    """Return the parameters of a pool; those of the entry and level only where one is turned on."""
     every = plain_parameters(system)
+    if isinstance(system, System) and system.changes_entry:
+        return every
     return {name: value for name, value in every.items() if name not in ENTRY_PARAMETERS}
+
+
+def _entry(system: RatingSystem, shared: Mapping[str, Floats]) -> PoolEntry | None:
+    """Return where newcomers enter, None where no parameter says so."""
+    numbers = shared.get(ENTRY)
+    if numbers is None or not isinstance(system, System) or not system.changes_entry:
+        return None
+    mu, weight, level, target = numbers.tolist()
+    held = system.holds_level
+    return PoolEntry(
+        rating=mu,
+        weight=weight if system.learns_entry else None,
+        level=level if held else None,
+        target=target if held else None,
+    )
 
 
 def message_of(pool: PoolRecord) -> PoolMessage:
@@ -143,6 +164,7 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         display_decay_after_days=settings.display_decay_after_days,
         unused=_unused(rules),
         notes=list(notes_of(rules.system)),
+        entry=_entry(rules.system, pool.shared),
     )
 
 

@@ -6,7 +6,6 @@ Times are microseconds since 1970 in the database, days since 1970 in rating sys
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
@@ -16,7 +15,7 @@ import msgspec
 from equipoise.data import times
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.times import SECONDS_LIMIT
-from equipoise.errors import InvalidParameterError, require
+from equipoise.errors import InvalidParameterError
 from equipoise.formats.times import instant
 from equipoise.messages.matches import Moment
 from equipoise.messages.pools import PoolRequest
@@ -36,20 +35,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _decoder = msgspec.json.Decoder(PoolRequest)
 
 
-def pool_system(name: str, parameters: Mapping[str, object]) -> RatingSystem:
-    """Return the system of a pool.
-
-    Raises : NotFoundError; InvalidParameterError, also for a learned entry or a held level, whose
-        numbers of the pool the log's corrections and checkpoints do not know yet
-    """
-    system = make_system(name, parameters)
-    rule = "{} in a pool of the service; `equipoise rate` and the library take other values"
-    require(getattr(system, "entry", "fixed") == "fixed", "entry", rule.format("fixed"), "learned")
-    held = getattr(system, "hold_level", 0.0)
-    require(held == 0, "hold_level", rule.format("0"), held)
-    return system
-
-
 @dataclass(frozen=True)
 class PoolRules:
     """The settings of a pool, and the rating system that they make."""
@@ -59,7 +44,7 @@ class PoolRules:
     @cached_property
     def system(self) -> RatingSystem:
         """The rating system of the pool. Raises : InvalidParameterError, NotFoundError."""
-        return pool_system(self.settings.system, self.settings.parameters)
+        return make_system(self.settings.system, self.settings.parameters)
 
     @cached_property
     def able(self) -> Capabilities:

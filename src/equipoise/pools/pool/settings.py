@@ -3,6 +3,10 @@
 A change is a log record. Matches before it stay rated by the settings of their time, also after an
 import: the head of an exported log has the first settings of the pool, and the import makes each
 change at its place in the log.
+
+The parameters of the entry and level are different: a change of these waits for a replay of the
+whole log. Until that is swapped in, the pool keeps the old parameters, by which it rates what is
+posted. The parameters that it shall have follow from the log, see `settings_through`.
 """
 
 from __future__ import annotations
@@ -15,17 +19,23 @@ import msgspec
 from msgspec import UNSET
 from sqlalchemy import Connection
 
+from equipoise.analysis.files.systems import plain_parameters
 from equipoise.errors import ConflictError, InvalidDataError, Problem
+from equipoise.messages.matches import AmendmentMessage, DifferenceMessage
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
+from equipoise.pools.amended_log import amendments_of
 from equipoise.pools.pool.checks import (
+    changed_settings,
     check_reason,
     check_settings,
     described_differences,
     differing,
     is_fixed,
+    is_replayed,
 )
 from equipoise.pools.pool.pools import check_open, message_of
-from equipoise.pools.pool.rules import PoolRules, decays, rules_of, settings_json
+from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json
+from equipoise.pools.replay.differences import difference_of_replay
 from equipoise.pools.replay.ordering import fits_one_transaction, rewrite_next
 from equipoise.store import audit, log
 from equipoise.store.connection import Store
@@ -69,29 +79,72 @@ def change_settings(
     Raises : NotFoundError; InvalidDataError; ConflictError for the archive of a season, and for
         settings that cannot be changed without rating all matches again
     """
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        found = _wanted(connection, record, request)
+        if not found:
+            return message_of(record)
+        change = SettingsContent(
+            changed_settings(found, 1), changed_settings(found, 0), request.reason
+        )
+        return message_of(_record(connection, record, change, now, key))
+
+
+def preview_settings(store: Store, pool: str, request: PoolChange, now: int) -> AmendmentMessage:
+    """Return which ratings a change of settings would change, and change nothing.
+
+    It rates the whole log in memory if parameters differ; other settings change no rating.
+    Raises : as `change_settings`; ConvergenceError if the log cannot be rated so
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        found = _wanted(connection, record, request)
+        shown = DifferenceMessage(0, 0, [])
+        if any(map(is_replayed, found)):
+            wanted = with_settings(settings_through(connection, record), changed_settings(found, 1))
+            after = amendments_of(connection, record)
+            shown = difference_of_replay(connection, record, PoolRules(wanted), after, START)
+    return AmendmentMessage(
+        seq=None,
+        kind="preview",
+        match=None,
+        player=None,
+        since=None,
+        reason=request.reason,
+        received=iso(now),
+        status="done",
+        difference=shown,
+        settings=changed_settings(found, 1),
+        settings_before=changed_settings(found, 0),
+    )
+
+
+def _wanted(
+    connection: Connection, pool: PoolRecord, request: PoolChange
+) -> dict[str, tuple[Any, Any]]:
+    """Return how the wanted settings differ from those of a pool, those that wait included.
+
+    Raises : InvalidDataError, ConflictError
+    """
     given = {
         name: value
         for name, value in msgspec.structs.asdict(request).items()
         if name != "reason" and value is not UNSET
     }
     check_reason(request.reason)
-    with store.write() as connection:
-        record = get_pool(connection, pool, lock=True)
-        check_open(record)
-        wanted = with_settings(rules_of(record.settings).settings, given)
-        check_settings(pool, wanted, "The settings could not be changed")
-        found = differing(rules_of(record.settings), PoolRules(wanted))
-        fixed = {name: pair for name, pair in found.items() if is_fixed(name, pair)}
-        if fixed:
-            raise ConflictError(
-                f"Pool {pool!r} cannot take these settings: {described_differences(fixed)}. "
-                "Its matches were rated with the old ones. Create another pool, or end the season "
-                f"with other settings: POST /v1/pools/{pool}/seasons"
-            )
-        if not found:
-            return message_of(record)
-        changed = {name: pair[1] for name, pair in found.items()}
-        return message_of(_record(connection, record, changed, request.reason, now, key))
+    check_open(pool)
+    current = settings_through(connection, pool)
+    wanted = with_settings(current, given)
+    check_settings(pool.name, wanted, "The settings could not be changed")
+    found = differing(PoolRules(current), PoolRules(wanted))
+    fixed = {name: pair for name, pair in found.items() if is_fixed(name, pair)}
+    if fixed:
+        raise ConflictError(
+            f"Pool {pool.name!r} cannot take these settings: {described_differences(fixed)}. "
+            "Its matches were rated with the old ones. Create another pool, or end the season "
+            f"with other settings: POST /v1/pools/{pool.name}/seasons"
+        )
+    return found
 
 
 def import_settings(store: Store, pool: str, content: SettingsContent, logged: LoggedAs) -> None:
@@ -103,15 +156,16 @@ def import_settings(store: Store, pool: str, content: SettingsContent, logged: L
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
-        wanted = with_settings(rules_of(record.settings).settings, content.settings)
+        current = settings_through(connection, record)
+        wanted = with_settings(current, content.settings)
         check_settings(pool, wanted, "The settings could not be changed")
-        found = differing(rules_of(record.settings), PoolRules(wanted))
+        found = differing(PoolRules(current), PoolRules(wanted))
         if any(is_fixed(name, pair) for name, pair in found.items()):
             raise ConflictError(
                 f"the log changes settings that cannot be changed: {', '.join(found)}"
             )
-        values = content.settings, content.reason, logged.received, None
-        _record(connection, record, *values, logged=logged)
+        change = _change_of(current, content.settings, content.reason)
+        _record(connection, record, change, logged.received, None, logged=logged)
 
 
 def first_settings(pool: PoolRecord) -> PoolRequest:
@@ -119,21 +173,84 @@ def first_settings(pool: PoolRecord) -> PoolRequest:
     return rules_of(pool.first_settings).settings
 
 
+def settings_through(
+    connection: Connection, pool: PoolRecord, through: int | None = None
+) -> PoolRequest:
+    """Return the settings of a pool with the parameters that the log gives it.
+
+    They differ from those by which the pool rates only while a change waits for a replay.
+
+    through : the last record that is taken into account; None for all
+    """
+    current = rules_of(pool.settings).settings
+    if pool.dirty != START:
+        return current
+    changes = [
+        (record.seq, content_of(record.content).settings.get("parameters"))
+        for record in (log.amendments(connection, pool.id) if pool.amendments else [])
+        if record.kind == "settings"
+    ]
+    if all(changed is None for _, changed in changes):
+        return current
+    parameters = first_settings(pool).parameters
+    for seq, changed in changes:
+        if changed is not None and (through is None or seq <= through):
+            parameters = {**parameters, **changed}
+    return msgspec.structs.replace(current, parameters=parameters)
+
+
+def with_parameters(pool: PoolRecord, rated: PoolRules) -> str:
+    """Return the settings of a pool, as it stores them, with the parameters that rated it now."""
+    settings, parameters = rules_of(pool.settings).settings, rated.settings.parameters
+    if settings.parameters == parameters:
+        return pool.settings
+    return settings_json(msgspec.structs.replace(settings, parameters=parameters))
+
+
+def pool_as_wanted(store: Store, pool: str, request: PoolChange | None = None) -> PoolMessage:
+    """Return a pool with the parameters that it will have after a replay that it waits for.
+
+    request : a change of settings that is not made yet
+    Raises : NotFoundError; InvalidDataError and ConflictError for the request
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        settings = settings_through(connection, record)
+        if request is not None:
+            found = _wanted(connection, record, request)
+            settings = with_settings(settings, changed_settings(found, 1))
+    return message_of(replace(record, settings=settings_json(settings)))
+
+
 def with_settings(settings: PoolRequest, given: Mapping[str, Any]) -> PoolRequest:
-    """Return settings with some of them replaced. Raises : InvalidDataError."""
+    """Return settings with some of them replaced; parameters that are not given stay.
+
+    Raises : InvalidDataError
+    """
+    values = {**msgspec.to_builtins(settings), **given}
+    if isinstance(values["parameters"], Mapping):
+        values["parameters"] = {**settings.parameters, **values["parameters"]}
     try:
-        return msgspec.convert({**msgspec.to_builtins(settings), **given}, PoolRequest)
+        return msgspec.convert(values, PoolRequest)
     except msgspec.ValidationError as error:
         raise InvalidDataError([Problem("", None, "settings", str(error), str(given)[:200])]) from (
             error
         )
 
 
+def _change_of(current: PoolRequest, changed: Mapping[str, Any], reason: str) -> SettingsContent:
+    """Return a change of these settings, also where nothing differs."""
+    before = {name: getattr(current, name) for name in changed if name != "parameters"}
+    if "parameters" in changed:
+        plain = plain_parameters(PoolRules(current).system)
+        before["parameters"] = {name: plain.get(name) for name in changed["parameters"]}
+    return SettingsContent(dict(changed), before, reason)
+
+
 def _record(
     connection: Connection,
     pool: PoolRecord,
-    changed: dict[str, Any],
-    reason: str,
+    change: SettingsContent,
     now: int,
     key: int | None,
     *,
@@ -144,18 +261,21 @@ def _record(
     logged : what an imported log has of the record
     """
     logged = LoggedAs(now) if logged is None else logged
+    changed = change.settings
+    replays = "parameters" in changed
     old = rules_of(pool.settings).settings
-    new = with_settings(old, changed)
-    before = {name: getattr(old, name) for name in changed}
+    # The replay brings the parameters.
+    now_so = {name: value for name, value in changed.items() if name != "parameters"}
+    new = with_settings(old, now_so)
     log_record = LogRecord(
         seq=pool.last_seq + 1,
         kind="settings",
         match=None,
         player=None,
-        content=msgspec.json.encode(SettingsContent(changed, before, reason)).decode(),
+        content=msgspec.json.encode(change).decode(),
         posted_time=None,
         time=now,
-        needs_replay=False,
+        needs_replay=replays,
         received=now,
         key=key,
     )
@@ -165,6 +285,8 @@ def _record(
         "settings": settings_json(new),
         "amendments": pool.amendments + 1,
     }
+    if replays:
+        columns["dirty"] = START
     if _ON_BOARD & changed.keys():
         columns["board_from"] = ""
         since = START[0] if pool.board_day is None else pool.board_day
@@ -182,7 +304,7 @@ def _record(
         pool=pool.name,
         seq=log_record.seq,
         settings=changed,
-        before=before,
-        reason=reason,
+        before=change.before,
+        reason=change.reason,
     )
     return after

@@ -20,11 +20,13 @@ from equipoise.data.missing import nullable
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.match_history import LoggedMatch, Participants, history_of_rows
+from equipoise.rating.base_system import System
 from equipoise.rating.draws import DRAWS, start_counting
+from equipoise.rating.entry.entering import SEEDED
 from equipoise.rating.player_state import pack_players
 from equipoise.rating.replay import TRACE_COLUMNS
 from equipoise.rating.state import State
-from equipoise.rating.system import RatingSystem
+from equipoise.rating.system import RatingColumns, RatingSystem
 from equipoise.store.changes import pack_numbers
 from equipoise.store.ratings import StateRow
 
@@ -119,6 +121,20 @@ def extra_columns(system: RatingSystem) -> list[str]:
     return [name for name in system.trace_columns if name != "performance"]
 
 
+def numbers_of(system: RatingSystem, state: State, rows: Ints) -> RatingColumns:
+    """Return players' ratings as of their last match, as the table of ratings has them.
+
+    With a learned entry, every match moves the rating of all players who have not played, and some
+    of these have a row: those whose matches were all skipped. They have the entry of the last one.
+    """
+    columns = system.at(state, rows, None)
+    if not isinstance(system, System) or not system.learns_entry:
+        return columns
+    new = (columns["matches"] == 0) & (state.column(SEEDED)[rows] == 0)
+    rating = np.where(new, state.column("rating")[rows], columns["rating"])
+    return {**columns, "rating": rating}
+
+
 def rating_rows(
     rules: PoolRules,
     state: State,
@@ -133,7 +149,7 @@ def rating_rows(
     day : day to which the ratings shown have decayed; None for players who have just played
     Raises : InvalidDataError where the system has no rating for a player
     """
-    columns = rules.system.at(state, rows, None)
+    columns = numbers_of(rules.system, state, rows)
     rating, deviation = columns["rating"], columns["deviation"]
     lost = ~np.isfinite(rating)
     if lost.any():

@@ -65,7 +65,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         place=place,
         # Without a time it is the rating on the leaderboard.
         display=0.0 - row.ordering if when is None else _display_at(rules, now, when),
-        rating=float(now["rating"][0]),
+        rating=row.rating if when is None else float(now["rating"][0]),
         deviation=json_value(now["deviation"][0]),
         matches=row.matches,
         last_time=written(row.last_time, rules),

@@ -6,6 +6,7 @@ one that cannot be read is skipped, and the state is made from the checkpoint be
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import time
 import zlib
@@ -28,9 +29,12 @@ from equipoise.pools.posting.match_history import (
     time_kind,
 )
 from equipoise.pools.posting.rated_rows import LastChanges, rated_changes, rating_rows
-from equipoise.rating.player_state import unpack_players
+from equipoise.rating.base_system import System
+from equipoise.rating.entry.entering import ENTRY_PARAMETERS
+from equipoise.rating.player_state import carry_entry, seeded_state, unpack_players
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.state import State
+from equipoise.rating.system import RatingSystem
 from equipoise.store import pools, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import KnownLog
@@ -84,24 +88,22 @@ class RunningPool:
     @classmethod
     def resume(cls, rules: PoolRules, checkpoint: Checkpoint, draws_from: int) -> RunningPool:
         """Return the pool at a checkpoint. Raises : InvalidDataError."""
-        try:
-            content = zlib.decompress(checkpoint.content)
-        except zlib.error as error:
-            raise InvalidDataError([], f"a damaged checkpoint: {error}") from error
-        saved = PoolState.from_bytes(content, "checkpoint")
+        saved = _unpacked(checkpoint.content, "checkpoint")
         if saved.system != rules.system:
             raise InvalidDataError([], "a checkpoint of another system")
-        players = [str(player) for player in saved.player_ids.tolist()]
-        return cls(
-            rules,
-            players,
-            {player: row for row, player in enumerate(players)},
-            saved.state,
-            LastChanges.from_bytes(checkpoint.trail, len(players)),
-            checkpoint.position,
-            participations=checkpoint.participations,
-            draws_from=draws_from,
-        )
+        running = cls.of_state(rules, saved, draws_from)
+        running.last_changes = LastChanges.from_bytes(checkpoint.trail, len(running.players))
+        running.position = checkpoint.position
+        running.participations = checkpoint.participations
+        return running
+
+    @classmethod
+    def of_state(cls, rules: PoolRules, state: PoolState, draws_from: int) -> RunningPool:
+        """Return a pool before its first match, whose players have a state."""
+        players = [str(player) for player in state.player_ids.tolist()]
+        rows = {player: row for row, player in enumerate(players)}
+        last_changes = LastChanges.empty(len(players))
+        return cls(rules, players, rows, state.state, last_changes, draws_from=draws_from)
 
     def rate(self, matches: Sequence[LoggedMatch]) -> tuple[dict[str, Sequence[Any]], Ints]:
         """Rate matches in the order of rating; return their changes and the rows of the players.
@@ -185,7 +187,40 @@ def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRule
     content = None if pool.follows is None else pools.content_of(connection, pool.id)
     if content is None:
         return RunningPool.start(rules, pool.draws_from)
-    return RunningPool.resume(rules, Checkpoint(START, 0, pool.code, content), pool.draws_from)
+    state = seed_state(rules.system, content, "the seed of the season")
+    return RunningPool.of_state(rules, state, pool.draws_from)
+
+
+def seed_state(system: RatingSystem, content: bytes, name: str) -> PoolState:
+    """Return the state of a packed seed under a system.
+
+    The parameters of the entry and the level may have changed since it was made; all others must be
+    the same.
+    name : of the seed, for errors
+    Raises : InvalidDataError
+    """
+    saved = _unpacked(content, name)
+    if saved.system == system:
+        return saved
+    was = saved.system
+    if isinstance(was, System) and isinstance(system, System):
+        changed: Any = {one: getattr(system, one) for one in ENTRY_PARAMETERS}
+        if type(was) is type(system) and dataclasses.replace(was, **changed) == system:
+            # Systems without deviations ignore them.
+            named = "deviation" if "deviation" in saved.state.initial else "rating"
+            state = saved.state
+            seeded = seeded_state(system, state.column("rating"), state.column(named))
+            carry_entry(seeded, saved.state, was)
+            return dataclasses.replace(saved, system=system, state=seeded)
+    raise InvalidDataError([], f"{name} is of another system than the pool's")
+
+
+def _unpacked(content: bytes, name: str) -> PoolState:
+    """Return a packed state. Raises : InvalidDataError."""
+    try:
+        return PoolState.from_bytes(zlib.decompress(content), name)
+    except zlib.error as error:
+        raise InvalidDataError([], f"{name} is damaged: {error}") from error
 
 
 def running_before(

@@ -10,14 +10,18 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.arrays import Ints
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import DifferenceMessage, PlayerDifference
-from equipoise.pools.replay.checkpointing import RunningPool
+from equipoise.pools.amended_log import Amendments, counted_matches
+from equipoise.pools.pool.rules import PoolRules
+from equipoise.pools.posting.rated_rows import numbers_of
+from equipoise.pools.replay.checkpointing import RunningPool, running_before
 from equipoise.store import ratings
-from equipoise.store.pools import PoolRecord
+from equipoise.store.pools import START, PoolRecord, Position
 from equipoise.store.replays import ReplayRecord
 
 #: Players that a difference lists.
@@ -58,7 +62,7 @@ def stored_numbers(connection: Connection, pool: PoolRecord) -> dict[str, Number
 
 def running_numbers(running: RunningPool, rows: Ints) -> dict[str, Numbers]:
     """Return the numbers of the players at some rows of a replay."""
-    now_at = running.rules.system.at(running.state, rows, None)
+    now_at = numbers_of(running.rules.system, running.state, rows)
     return {
         running.players[row]: Numbers.of(rating, deviation)
         for row, rating, deviation in zip(
@@ -92,3 +96,26 @@ def compared(player: str, before: Numbers | None, after: Numbers | None) -> Play
         deviation=None if after is None else after.deviation,
         change=change,
     )
+
+
+def difference_of_replay(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    amendments: Amendments,
+    begin: Position,
+) -> DifferenceMessage:
+    """Return what a replay from a position, by some rules, would change.
+
+    Raises : ConvergenceError, InvalidDataError
+    """
+    running = running_before(connection, pool, rules, amendments, begin)
+    running.matches = 0
+    # No match counts between this position and `begin`.
+    after = max((begin[0], begin[1] - 1) if begin != START else START, running.position)
+    for matches in counted_matches(connection, pool, amendments, after):
+        if matches:
+            running.rate(matches)
+    before = stored_numbers(connection, pool)
+    then = running_numbers(running, np.arange(len(running.players)))
+    return difference(before, then, running.matches)

@@ -2,7 +2,8 @@
 
 They follow from the last partial checkpoint before the match, and from the matches since that the
 states depend on: those of its players, those of their opponents in these, and so on. The chains of
-changes lead to them. So the time does not depend on the length of the log.
+changes lead to them. Where a match changes numbers of the whole pool, such as the entry, they are
+all matches since. So the time does not depend on the length of the log.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from equipoise.pools.posting.match_history import (
     object_array,
     time_kind,
 )
+from equipoise.rating.base_system import System
 from equipoise.rating.draws import DRAWS
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState
+from equipoise.rating.system import RatingSystem
 from equipoise.store import changes, log
 from equipoise.store.changes import ChangeRow
 from equipoise.store.derived import partial_checkpoints
@@ -48,14 +51,15 @@ def players_before(
     None if the partial checkpoints that it needs are missing
     """
     end = partial_checkpoints.last_before(connection, pool, position)
-    if end is None and pool.unfilled is not None:
+    if end is None and (pool.unfilled is not None or pool.follows is not None):
         return None
     start = START if end is None else end.position
     stored = PartialStates(connection, pool)
-    shared = {} if end is None else stored.shared_at(end)
-    # Sums of draws change no rating. Statistics of roles depend on all matches.
+    shared = rules.system.initial(0).shared if end is None else stored.shared_at(end)
+    # Sums of draws change no rating. All other numbers of the pool depend on all matches.
     shared.pop(DRAWS, None)
-    reached = _reached(connection, pool, start, position, everything=_learns_roles(rules))
+    everything = _changes_pool(rules.system)
+    reached = _reached(connection, pool, start, position, everything=everything)
     if reached is None:
         return None
     places, begins = reached
@@ -70,9 +74,13 @@ def players_before(
     return _rated(rules, packed, matches, shared)
 
 
-def _learns_roles(rules: PoolRules) -> bool:
-    """Return whether matches change more than the states of their players, other than draws."""
-    return bool(getattr(rules.system, "roles", False))
+def _changes_pool(system: RatingSystem) -> bool:
+    """Return whether matches change more than the states of their players, other than draws.
+
+    They do where the system learns roles or the entry, or holds the level.
+    """
+    learns_roles = bool(getattr(system, "roles", False))
+    return learns_roles or (isinstance(system, System) and system.changes_entry)
 
 
 def _reached(

@@ -40,10 +40,15 @@ def settings_versions(connection: Connection, pool: PoolRecord, found: Findings)
     """
     current = rules_of(pool.settings)
     settings = [first_settings(pool)]
+    through = replays.rated_through(connection, pool)
     try:
         for record in log.amendments(connection, pool.id) if pool.amendments else []:
             if record.kind == "settings":
-                settings.append(with_settings(settings[-1], content_of(record.content).settings))
+                changed = content_of(record.content).settings
+                if through is not None and record.seq > through:
+                    # These parameters wait for a replay.
+                    changed = {name: one for name, one in changed.items() if name != "parameters"}
+                settings.append(with_settings(settings[-1], changed))
     except (EquipoiseError, msgspec.MsgspecError) as error:
         found.add(f"a change of settings in the log cannot be read: {error}")
     if settings[-1] != current.settings:

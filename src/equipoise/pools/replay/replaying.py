@@ -30,7 +30,8 @@ from equipoise.pools.amended_log import (
     waiting_from,
 )
 from equipoise.pools.pool.pools import code_version
-from equipoise.pools.pool.rules import rules_of
+from equipoise.pools.pool.rules import PoolRules
+from equipoise.pools.pool.settings import settings_through, with_parameters
 from equipoise.pools.replay.checkpointing import RunningPool, keep_checkpoints, running_before
 from equipoise.pools.replay.differences import Numbers, difference, running_numbers, stored_numbers
 from equipoise.pools.replay.garbage import clear, collect_garbage
@@ -163,9 +164,9 @@ def _replay_leased(store: Store, leased: PoolRecord, owner: str, stop: Callable[
 def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool]) -> _Replay:
     """Return the replay at the position from which it writes."""
     begin = START if pool.dirty is None else pool.dirty
-    rules = rules_of(pool.settings)
     with store.read() as connection:
         amendments = amendments_of(connection, pool)
+        rules = PoolRules(settings_through(connection, pool, amendments.through))
         running = running_before(
             connection, pool, rules, amendments, begin, lambda: renew_lease(store, pool)
         )
@@ -369,6 +370,7 @@ def _swap(replay: _Replay) -> None:
             replay_until=None,
             players=len(running.players),
             shared=running.state.shared,
+            settings=with_parameters(record, running.rules),
             # Amendments during the replay may have moved the last match back.
             rated_to=latest_of(record.last_time, running.last_time),
             code=code_version() if replay.begin == START else record.code,

@@ -8,11 +8,12 @@ from msgspec import Meta, Struct
 from starlette.types import Message
 
 from equipoise.analysis.clock import now
+from equipoise.messages.matches import AmendmentMessage
 from equipoise.messages.pools import DeletedPool, PoolChange, PoolList, PoolMessage, PoolRequest
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
 from equipoise.pools import seasons
 from equipoise.pools.exchange.exporting import Format, What, export_bytes
-from equipoise.pools.pool import deleting, pools, settings
+from equipoise.pools.pool import deleting, pools
 from equipoise.pools.replay import replaying
 from equipoise.web.http.access import may_read
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
@@ -55,12 +56,22 @@ async def show_pool(request: ApiRequest) -> PoolMessage:
     return await request.service.pool_message(request.pool)
 
 
-async def change_pool(request: ApiRequest) -> PoolMessage:
-    """Change settings of a pool."""
+class ChangeQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Whether a change of settings is only previewed."""
+
+    preview: Annotated[
+        bool,
+        Meta(description="Only return which ratings the change would change; nothing changes."),
+    ] = False
+
+
+async def change_pool(request: ApiRequest) -> PoolMessage | AmendmentMessage:
+    """Change settings of a pool, or preview that."""
     body: PoolChange = request.body
-    changed = await request.service.change(
-        settings.change_settings, request.pool, body, now(), key=request.key_number
-    )
+    if request.query.preview:
+        work = request.service.preview_settings(request.pool, body)
+        return await while_connected(request.receive, work)
+    changed = await request.service.change_settings(request.pool, body, request.key_number)
     return await request.service.kernels.described(changed)
 
 
@@ -125,12 +136,17 @@ POOLS = (
         group="Pools",
         summary="Change settings of a pool",
         description="Settings that are left out keep their values. A change is a log record, and "
-        "earlier matches keep the results of the old settings. The system, its parameters, the "
-        "weights of statistics and whether matches have times cannot be changed (409).",
+        "earlier matches keep the results of the old settings. The parameters of the entry and "
+        "level are an exception: with other values the whole log is rated again in the "
+        "background, and until that is done `pending` is true. Parameters that are left out keep "
+        "their values. The system, its other parameters, the weights of statistics and whether "
+        "matches have times cannot be changed (409). With `preview=true`, nothing changes, and "
+        "the response shows which ratings the change would change.",
         handler=change_pool,
         right="admin",
+        query=ChangeQuery,
         body=Body(shape=PoolChange, example={"late": "append", "reason": "slow uploads"}),
-        shape=PoolMessage,
+        shape=(PoolMessage, AmendmentMessage),
         errors=(409,),
     ),
     Endpoint(

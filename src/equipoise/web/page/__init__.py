@@ -78,6 +78,8 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/admin", administration.admin_page),
     ("GET", "/pools/{pool}/settings", administration.settings_page),
     ("POST", "/pools/{pool}/settings", administration.save_settings),
+    ("GET", "/pools/{pool}/settings/entry", administration.entry_page),
+    ("POST", "/pools/{pool}/settings/entry", administration.change_entry),
     ("POST", "/pools/{pool}/delete", administration.delete_pool),
     ("GET", "/pools/{pool}/seasons", pools.seasons_page),
     ("GET", "/pools/{pool}/seasons/end", administration.season_end_page),

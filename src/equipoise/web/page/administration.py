@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import get_args
+from typing import Any, get_args
 
 from msgspec import UNSET
 from starlette.responses import Response
 
 from equipoise.analysis.clock import now
 from equipoise.errors import ConflictError, EquipoiseError
+from equipoise.messages.matches import AmendmentMessage
 from equipoise.messages.pools import LatePolicy, PoolChange, PoolMessage, PoolTimes
 from equipoise.messages.seasons import Centre, Disqualified, Reset, SeasonPreview, SeasonRequest
 from equipoise.messages.webhooks import (
@@ -20,7 +21,9 @@ from equipoise.messages.webhooks import (
 )
 from equipoise.pools import amending, seasons, webhooks
 from equipoise.pools.pool import deleting
-from equipoise.pools.pool.settings import change_settings
+from equipoise.pools.pool.settings import change_settings, pool_as_wanted
+from equipoise.rating.entry.entering import ENTRY_PARAMETERS, EntryParameters
+from equipoise.web.http.reading import while_connected
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.forms import Form, digest, wrong
 from equipoise.web.page.wording import path
@@ -44,6 +47,21 @@ _NUMBERS = (
 #: Numbers that may be left empty.
 _NULLABLE = frozenset({"inactive_days", "display_floor"})
 _MOST_NUMBER = 1e9
+
+#: Where newcomers enter, in words.
+ENTRIES = {"fixed": "at the initial rating", "learned": "where recent newcomers turned out to be"}
+#: The other parameters of the entry and level: their names in the form, and a note.
+ENTRY_WORDS = {
+    "hold_level": ("Hold the level: share of the difference added", "0: not held; 0.05 is usual"),
+    "entry_half_life": ("Newcomers until the first match of one counts half", ""),
+    "entry_weight": ("Least weight of the entry", "A small weight moves quickly"),
+    "entry_clip": ("Largest first change, standard deviations", ""),
+    "hold_level_matches": ("Young players have fewer matches than", ""),
+    "level_experienced": ("Experienced players have at least as many matches", ""),
+    "level_memory": ("Participations until the level has moved half way", ""),
+    "level_step": ("Most that a match adds, initial deviations", ""),
+}
+_ENTRY_NUMBERS = tuple(ENTRY_WORDS)
 
 _SEASON_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 _SEASON_RULE = (
@@ -89,6 +107,75 @@ async def save_settings(context: PageContext) -> Response:
         typed["public"] = form.text("public")
         return _settings_form(context, typed, error)
     return context.redirect(path("pools", pool.pool, "settings", saved=1))
+
+
+async def entry_page(context: PageContext) -> Response:
+    """Return the form with the parameters of the entry and level of a pool."""
+    pool = await context.need("admin")
+    wanted = await context.service.read(pool_as_wanted, pool.pool)
+    return _entry_form(context, Form({name: [one] for name, one in _entry_of(wanted).items()}))
+
+
+async def change_entry(context: PageContext) -> Response:
+    """Return a preview of a changed entry or level. Change it if the form comes from there."""
+    pool = await context.need("admin")
+    form = await context.form()
+    try:
+        request = entry_of(form)
+        seen = digest("entry", pool.pool, request)
+        if form.text("do") == seen:
+            key = context.key_number
+            await context.service.change_settings(pool.pool, request, key)
+            return context.redirect(path("pools", pool.pool, "amendments"))
+        work = context.service.preview_settings(pool.pool, request)
+        preview = await while_connected(context.request.receive, work)
+    except EquipoiseError as error:
+        return _entry_form(context, form, error)
+    return _entry_form(context, form, preview=preview, seen=seen)
+
+
+def entry_of(form: Form) -> PoolChange:
+    """Return the parameters of the entry and level in a form. Raises : InvalidDataError."""
+    usual = EntryParameters()
+    parameters: dict[str, Any] = {"entry": form.choice("entry", tuple(ENTRIES), usual.entry)}
+    for name in _ENTRY_NUMBERS:
+        value, otherwise = form.number(name, 0.0, _MOST_NUMBER), getattr(usual, name)
+        if value is None:
+            value = otherwise
+        if isinstance(otherwise, int):
+            if value != int(value):
+                raise wrong(name, "must be a whole number", form.text(name)[:50])
+            value = int(value)
+        parameters[name] = value
+    return PoolChange(parameters=parameters, reason=form.text("reason"))
+
+
+def _entry_of(pool: PoolMessage) -> dict[str, str]:
+    """Return the fields of the form with the parameters of a pool, or else their defaults."""
+    usual = EntryParameters()
+    values = {name: pool.parameters.get(name, getattr(usual, name)) for name in ENTRY_PARAMETERS}
+    return {name: one if isinstance(one, str) else f"{one:.12g}" for name, one in values.items()}
+
+
+def _entry_form(
+    context: PageContext,
+    form: Form,
+    error: EquipoiseError | None = None,
+    *,
+    preview: AmendmentMessage | None = None,
+    seen: str = "",
+) -> Response:
+    typed = {name: form.text(name) for name in (*ENTRY_PARAMETERS, "reason")}
+    return context.render(
+        "pool_entry.html",
+        error,
+        typed=typed,
+        choices=ENTRIES,
+        numbers=ENTRY_WORDS,
+        preview=preview,
+        difference=None if preview is None else preview.difference,
+        seen=seen,
+    )
 
 
 async def delete_pool(context: PageContext) -> Response:

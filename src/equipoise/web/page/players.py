@@ -163,6 +163,7 @@ async def player_page(context: PageContext) -> Response:
         player=view.player,
         differs=view.player.display != view.player.rating,
         facts=_facts(view.player),
+        started=_started(pool, timeline),
         history=history,
         next=_next(pool.pool, name, history.next),
         timeline=timeline,
@@ -244,6 +245,13 @@ def _next(pool: str, player: str, cursor: str | None) -> str | None:
     if cursor is None:
         return None
     return path("pools", pool, "players", player, cursor=cursor) + "#matches"
+
+
+def _started(pool: PoolMessage, timeline: RatingTimeline) -> float | None:
+    """Return where a player began, in pools that do not begin all players alike."""
+    if pool.entry is None or not timeline.ratings or timeline.left_out:
+        return None
+    return timeline.ratings[0] - timeline.changes[0]
 
 
 def _facts(player: PlayerMessage) -> list[Fact]:

@@ -1,0 +1,455 @@
+"""Pools whose newcomers enter at a learned rating, and whose level is held."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError
+from equipoise.messages.matches import MatchRequest, ReasonRequest, TeamRequest
+from equipoise.messages.pools import PoolChange
+from equipoise.messages.seasons import SeasonRequest, SeasonSettings
+from equipoise.pools import seasons
+from equipoise.pools.amending import amendment
+from equipoise.pools.erasing import erase_player
+from equipoise.pools.exchange.exporting import export_file
+from equipoise.pools.exchange.importing import ImportRequest, import_pool
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.pool.settings import change_settings, preview_settings
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches, preview_match
+from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.reading import explaining
+from equipoise.pools.reading.explaining import explain_player
+from equipoise.pools.reading.players import player
+from equipoise.pools.reading.questions import predict_in_pool
+from equipoise.pools.replay.replaying import maintain_pool, pending_pools
+from equipoise.rating.entry.entering import ENTRY, LEVEL, MU, TARGET, WEIGHT
+from equipoise.store.connection import Store
+from equipoise.store.pools import get_pool
+from equipoise.store.sizes import Sizes
+from pools.pool_trials import NOW, Trial, every_change
+
+#: Newcomers move the entry quickly, and two matches make a player experienced.
+LEARNED: dict[str, Any] = {
+    "entry": "learned",
+    "entry_half_life": 20.0,
+    "entry_weight": 2.0,
+    "hold_level": 0.3,
+    "hold_level_matches": 4,
+    "level_experienced": 2,
+    "level_memory": 20.0,
+}
+
+#: Partial checkpoints and checkpoints after a few matches.
+SMALL = Sizes(
+    matches=5,
+    checkpoint_interval=20,
+    rows=7,
+    players_left=3,
+    partial_interval=8,
+    partial_bytes=4000,
+)
+
+
+def contests(seed: int, count: int, first: int = 0, most: int = 5) -> list[MatchRequest]:
+    """Return contests in which newcomers are weaker than the others, and some are tied."""
+    rng, found = np.random.default_rng(seed), []
+    for number in range(first, first + count):
+        size = int(rng.integers(2, most + 1))
+        # Later players have higher numbers, and appear only later.
+        names = rng.choice(6 + number // 2, size, replace=False)
+        strength = -0.15 * names + rng.normal(size=size)
+        ranks = np.argsort(np.argsort(-strength))
+        if rng.random() < 0.15:
+            ranks[:] = 0
+        teams = [
+            TeamRequest([f"p{name}"], int(rank)) for name, rank in zip(names, ranks, strict=True)
+        ]
+        found.append(MatchRequest(match=f"m{number}", teams=teams, time=100 * number))
+    return found
+
+
+def learned(store: Store, name: str = "trial", system: str = "elo-mmr", **settings: Any) -> Trial:
+    """Return a pool with a learned entry and a held level."""
+    given = {"system": system, "parameters": LEARNED, "late": "replay", **settings}
+    return Trial(store, name, **given)
+
+
+def numbers(trial: Trial) -> list[float]:
+    """Return the entry, its weight, the level and its target."""
+    with trial.store.read() as connection:
+        return get_pool(connection, trial.name).shared[ENTRY].tolist()
+
+
+def everything(trial: Trial) -> tuple[Any, ...]:
+    """Return all ratings, changes and numbers of a pool, except where they are stored."""
+    with trial.store.read() as connection:
+        record = get_pool(connection, trial.name)
+        rows = [
+            (one.seq, one.player, one.rating_before, one.rating, one.deviation, one.extra)
+            for one in every_change(connection, record)
+        ]
+    return trial.ratings(), rows, numbers(trial)
+
+
+#: A system of each kind: its name, further parameters, and the most teams of a match.
+SYSTEMS: list[tuple[str, dict[str, Any], int]] = [
+    ("elo-mmr", {}, 5),
+    ("trueskill", {}, 5),
+    ("codeforces", {}, 5),
+    ("team-glicko2", {}, 2),
+    ("glicko2", {"period_days": 0.01}, 2),
+]
+
+
+@pytest.mark.parametrize(("system", "more", "most"), SYSTEMS)
+def test_batches_single_posts_and_corrections_give_the_same_bits(
+    sqlite_store: Store, system: str, more: dict[str, Any], most: int
+) -> None:
+    """Posted at once, one by one, late, corrected and voided on the way: all is as posted so."""
+    posted = contests(1, 40, most=most)
+    store = Store(sqlite_store.engine, SMALL)
+    parameters = {**LEARNED, **more}
+    whole = learned(store, "whole", system, parameters=parameters)
+    whole.post(*posted)
+    single, cache = learned(store, "single", system, parameters=parameters), StateCache()
+    for one in posted:
+        post_matches(store, "single", [Post([one])], NOW, cache)
+    assert everything(single) == everything(whole)
+
+    amended = learned(store, "amended", system, parameters=parameters)
+    late = posted[3]
+    for at, one in enumerate(posted):
+        if at == 5:
+            wrong = [
+                TeamRequest(team.players, (team.rank or 0) + at)
+                for at, team in enumerate(one.teams)
+            ]
+            amended.post(MatchRequest(match=one.match, teams=wrong, time=one.time))
+        elif one is not late:
+            amended.post(one)
+        if at == 20:
+            amended.post(MatchRequest(match="void", teams=one.teams, time=one.time))
+            amended.void("void")
+            amended.correct(posted[5])
+        if at in (25, 39):
+            amended.settle()
+        if at == 30:
+            amended.post(late)
+    amended.settle()
+    assert amended.is_sound()
+    assert amended.ratings() == whole.ratings()
+    # The order of records of equal times differs, so only the matches are compared one by one.
+    assert numbers(amended) == numbers(whole)
+    assert numbers(whole)[MU] != 1500.0
+    assert numbers(whole)[LEVEL] != numbers(whole)[TARGET]
+
+
+def test_a_pool_gives_the_bits_of_the_library(store: Store, tmp_path: Path) -> None:
+    """The log as a table, rated by the library, gives the ratings of the pool."""
+    pool = learned(store)
+    pool.post(*contests(2, 40))
+    export_file(store, pool.name, "log", str(tmp_path / "log.csv"))
+    done = eq.replay(eq.EloMMR(**LEARNED), eq.read_history(str(tmp_path / "log.csv")))
+    assert done.state.state.shared[ENTRY].tolist() == numbers(pool)
+    played = done.ratings.matches > 0
+    rated = dict(
+        zip(
+            done.ratings.player_ids[played].tolist(),
+            done.ratings.rating[played].tolist(),
+            strict=True,
+        )
+    )
+    ratings = pool.ratings()
+    assert {name: ratings[name] for name in rated} == rated
+    for path in ("log.csv", "log.ndjson"):
+        name = path.replace("log.", "from-")
+        export_file(store, pool.name, "log", str(tmp_path / path))
+        request = ImportRequest(
+            history=HistoryRequest(source=str(tmp_path / path)),
+            create=True,
+            settings={} if path == "log.ndjson" else {"parameters": LEARNED, "late": "replay"},
+        )
+        import_pool(store, name, request, NOW)
+        other = Trial.__new__(Trial)
+        other.store, other.name = store, name
+        assert (other.ratings(), numbers(other)) == (ratings, numbers(pool))
+        assert other.is_sound()
+
+
+def test_whoever_was_only_in_skipped_matches_has_the_entry_of_the_last(store: Store) -> None:
+    """So the row of such a player is the same however the matches after it were posted."""
+    skipped = MatchRequest(
+        match="tied", teams=[TeamRequest([name], 0) for name in ("x", "y", "z")], time=1_500
+    )
+    posted = contests(3, 40)
+    posted.insert(16, skipped)
+    whole, single = learned(store, "whole"), learned(store, "single")
+    whole.post(*posted)
+    for one in posted:
+        single.post(one)
+    assert everything(whole) == everything(single)
+    assert whole.is_sound()
+    shown = player(store, "whole", "x")
+    assert shown.rating == shown.display == whole.ratings()["x"]
+    assert shown.rating not in (1500.0, numbers(whole)[MU])
+    # A new match begins at the entry of today.
+    now = predict_in_pool(store, "whole", predicting([["x"], ["nobody"]]), now=NOW)
+    assert {one.rating for team in now.teams for one in team.players} == {numbers(whole)[MU]}
+
+
+def predicting(teams: list[list[str]]) -> Any:
+    """Return the request of a prediction."""
+    from equipoise.messages.questions import PredictRequest
+
+    return PredictRequest(teams=teams)
+
+
+def test_explanations_from_partial_checkpoints_are_complete(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They add up to the change, say where a newcomer started, and need no other states."""
+    store = Store(store.engine, SMALL)
+    pool, cache = learned(store), StateCache()
+    for one in contests(4, 40):
+        post_matches(store, pool.name, [Post([one])], NOW, cache)
+    with store.read() as connection:
+        found = every_change(connection, get_pool(connection, pool.name))
+    monkeypatch.setattr(explaining, "state_before", None)
+    started, adjusted = 0, 0
+    seen: set[str] = set()
+    for row in found:
+        message = explain_player(store, pool.name, row.player, f"m{row.seq - 1}")
+        assert (message.rating_before, message.rating) == (row.rating_before, row.rating)
+        parts = {part.name: part.change for part in message.contributions}
+        assert sum(parts.values()) == pytest.approx(message.change, abs=1e-6)
+        adjusted += "level adjustment" in parts
+        said = [one.meaning for one in message.quantities if one.name == "entry"]
+        assert bool(said) == (row.player not in seen)
+        if said:
+            assert said[0].startswith(f"Started at {row.rating_before:.0f}, learned")
+            started += 1
+        seen.add(row.player)
+    assert started == len(seen) > 10
+    assert adjusted > 5
+
+
+def test_a_preview_is_what_posting_gives(store: Store) -> None:
+    """A previewed match has the change that posting it has, and changes nothing."""
+    pool = learned(store)
+    *first, last = contests(5, 20)
+    pool.post(*first)
+    before = everything(pool)
+    shown = preview_match(store, pool.name, last, NOW)
+    assert everything(pool) == before
+    (posted,) = pool.post(last)
+    assert shown == posted
+
+
+def test_posts_at_the_same_time_are_in_one_order(store: Store) -> None:
+    """Threads that post at once, with caches of their own, leave a pool that its log gives."""
+    pool = learned(store, late="append")
+    answers: list[Any] = []
+
+    def post(thread: int) -> None:
+        cache = StateCache()
+        for one in contests(thread, 10, first=100 * thread):
+            answers.extend(post_matches(store, pool.name, [Post([one])], NOW, cache))
+
+    threads = [threading.Thread(target=post, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not [one for one in answers if isinstance(one, EquipoiseError)]
+    assert len(answers) == 30
+    assert pool.is_sound()
+
+
+def test_turning_it_on_replays_the_whole_log(store: Store, tmp_path: Path) -> None:
+    """First a preview, then a record of the log; an import of the log makes the same pool."""
+    posted = contests(6, 30)
+    store = Store(store.engine, SMALL)
+    pool = learned(store, parameters={"rho": 0.5})
+    pool.post(*posted[:20])
+    fixed = pool.ratings()
+    request = PoolChange(parameters=LEARNED, reason="newcomers are weaker")
+    shown = preview_settings(store, pool.name, request, NOW)
+    assert (shown.kind, shown.seq, pool.ratings()) == ("preview", None, fixed)
+    assert shown.settings == {"parameters": LEARNED}
+    assert shown.settings_before is not None
+    assert shown.settings_before["parameters"]["entry"] == "fixed"
+    assert shown.difference is not None
+    assert shown.difference.changed > 0
+
+    told = change_settings(store, pool.name, request, NOW)
+    assert (told.pending, "entry" in told.parameters) == (True, False)
+    assert amendment(store, pool.name, 21).status == "pending"
+    # Until the replay, the pool rates as before.
+    assert pool.ratings() == fixed
+    pool.post(*posted[20:25])
+    assert pool.is_sound()
+    while pending_pools(store):
+        maintain_pool(store, pool.name, owner="tester", stop=lambda: False)
+    pool.post(*posted[25:])
+    assert pool.is_sound()
+    done = amendment(store, pool.name, 21)
+    assert (done.status, done.settings) == ("done", shown.settings)
+    now = pool_message(store, pool.name)
+    assert {name: now.parameters[name] for name in LEARNED} == LEARNED
+    assert (now.parameters["rho"], now.pending) == (0.5, False)
+
+    other = learned(store, "other", parameters={"rho": 0.5, **LEARNED})
+    other.post(*posted)
+    assert other.ratings() == pool.ratings()
+    assert numbers(other) == numbers(pool)
+
+    export_file(store, pool.name, "log", str(tmp_path / "log.ndjson"))
+    source = HistoryRequest(source=str(tmp_path / "log.ndjson"))
+    made = import_pool(store, "copy", ImportRequest(history=source, create=True), NOW)
+    assert (made.same_head, made.pending) == (True, False)
+    copy = Trial.__new__(Trial)
+    copy.store, copy.name = store, "copy"
+    assert (copy.ratings(), numbers(copy)) == (pool.ratings(), numbers(pool))
+    assert copy.is_sound()
+
+    # Turned off again, all is as if it had never been on.
+    change_settings(
+        store, pool.name, PoolChange(parameters={"entry": "fixed", "hold_level": 0}), NOW
+    )
+    pool.settle()
+    never = learned(store, "never", parameters={"rho": 0.5})
+    never.post(*posted)
+    assert pool.ratings() == never.ratings()
+    assert pool.is_sound()
+
+
+def test_other_parameters_still_cannot_be_changed(store: Store) -> None:
+    """Nor can a system that refuses it learn an entry."""
+    pool = Trial(store)
+    with pytest.raises(ConflictError, match=r"parameters\.k is 32\.0, you sent 20\.0"):
+        change_settings(
+            store, pool.name, PoolChange(parameters={"k": 20.0, "entry": "learned"}), NOW
+        )
+    with pytest.raises(InvalidDataError):
+        change_settings(store, pool.name, PoolChange(parameters={"hold_level": 2.0}), NOW)
+    platform = Trial(store, "platform", system="codeforces", parameters={"rules": "platform"})
+    with pytest.raises(InvalidDataError):
+        change_settings(store, platform.name, PoolChange(parameters={"entry": "learned"}), NOW)
+    assert not pool_message(store, pool.name).pending
+
+
+@pytest.mark.parametrize("towards", ["mean", "initial"])
+def test_a_soft_season_maps_entry_level_and_target(store: Store, towards: Any) -> None:
+    """They move as ratings do, the weight stays, and players carried over are no newcomers."""
+    store = Store(store.engine, SMALL)
+    pool = learned(store)
+    pool.post(*contests(7, 40))
+    mu, weight, level, target = numbers(pool)
+    request = SeasonRequest(season="1", reset="soft", keep=0.25, towards=towards)
+    foreseen = seasons.preview_season(store, pool.name, request)
+    ended = seasons.end_season(store, pool.name, request, key=None, now=NOW)
+    centre = ended.centre
+    assert centre is not None
+    mapped = [centre + 0.25 * (one - centre) for one in (mu, level, target)]
+    assert np.array(numbers(pool))[[MU, LEVEL, TARGET]].tolist() == mapped
+    assert numbers(pool)[WEIGHT] == weight
+    assert foreseen.start == mapped[0]
+    assert pool.is_sound()
+
+    begun = contests(8, 20, first=200)
+    pool.post(*begun)
+    assert pool.is_sound()
+    old = f"{pool.name}.1"
+    carried = set(_named(store, old).ratings())
+    with store.read() as connection:
+        rows = every_change(connection, get_pool(connection, pool.name))
+    first = {}
+    for row in rows:
+        first.setdefault(row.player, row)
+    for name, row in first.items():
+        said = explain_player(store, pool.name, name, f"m{200 + row.seq - 1}")
+        assert (name in carried) != any(one.name == "entry" for one in said.quantities)
+        if name in carried:
+            assert "level adjustment" not in [part.name for part in said.contributions]
+    assert set(first) - carried
+
+
+def _named(store: Store, name: str) -> Trial:
+    """Return a pool that there is."""
+    found = Trial.__new__(Trial)
+    found.store, found.name = store, name
+    return found
+
+
+def test_a_hard_season_starts_afresh(store: Store) -> None:
+    """Its entry and level are those of a new pool."""
+    pool = learned(store)
+    fresh = numbers(pool)
+    pool.post(*contests(9, 20))
+    assert numbers(pool) != fresh
+    request = SeasonRequest(season="1", reset="hard")
+    seasons.end_season(store, pool.name, request, key=None, now=NOW)
+    assert numbers(pool) == fresh
+    assert pool.is_sound()
+
+
+def test_it_can_be_turned_on_and_off_within_a_season_and_between_two(
+    store: Store, tmp_path: Path
+) -> None:
+    """The seed of a season that began without it serves the season with it, and the reverse."""
+    pool = learned(store, parameters={})
+    pool.post(*contests(10, 30))
+    seasons.end_season(store, pool.name, SeasonRequest(season="1"), key=None, now=NOW)
+    seeded = pool.ratings()
+    pool.post(*contests(11, 20, first=200))
+    change_settings(store, pool.name, PoolChange(parameters=LEARNED), NOW)
+    pool.settle()
+    assert pool.is_sound()
+    # Level and target began at the mean of the players carried over.
+    assert numbers(pool)[TARGET] == pytest.approx(sum(seeded.values()) / len(seeded))
+    export_file(store, pool.name, "log", str(tmp_path / "log.ndjson"))
+    source = HistoryRequest(source=str(tmp_path / "log.ndjson"))
+    import_pool(store, "copy", ImportRequest(history=source, create=True), NOW)
+    assert _named(store, "copy").is_sound()
+    assert numbers(_named(store, "copy")) == numbers(pool)
+
+    learned_numbers = numbers(pool)
+    seasons.end_season(store, pool.name, SeasonRequest(season="2", keep=1.0), key=None, now=NOW)
+    assert numbers(pool)[WEIGHT] == learned_numbers[WEIGHT]
+    pool.post(*contests(12, 20, first=400))
+    change_settings(store, pool.name, PoolChange(parameters={"hold_level": 0.1}), NOW)
+    pool.settle()
+    assert pool.is_sound()
+    assert numbers(pool)[TARGET] == learned_numbers[TARGET]
+    off = PoolChange(parameters={"entry": "fixed", "hold_level": 0.0})
+    change_settings(store, pool.name, off, NOW)
+    pool.settle()
+    assert pool.is_sound()
+    with store.read() as connection:
+        assert ENTRY not in get_pool(connection, pool.name).shared
+    again = SeasonRequest(season="3", settings=SeasonSettings(parameters=LEARNED))
+    seasons.end_season(store, pool.name, again, key=None, now=NOW)
+    pool.post(*contests(13, 20, first=600))
+    assert pool.is_sound()
+
+
+def test_an_erasure_changes_no_number(store: Store) -> None:
+    """The pool and its seed keep their numbers under the pseudonym."""
+    store = Store(store.engine, SMALL)
+    pool = learned(store)
+    pool.post(*contests(14, 30))
+    seasons.end_season(store, pool.name, SeasonRequest(season="1"), key=None, now=NOW)
+    pool.post(*contests(15, 30, first=200))
+    before, known = sorted(pool.ratings().values()), numbers(pool)
+    erase_player(store, pool.name, "p1", ReasonRequest(), key=None, now=NOW)
+    assert (sorted(pool.ratings().values()), numbers(pool)) == (before, known)
+    assert "p1" not in pool.ratings()
+    assert pool.is_sound()
