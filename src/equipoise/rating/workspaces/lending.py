@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from equipoise.rating.base_system import System
+from typing import TYPE_CHECKING
+
 from equipoise.rating.workspaces.workspace import LARGEST, Workspace
+
+if TYPE_CHECKING:
+    from equipoise.rating.base_system import System
 
 #: Most shapes of matches whose workspaces a system keeps, and most workspaces of a shape.
 _SHAPES, _EACH = 64, 8
@@ -21,6 +25,8 @@ class Workspaces:
     __slots__ = ("_free", "_system", "usable")
 
     def __init__(self, system: System) -> None:
+        from equipoise.rating.base_system import System
+
         self._system = system
         kind = type(system)
         self.usable = (

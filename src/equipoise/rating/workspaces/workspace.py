@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from itertools import chain
 from struct import Struct
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -23,8 +23,10 @@ from equipoise.arrays import Ids
 from equipoise.data.history import History
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import System
 from equipoise.rating.state import PADDING
+
+if TYPE_CHECKING:
+    from equipoise.rating.base_system import System
 
 #: A player's state: the row of `State.table`, and the records in use of `State.runs`, field after
 #: field and each oldest first, as `pack_players` has them; () where there are none.
@@ -62,6 +64,8 @@ class Workspace:
     )
 
     def __init__(self, system: System, sizes: Sequence[int]) -> None:
+        from equipoise.rating.base_system import System
+
         count = sum(sizes)
         self._system, self._sizes = system, tuple(sizes)
         self._members = all(size == 1 for size in sizes)
