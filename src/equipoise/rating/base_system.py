@@ -29,6 +29,7 @@ from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
 from equipoise.rating.draws import sums_of
 from equipoise.rating.entry.entering import ENTRY, MU, SEEDED, Entry, EntryParameters
+from equipoise.rating.one_call.calls import OneCall
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 
@@ -148,7 +149,7 @@ def trace_arrays(kind: type[Any], trace: TraceColumns | None, low: int, high: in
     )
 
 
-class System(EntryParameters, ABC):
+class System(OneCall, EntryParameters, ABC):
     """The base class of all systems, which add parameters and one update."""
 
     __slots__ = ()
