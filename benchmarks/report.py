@@ -23,6 +23,8 @@ LIBRARIES = (
     "elo-mmr-py",
     "openskill",
     "trueskill",
+    "glicko2",
+    "elote",
     "ortools",
     "choix",
     "pyamg",

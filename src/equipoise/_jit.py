@@ -127,6 +127,18 @@ def inlined_kernel(function: _Function) -> _Function:
     return _compiled(function, counts_references=False, forceinline=True)
 
 
+def compiled_for(function: _Function, *arguments: object) -> _Function:
+    """Return the machine code of a kernel for arguments of these types, loaded or compiled.
+
+    Calling it leaves out Numba's look at the types of all arguments, which takes longer than rating
+    a duel. The caller guarantees that they never differ: nothing checks them.
+    """
+    if not isinstance(function, _Kernel):
+        return function
+    kinds = tuple(function.typeof_pyval(one) for one in arguments)
+    return cast("_Function", function.compile(kinds))
+
+
 def _compiled(function: _Function, counts_references: bool, forceinline: bool = False) -> _Function:
     if _config.DISABLE_JIT:
         return function

@@ -23,6 +23,9 @@ from equipoise.errors import require
 
 Curve: TypeAlias = Literal["logistic", "normal"]
 
+#: Number of teams up to which all pairs are compared at once.
+_FEW = 64
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Outlook:
@@ -68,6 +71,8 @@ class Outlook:
     def expected(self) -> Floats:
         """Return the mean probability of beating each other entry, shape (n,), n at least 2."""
         n = len(self.centre)
+        if n <= _FEW:
+            return (self.pairs().sum(axis=1) - 0.5) / (n - 1)
         every = np.arange(n)
         # One row at a time: all pairs at once would take n^2 of memory.
         sums = [self.beats(np.full(n, i), every).sum() for i in range(n)]

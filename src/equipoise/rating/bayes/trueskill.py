@@ -21,7 +21,7 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, System, TraceArrays
+from equipoise.rating.base_system import Job, Rate, System, TraceArrays
 from equipoise.rating.bayes.trueskill_match import (
     MAX_SWEEPS,
     Settings,
@@ -51,10 +51,13 @@ class TrueSkillSystem(System):
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
 
+    def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        return rate_matches if job.entry is None else rate_with_entry
+
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        rate = rate_matches if job.entry is None else rate_with_entry
-        return rate(job, 0, len(job.matches.time))
+        return self.kernel(job)(job, 0, len(job.matches.time))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return normal performances that add up within a team."""

@@ -34,6 +34,7 @@ from equipoise.rating.base_system import (
     RATING,
     Job,
     Matches,
+    Rate,
     System,
     TraceArrays,
 )
@@ -289,10 +290,13 @@ class WengLinParameters(System):
         """Matches of any kind."""
         return Capabilities(adds_players=True, uses=frozenset({"weight"}), idle=self.idle_entry)
 
+    def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        return rate_matches if job.entry is None else rate_with_entry
+
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        rate = rate_matches if job.entry is None else rate_with_entry
-        return rate(job, 0, len(job.matches.time))
+        return self.kernel(job)(job, 0, len(job.matches.time))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of a match of two: logistic, c^2 = the sum of sigma^2 + beta^2."""

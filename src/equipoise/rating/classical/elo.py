@@ -8,7 +8,7 @@ match of more than two, a team's change is the mean over its opponents, so that 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -22,7 +22,7 @@ from equipoise.data.prediction import Outlook
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, Matches, System, TraceArrays
+from equipoise.rating.base_system import Job, Matches, Rate, System, TraceArrays
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import MU, FirstMatch, move_rating, rate_each, read_rating
 from equipoise.rating.state import State
@@ -190,12 +190,28 @@ class Elo(System):
         """Return the head starts. Raises : InvalidDataError without a column for the home side."""
         return self._head_start(history, int(history.offsets[start]), int(history.offsets[stop]))
 
+    def rewrite_own(
+        self,
+        own: Floats,
+        performance: Sequence[float],
+        share: Sequence[float],
+        at_home: Sequence[bool],
+    ) -> None:
+        """Write the head starts. Raises : InvalidDataError without `at_home`."""
+        if self.home_advantage != 0.0:
+            if not at_home:
+                raise _no_home()
+            own[:] = [self.home_advantage if home else 0.0 for home in at_home]
+
+    def kernel(self, job: Job[Settings, TraceArrays, Floats]) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        return rate_matches if job.entry is None else rate_with_entry
+
     def update(
         self, job: Job[Settings, TraceArrays, Floats], workers: Workers
     ) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        rate = rate_matches if job.entry is None else rate_with_entry
-        return rate(job, 0, len(job.matches.time))
+        return self.kernel(job)(job, 0, len(job.matches.time))
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return NaN, because there are no deviations."""
@@ -217,8 +233,11 @@ class Elo(System):
             return np.empty(0)
         home = history.at_home(low, high)
         if home is None:
-            rule = (
-                "must be a column (true for the home side), or give side, if home_advantage is set"
-            )
-            raise InvalidDataError([Problem("", None, "at_home", rule, "neither")])
+            raise _no_home()
         return np.where(home, self.home_advantage, 0.0)
+
+
+def _no_home() -> InvalidDataError:
+    """Return the error for matches that do not say who plays at home."""
+    rule = "must be a column (true for the home side), or give side, if home_advantage is set"
+    return InvalidDataError([Problem("", None, "at_home", rule, "neither")])

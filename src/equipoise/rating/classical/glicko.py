@@ -31,6 +31,7 @@ from equipoise.rating.base_system import (
     MATCHES,
     RATING,
     Job,
+    Rate,
     System,
     TraceArrays,
 )
@@ -212,10 +213,13 @@ class Glicko(System):
             idle=self.idle_entry,
         )
 
+    def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        return rate_matches if job.entry is None else rate_with_entry
+
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        rate = rate_matches if job.entry is None else rate_with_entry
-        return rate(job, 0, len(job.matches.time))
+        return self.kernel(job)(job, 0, len(job.matches.time))
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return deviations, increased by the days until then."""

@@ -38,7 +38,7 @@ from equipoise.errors import require
 from equipoise.numeric.exponential import EXP_HIGHEST, exp
 from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, System
+from equipoise.rating.base_system import Job, Rate, System
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import FirstMatch, first_match, rate_each
 from equipoise.rating.state import State
@@ -414,12 +414,15 @@ class Glicko2(System):
         """Whether what holds the level waits for the end of a rating period."""
         return self.holds_level and self.period_days is not None
 
+    def kernel(self, job: Job[Settings, VolatilityTrace, None]) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        return rate_matches if job.entry is None else rate_with_entry
+
     def update(
         self, job: Job[Settings, VolatilityTrace, None], workers: Workers
     ) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        rate = rate_matches if job.entry is None else rate_with_entry
-        return rate(job, 0, len(job.matches.time))
+        return self.kernel(job)(job, 0, len(job.matches.time))
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return ratings with the period in progress closed and the later periods without games."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -29,7 +29,7 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import ApproximationWarning, InvalidParameterError, require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import PerformanceTrace, System
+from equipoise.rating.base_system import PerformanceTrace, Rate, System
 from equipoise.rating.elo_mmr.belief import SCALE_OF_DEVIATION, Beliefs
 from equipoise.rating.elo_mmr.match import (
     BeliefJob,
@@ -150,15 +150,27 @@ class EloMMRParameters(System):
             "curvature": 1.0 / (self.initial_deviation * self.initial_deviation),
         }
 
+    def rewrite_own(
+        self,
+        own: Beliefs,
+        performance: Sequence[float],
+        share: Sequence[float],
+        at_home: Sequence[bool],
+    ) -> None:
+        """Write nothing: beliefs are the state of the players."""
+
+    def kernel(self, job: BeliefJob) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        return rate_matches if job.entry is None else rate_with_entry
+
     def update(self, job: BeliefJob, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
         wanted = option(len(job.trace.expected) > 0)
         job = job._replace(settings=job.settings._replace(expected=wanted))
-        rate = rate_matches if job.entry is None else rate_with_entry
         if self.opponents is not None:
             # With few opponents players are rated one after the other, on one thread.
-            return rate(job, 0, len(job.matches.time))
-        return rate_in_turn(job, rate, rate_shared, learn_from, workers)
+            return self.kernel(job)(job, 0, len(job.matches.time))
+        return rate_in_turn(job, self.kernel(job), rate_shared, learn_from, workers)
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return deviations, grown by drift where a day is given."""

@@ -38,7 +38,7 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, PerformanceTrace, System
+from equipoise.rating.base_system import Job, PerformanceTrace, Rate, System
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import (
     MU,
@@ -281,12 +281,17 @@ class Codeforces(System):
             rate_all_ties=self.rate_all_ties,
         )
 
+    def kernel(self, job: ContestJob) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        if self.rules == "platform":
+            return rate_by_platform_rules
+        return rate_contests if job.entry is None else rate_with_entry
+
     def update(self, job: ContestJob, workers: Workers) -> tuple[int, float]:
         """Rate all contests of a job in order."""
         if self.rules == "platform":
             return rate_by_platform_rules(job, 0, len(job.matches.time))
-        rate = rate_contests if job.entry is None else rate_with_entry
-        return rate_in_turn(job, rate, rate_shared, learn_from, workers)
+        return rate_in_turn(job, self.kernel(job), rate_shared, learn_from, workers)
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return the initial deviation for all players."""

@@ -63,6 +63,7 @@ from equipoise.rating.base_system import (
     RATING,
     Job,
     PerformanceTrace,
+    Rate,
     System,
 )
 from equipoise.rating.draws import count_match
@@ -420,10 +421,13 @@ class TopCoder(System):
             rate_all_ties=self.rate_all_ties,
         )
 
+    def kernel(self, job: ContestJob) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        return rate_contests if job.entry is None else rate_with_entry
+
     def update(self, job: ContestJob, workers: Workers) -> tuple[int, float]:
         """Rate all contests of a job in order."""
-        rate = rate_contests if job.entry is None else rate_with_entry
-        return rate_in_turn(job, rate, rate_shared, learn_from, workers)
+        return rate_in_turn(job, self.kernel(job), rate_shared, learn_from, workers)
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return normal performances whose deviations are the volatilities."""

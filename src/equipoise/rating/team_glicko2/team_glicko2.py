@@ -9,7 +9,7 @@ additions (A11, A14); volatilities are capped at `max_volatility`, as in `glicko
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,7 +22,7 @@ from equipoise.data.prediction import Outlook, team_mean_outlook
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import System
+from equipoise.rating.base_system import Rate, System
 from equipoise.rating.classical.glicko2 import GLICKO2_SCALE, MAX_VOLATILITY
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
@@ -132,6 +132,11 @@ class TeamGlicko2(System):
             idle=self.idle_entry,
         )
 
+    @property
+    def learned_in_pool(self) -> str:
+        """With roles, the statistics of each role's performances."""
+        return "what each role shows (roles=True)" if self.roles else self._learned_of_newcomers
+
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player."""
         return {
@@ -162,10 +167,24 @@ class TeamGlicko2(System):
             roles=roles,
         )
 
+    def rewrite_own(
+        self,
+        own: Players,
+        performance: Sequence[float],
+        share: Sequence[float],
+        at_home: Sequence[bool],
+    ) -> None:
+        """Write performances and shares; with roles, the statistics of the pool are needed."""
+        own.performance[:] = performance if len(performance) else math.nan
+        own.share[:] = share if len(share) else 1.0
+
+    def kernel(self, job: TeamJob) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        return rate_matches if job.entry is None else rate_with_entry
+
     def update(self, job: TeamJob, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        rate = rate_matches if job.entry is None else rate_with_entry
-        return rate(job, 0, len(job.matches.time))
+        return self.kernel(job)(job, 0, len(job.matches.time))
 
     def deviations(self, state: State, rows: Ints, day: float) -> Floats:
         """Return deviations, increased for inactivity until that day (A8)."""

@@ -1,0 +1,1 @@
+"""Memory in which single matches are rated, made once and used again."""

@@ -1,0 +1,79 @@
+"""Which thread uses which workspace: each is lent to one at a time, and kept for the next match."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from equipoise.rating.workspaces.workspace import LARGEST, Workspace
+
+if TYPE_CHECKING:
+    from equipoise.rating.base_system import System
+
+#: Most shapes of matches whose workspaces a system keeps, and most workspaces of a shape.
+_SHAPES, _EACH = 64, 8
+
+#: Most systems that have workspaces. A program has few; one that makes thousands starts anew.
+_SYSTEMS = 32
+
+
+class Workspaces:
+    """The workspaces of one system, each lent to one thread at a time.
+
+    usable : whether the players and the match are all that the system needs
+    """
+
+    __slots__ = ("_free", "_system", "usable")
+
+    def __init__(self, system: System) -> None:
+        from equipoise.rating.base_system import System
+
+        self._system = system
+        kind = type(system)
+        self.usable = (
+            kind.run is System.run
+            and kind.job is System.job
+            and not system.changes_entry
+            and (kind.own is System.own or kind.rewrite_own is not System.rewrite_own)
+        )
+        self._free: dict[tuple[int, ...], list[Workspace]] = {}
+
+    @property
+    def system(self) -> System:
+        """The system."""
+        return self._system
+
+    def take(self, sizes: tuple[int, ...]) -> Workspace:
+        """Return a workspace that nobody else uses."""
+        free = self._free.get(sizes)
+        try:
+            # One operation, so that no other thread takes the same.
+            return free.pop() if free else Workspace(self._system, sizes)
+        except IndexError:  # another thread was faster
+            return Workspace(self._system, sizes)
+
+    def give_back(self, sizes: tuple[int, ...], workspace: Workspace) -> None:
+        """Keep a workspace for later matches. One of a match that failed is not given back."""
+        free = self._free.get(sizes)
+        if free is None:
+            if len(workspace.state.table) > LARGEST:
+                return
+            if len(self._free) >= _SHAPES:
+                self._free.clear()
+            free = self._free.setdefault(sizes, [])
+        if len(free) < _EACH:
+            free.append(workspace)
+
+
+#: Workspaces by the identity of their system, which they keep alive.
+_known: dict[int, Workspaces] = {}
+
+
+def workspaces_of(system: System) -> Workspaces:
+    """Return the workspaces of a system."""
+    # Equal systems would do as well, but comparing parameters takes longer than rating.
+    found = _known.get(id(system))
+    if found is None or found.system is not system:
+        if len(_known) >= _SYSTEMS:
+            _known.clear()
+        found = _known[id(system)] = Workspaces(system)
+    return found

@@ -1,0 +1,213 @@
+"""Memory for rating matches of one shape, which is made once and used for many matches.
+
+A system's kernel takes a `Job` of many arrays. Making them takes a thousand times as long as rating
+a duel. A `Workspace` keeps the job of a match with teams of certain sizes, writes the numbers of a
+match into its arrays, calls the kernel and reads the new numbers. It is the same compiled kernel
+that rates histories, so the bits are the same.
+
+A workspace serves one match at a time; `lending` lends each to one thread.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from itertools import chain
+from struct import Struct
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from equipoise._jit import compiled_for
+from equipoise.arrays import Ids
+from equipoise.data.history import History
+from equipoise.errors import ConvergenceError
+from equipoise.numeric.workers import Workers
+from equipoise.rating.state import PADDING
+
+if TYPE_CHECKING:
+    from equipoise.rating.base_system import System
+
+#: A player's state: the row of `State.table`, and the records in use of `State.runs`, field after
+#: field and each oldest first, as `pack_players` has them; () where there are none.
+PlayerNumbers: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
+
+#: Larger matches are rated by `System.update`, which may share them among threads.
+LARGEST = 1000
+
+
+class Workspace:
+    """The job of one match with teams of these sizes, and the memory of its arrays.
+
+    state : of the players of the match, in the order of their teams
+    """
+
+    __slots__ = (
+        "_ceiling",
+        "_job",
+        "_kernel",
+        "_members",
+        "_rank",
+        "_rank_codes",
+        "_ranks",
+        "_rewrites",
+        "_room",
+        "_row_codes",
+        "_rows",
+        "_sizes",
+        "_system",
+        "_table",
+        "_time",
+        "_values",
+        "_weight",
+        "state",
+    )
+
+    def __init__(self, system: System, sizes: Sequence[int]) -> None:
+        from equipoise.rating.base_system import System
+
+        count = sum(sizes)
+        self._system, self._sizes = system, tuple(sizes)
+        self._members = all(size == 1 for size in sizes)
+        self.state = system.initial(count)
+        job = system.job(self.state, empty_match(sizes), 0, 1)
+        self._rank, rank = _writable(job.matches.rank)
+        self._time, time = _writable(job.matches.time)
+        self._weight, weight = _writable(job.matches.weight)
+        self._ceiling, ceiling = _writable(job.matches.ceiling)
+        matches = job.matches._replace(rank=rank, time=time, weight=weight, ceiling=ceiling)
+        self._job = job._replace(matches=matches)
+        self._rewrites = type(system).own is not System.own
+        self._table = self.state.table.data
+        self._row_codes = Struct(f"{self.state.table.size}d")
+        self._rows = Struct(f"{self.state.table.shape[1]}d")
+        self._rank_codes = Struct(f"{count}q")
+        self._ranks: tuple[int, ...] = ()
+        self._room = 0
+        self._values: memoryview[Any] = memoryview(b"")
+        self._kernel: Callable[[Any, int, int], tuple[int, float]] | None = None
+
+    def rate(
+        self,
+        players: Sequence[PlayerNumbers],
+        ranks: Sequence[int],
+        weight: float,
+        time: float,
+        ceiling: float,
+        performance: Sequence[float],
+        share: Sequence[float],
+        at_home: Sequence[bool],
+    ) -> list[PlayerNumbers]:
+        """Return the players' states after a match; see `rate_match`."""
+        self._row_codes.pack_into(self._table, 0, *chain.from_iterable([row for row, _ in players]))
+        self._set_ranks(tuple(ranks))
+        self._weight[0], self._time[0], self._ceiling[0] = weight, time, ceiling
+        if self._rewrites:
+            self._system.rewrite_own(self._job.own, performance, share, at_home)
+        if self.state.runs is not None:
+            self._put_records([records for _, records in players])
+        self._run()
+        rows = self._rows.iter_unpack(self._table)
+        if self.state.runs is None:
+            return [(row, ()) for row in rows]
+        return list(zip(rows, self._take_records(), strict=True))
+
+    def _run(self) -> None:
+        """Rate the match. Raises : ConvergenceError."""
+        if self._kernel is None:
+            kernel = self._system.kernel(self._job)
+            if kernel is None or len(self.state.table) > LARGEST:
+                failed, residual = self._system.update(self._job, Workers())
+            else:
+                self._kernel = compiled_for(kernel, self._job, 0, 1)
+        if self._kernel is not None:
+            failed, residual = self._kernel(self._job, 0, 1)
+        if failed >= 0:
+            what = f"{self._system.sought}{self._system.name}"
+            raise ConvergenceError(what, self._system.iterations, residual)
+
+    def _set_ranks(self, ranks: tuple[int, ...]) -> None:
+        """Write the ranks of the teams; most calls have those of the last one."""
+        if ranks == self._ranks:
+            return
+        each = ranks
+        if not self._members:
+            pairs = zip(ranks, self._sizes, strict=True)
+            each = tuple(chain.from_iterable([(rank,) * size for rank, size in pairs]))
+        self._rank_codes.pack_into(self._rank.data, 0, *each)
+        self._ranks = ranks
+
+    def _put_records(self, records: Sequence[Sequence[float]]) -> None:
+        """Write the players' remembered records, and room for one more."""
+        runs = self.state.runs
+        assert runs is not None
+        fields = runs.fields
+        counts = [len(one) // fields for one in records]
+        if max(counts) + 1 + 2 * PADDING > self._room:
+            self._make_room(2 * max(counts) + 4 * PADDING)
+        room, values = self._room, self._values
+        for player, (kept, count) in enumerate(zip(records, counts, strict=True)):
+            begin = player * fields * room
+            for field in range(fields if count else 0):
+                start = begin + field * room
+                part = array("d", kept[field * count : (field + 1) * count])
+                values[start : start + count] = part
+        spans = runs.spans
+        spans[:, 2] = 0
+        spans[:, 3] = counts
+
+    def _take_records(self) -> list[tuple[float, ...]]:
+        """Return the players' remembered records, and leave their memory empty."""
+        runs = self.state.runs
+        assert runs is not None
+        values, found = self._values, []
+        for begin, room, first, count in runs.spans.tolist():
+            kept: list[float] = []
+            for field in range(runs.fields if count else 0):
+                start = begin + field * room + first
+                kept += values[start : start + count].tolist()
+            found.append(tuple(kept))
+        runs.values.fill(0.0)
+        return found
+
+    def _make_room(self, room: int) -> None:
+        """Make memory for `room` records of each player."""
+        runs = self.state.runs
+        assert runs is not None
+        room = -(-room // PADDING) * PADDING
+        players = len(runs.spans)
+        size = runs.fields * room
+        runs.values = np.zeros(players * size)
+        runs.used = len(runs.values)
+        runs.spans[:, 0] = np.arange(players) * size
+        runs.spans[:, 1] = room
+        runs.spans[:, 2:] = 0
+        match = empty_match(self._sizes)
+        self._job = self._job._replace(own=self._system.own(self.state, match, 0, 1))
+        self._room, self._values = room, runs.values.data
+
+
+def empty_match(sizes: Sequence[int]) -> History:
+    """Return a history of one match of teams of these sizes."""
+    count = sum(sizes)
+    return History(
+        match_ids=np.zeros(1, np.int64),
+        player_ids=np.arange(count),
+        offsets=np.array([0, count]),
+        player=np.arange(count),
+        team=np.repeat(np.arange(len(sizes)), sizes),
+        rank=np.zeros(count, np.int64),
+        performance=np.full(count, np.nan),
+        attributes={"at_home": np.zeros(count)},
+    )
+
+
+def _writable(column: Ids) -> tuple[Ids, Ids]:
+    """Return (memory to write to, the same memory as the kernel takes it).
+
+    The columns of a history are read-only, and Numba compiles a kernel once more for others.
+    """
+    memory = column.copy()
+    view = memory.view()
+    view.setflags(write=column.flags.writeable)
+    return memory, view
