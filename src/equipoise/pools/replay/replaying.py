@@ -322,6 +322,7 @@ def _swap(replay: _Replay) -> None:
     running = replay.running
     with replay.store.read() as connection, without_collection():
         before = stored_numbers(connection, replay.pool)
+    code = code_version(running.rules.settings.system)
     with replay.store.write() as connection:
         record = _locked_pool(connection, replay)
         last = False
@@ -371,7 +372,7 @@ def _swap(replay: _Replay) -> None:
             shared=running.state.shared,
             # Amendments during the replay may have moved the last match back.
             rated_to=latest_of(record.last_time, running.last_time),
-            code=code_version() if replay.begin == START else record.code,
+            code=code if replay.begin == START else record.code,
             checkpoint_due=running.participations - replay.held_at,
             partial_due=max(replay.partial.participations, 1),
             partial_end=replay.partial.end,
