@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from equipoise.evaluate.backtest import backtest as backtest
     from equipoise.evaluate.drift import drift as drift
     from equipoise.evaluate.incentives.audit import incentives as incentives
-    from equipoise.evaluate.placing import PlaceDistribution as PlaceDistribution
-    from equipoise.evaluate.placing import place_distribution as place_distribution
     from equipoise.evaluate.tuning import tune as tune
     from equipoise.formats import read_history as read_history
     from equipoise.formats import scan_history as scan_history
@@ -72,6 +70,11 @@ if TYPE_CHECKING:
     from equipoise.rating.elo_mmr.elo_mmr import EloMMX as EloMMX
     from equipoise.rating.explaining import explain as explain
     from equipoise.rating.lineup import lobby_of as lobby_of
+    from equipoise.rating.one_call.placing import PlaceDistribution as PlaceDistribution
+    from equipoise.rating.one_call.placing import place_distribution as place_distribution
+    from equipoise.rating.one_call.pool import Pool as Pool
+    from equipoise.rating.one_call.prediction import MatchPrediction as MatchPrediction
+    from equipoise.rating.one_call.rating import Rating as Rating
     from equipoise.rating.platforms.codeforces import Codeforces as Codeforces
     from equipoise.rating.platforms.topcoder import TopCoder as TopCoder
     from equipoise.rating.pool_state import PoolState as PoolState

@@ -33,6 +33,7 @@ _NAMES: dict[str, str] = {
     "DataFrame": "a Polars DataFrame",
     "Generator": "a random generator, such as numpy.random.default_rng(0)",
     "RatingSystem": "a rating system, such as equipoise.EloMMR()",
+    "System": "a rating system, such as equipoise.EloMMR()",
     "History": "a History, as returned by read_history",
     "PoolState": "a PoolState, such as the state of a Replay",
     "Lobby": "a Lobby, as returned by read_lobby",

@@ -36,6 +36,7 @@ from equipoise.rating.entry.entering import (
     Entry,
     EntryParameters,
 )
+from equipoise.rating.one_call.calls import OneCall
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 
@@ -151,7 +152,7 @@ def trace_arrays(kind: type[Any], trace: TraceColumns | None, low: int, high: in
     )
 
 
-class System(EntryParameters, ABC):
+class System(OneCall, EntryParameters, ABC):
     """The base class of all systems, which add parameters and one update."""
 
     __slots__ = ()

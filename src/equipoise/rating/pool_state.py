@@ -187,12 +187,7 @@ class PoolState:
             raise _unreadable(path, _what_is_wrong(error)) from error
 
     def _parts(self) -> dict[str, Ids]:
-        usual = EntryParameters()
-        parameters = {
-            name: str(value) if value == float("inf") else value
-            for name, value in parameters_of(self.system).items()
-            if name not in ENTRY_PARAMETERS or value != getattr(usual, name)
-        }
+        parameters = saved_parameters(self.system)
         header = {
             "schema": _WITHOUT_ENTRY if parameters.keys().isdisjoint(ENTRY_PARAMETERS) else SCHEMA,
             "system": self.system.name,
@@ -277,6 +272,32 @@ def _check_system(path: str | os.PathLike[str], header: Mapping[str, Any]) -> No
         if not header.get("package"):
             raise
         raise absent(f"the saved state {path}", header["system"], header["package"]) from None
+
+
+def saved_parameters(system: RatingSystem) -> dict[str, Any]:
+    """Return the parameters of a system as files have them; `make_system` reads them."""
+    usual = EntryParameters()
+    return {
+        name: str(value) if value == float("inf") else value
+        for name, value in parameters_of(system).items()
+        if name not in ENTRY_PARAMETERS or value != getattr(usual, name)
+    }
+
+
+def other_system(saved: RatingSystem, given: RatingSystem, what: str = "state") -> str:
+    """Return a sentence on how a system differs from the one that made a state.
+
+    what : the word for what that one made
+    """
+    if saved.name != given.name:
+        return f"the system must be the same: the {what} is of {saved.name}, not {given.name}"
+    before, now = parameters_of(saved), parameters_of(given)
+    changed = [
+        f"{name} was {before[name]}, not {now[name]}"
+        for name in before
+        if before[name] != now[name]
+    ]
+    return f"the parameters of {saved.name} must be the same: {', '.join(changed)}"
 
 
 def check_ids(name: str, players: Iterable[object]) -> None:

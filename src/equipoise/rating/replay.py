@@ -30,8 +30,8 @@ from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.draws import start_counting
 from equipoise.rating.lineup import lineup, team_prediction
 from equipoise.rating.player_state import seeded_state
-from equipoise.rating.pool_state import PoolState
-from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, unsuited
+from equipoise.rating.pool_state import PoolState, other_system
+from equipoise.rating.registry import SYSTEMS, make_system, unsuited
 from equipoise.rating.resuming import resume, state_after
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
@@ -176,20 +176,7 @@ def _usual_deviation(system: RatingSystem) -> float:
 def check_system(pool: PoolState, system: RatingSystem) -> None:
     """Refuse a system that did not make the state. Raises : InvalidParameterError."""
     if pool.system != system:
-        raise InvalidParameterError(_other_system(pool.system, system))
-
-
-def _other_system(saved: RatingSystem, given: RatingSystem) -> str:
-    """Return a sentence on how the system differs from the one that made the state."""
-    if saved.name != given.name:
-        return f"the system must be the same: the state is of {saved.name}, not {given.name}"
-    before, now = parameters_of(saved), parameters_of(given)
-    changed = [
-        f"{name} was {before[name]}, not {now[name]}"
-        for name in before
-        if before[name] != now[name]
-    ]
-    return f"the parameters of {saved.name} must be the same: {', '.join(changed)}"
+        raise InvalidParameterError(other_system(pool.system, system))
 
 
 def _check_home(system: RatingSystem, history: History) -> None:

@@ -15,7 +15,6 @@ from equipoise.analysis.files.reading import unused_at, unused_notes
 from equipoise.analysis.files.systems import plain_parameters
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
-from equipoise.evaluate.placing import place_distribution
 from equipoise.formats.lobby import ids_of
 from equipoise.formats.spreadsheets import unescaped_text
 from equipoise.formats.times import check_time_format, moment
@@ -29,6 +28,7 @@ from equipoise.messages.questions import (
     WhatIfMessage,
 )
 from equipoise.rating.lineup import Lineup, lineup
+from equipoise.rating.one_call.placing import place_distribution
 from equipoise.rating.pool_state import PoolState, newcomers_note
 from equipoise.rating.replay import days, predict
 from equipoise.rating.system import RatingSystem

@@ -132,6 +132,11 @@ class TeamGlicko2(System):
             idle=self.idle_entry,
         )
 
+    @property
+    def learned_in_pool(self) -> str:
+        """With roles, the statistics of each role's performances."""
+        return "what each role shows (roles=True)" if self.roles else self._learned_of_newcomers
+
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player."""
         return {

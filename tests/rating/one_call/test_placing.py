@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.data.prediction import Curve, Outlook
 from equipoise.errors import InvalidParameterError
-from equipoise.evaluate.placing import PlaceDistribution, place_distribution
+from equipoise.rating.one_call.placing import PlaceDistribution, place_distribution
 
 #: A study of many replays: `make test` has the tests of its parts.
 pytestmark = pytest.mark.slow

@@ -1,0 +1,224 @@
+"""The methods of every system that need no pool: `rating`, `rate` and `predict`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
+
+from equipoise.rating.one_call.rate import rate as rate_teams
+from equipoise.rating.one_call.rating import Rating, known_rating
+
+if TYPE_CHECKING:
+    from equipoise.rating.base_system import System
+    from equipoise.rating.one_call.prediction import MatchPrediction
+
+_Name = TypeVar("_Name")
+
+#: Ranks or scores: one for each team, or a dict of the names of single players.
+Result: TypeAlias = Sequence[Any] | Mapping[Any, Any]
+
+#: One number for each player in the shape of the teams, None if there is none.
+PlayerValues: TypeAlias = (
+    Sequence[float | None]
+    | Mapping[Any, float | None]
+    | Sequence[Sequence[float | None]]
+    | Sequence[Mapping[Any, float | None]]
+)
+
+#: Teams of ratings in any of their shapes.
+RatedTeams: TypeAlias = (
+    Sequence[Rating]
+    | Mapping[Any, Rating]
+    | Sequence[Sequence[Rating]]
+    | Sequence[Mapping[Any, Rating]]
+)
+
+
+class OneCall:
+    """Rates and predicts one match between ratings, without a pool, a file or a history."""
+
+    __slots__ = ()
+
+    @property
+    def learned_in_pool(self) -> str:
+        """What the system learns over the matches of a pool; "" if players are all it knows."""
+        return self._learned_of_newcomers
+
+    @property
+    def _learned_of_newcomers(self) -> str:
+        """What `rating.entry` learns; "" if it is turned off."""
+        system = cast("System", self)
+        if system.learns_entry:
+            return "the entry (entry='learned')"
+        if system.holds_level:
+            return f"the level (hold_level={system.hold_level:g})"
+        return ""
+
+    def rating(
+        self,
+        rating: float | None = None,
+        deviation: float | None = None,
+        *,
+        volatility: float | None = None,
+        matches: int | None = None,
+    ) -> Rating:
+        """Return the rating of a newcomer, or of a player of whom only these numbers are known.
+
+        rating, deviation : rating points; what is left out is that of a newcomer
+        volatility : internal scale, for systems that have it
+        matches : number of earlier matches, which some systems use
+        Raises : InvalidParameterError for what the system does not have, and for a system that
+            needs a `Pool`
+
+        >>> import equipoise as eq
+        >>> eq.Glicko2().rating()
+        <Rating 1500.0, deviation 350.0, glicko2>
+        >>> eq.Glicko2().rating(1720, 60, volatility=0.05).volatility
+        0.05
+        """
+        return known_rating(cast("System", self), rating, deviation, volatility, matches)
+
+    @overload
+    def rate(
+        self,
+        teams: Sequence[Rating],
+        *,
+        ranks: Result | None = None,
+        scores: Result | None = None,
+        weight: float = 1.0,
+        time: datetime | float | None = None,
+        performance: PlayerValues | None = None,
+        share: PlayerValues | None = None,
+        performance_ceiling: float | None = None,
+        home: int | None = None,
+    ) -> list[Rating]: ...
+
+    @overload
+    def rate(
+        self,
+        teams: Mapping[_Name, Rating],
+        *,
+        ranks: Result | None = None,
+        scores: Result | None = None,
+        weight: float = 1.0,
+        time: datetime | float | None = None,
+        performance: PlayerValues | None = None,
+        share: PlayerValues | None = None,
+        performance_ceiling: float | None = None,
+        home: int | None = None,
+    ) -> dict[_Name, Rating]: ...
+
+    @overload
+    def rate(
+        self,
+        teams: Sequence[Sequence[Rating]],
+        *,
+        ranks: Result | None = None,
+        scores: Result | None = None,
+        weight: float = 1.0,
+        time: datetime | float | None = None,
+        performance: PlayerValues | None = None,
+        share: PlayerValues | None = None,
+        performance_ceiling: float | None = None,
+        home: int | None = None,
+    ) -> list[list[Rating]]: ...
+
+    @overload
+    def rate(
+        self,
+        teams: Sequence[Mapping[_Name, Rating]],
+        *,
+        ranks: Result | None = None,
+        scores: Result | None = None,
+        weight: float = 1.0,
+        time: datetime | float | None = None,
+        performance: PlayerValues | None = None,
+        share: PlayerValues | None = None,
+        performance_ceiling: float | None = None,
+        home: int | None = None,
+    ) -> list[dict[_Name, Rating]]: ...
+
+    def rate(
+        self,
+        teams: Any,
+        *,
+        ranks: Result | None = None,
+        scores: Result | None = None,
+        weight: float = 1.0,
+        time: datetime | float | None = None,
+        performance: PlayerValues | None = None,
+        share: PlayerValues | None = None,
+        performance_ceiling: float | None = None,
+        home: int | None = None,
+    ) -> Any:
+        """Return the ratings after a match, in the shape of the teams; nothing given is changed.
+
+        Calls one after another give the bits of a replay of the same matches. Without ranks and
+        scores the teams are in the order of the result, the winner first. A match that a system
+        skips, because three or more all tied, returns the very ratings that were given; of a rated
+        match every rating has one more in `matches`.
+
+        teams : single players, `[a, b, c]`; teams, `[[a, b], [c]]`; or dicts of names to ratings in
+            place of either list
+        ranks : place of each team, lower is better, equal is a tie: any values that compare
+        scores : of each team instead of ranks, higher is better, equal is a tie
+        weight : how much the match counts
+        time : of the match, a datetime with a zone, or a number of days since 1970
+        performance : of each player, in the shape of the teams (team-glicko2)
+        share : how much of the match each player took part in, from 0 to 1, in the shape of the
+            teams (team-glicko2)
+        performance_ceiling : the highest performance that the match can show (elo-mmr, elo-mmx,
+            codeforces, topcoder)
+        home : number of the team at home, from 0, where home is worth something; None: neutral
+        Raises : InvalidParameterError; ConvergenceError
+
+        >>> import equipoise as eq
+        >>> system = eq.Glicko2()
+        >>> winner, loser = system.rate([system.rating(1500, 200), system.rating(1400, 30)])
+        >>> winner
+        <Rating 1563.6, deviation 175.4, glicko2>
+        >>> system = eq.PlackettLuce()
+        >>> red = {"ada": system.rating(), "bo": system.rating()}
+        >>> red, blue = system.rate([red, {"cy": system.rating(1600, 90)}], scores=[3, 5])
+        >>> blue["cy"]
+        <Rating 1613.4, deviation 90.1, plackett-luce>
+        """
+        return rate_teams(
+            cast("System", self),
+            teams,
+            ranks=ranks,
+            scores=scores,
+            weight=weight,
+            time=time,
+            performance=performance,
+            share=share,
+            performance_ceiling=performance_ceiling,
+            home=home,
+        )
+
+    def predict(
+        self,
+        teams: RatedTeams,
+        *,
+        time: datetime | float | None = None,
+        home: int | None = None,
+    ) -> MatchPrediction:
+        """Return what the system expects of a match between ratings.
+
+        Teams that the system cannot rate are compared by their mean ratings.
+
+        teams : as for `rate`
+        time : of the match, a datetime with a zone, or a number of days since 1970; None: every
+            rating is as of its last match
+        home : number of the team at home, from 0, where home is worth something; None: neutral
+        Raises : InvalidParameterError
+
+        >>> import equipoise as eq
+        >>> system = eq.Elo()
+        >>> system.predict([system.rating(1600), system.rating(1500)]).expected
+        (0.6400649998028851, 0.3599350001971149)
+        """
+        from equipoise.rating.one_call.prediction import predict
+
+        return predict(cast("System", self), teams, time=time, home=home)

@@ -1,0 +1,468 @@
+"""A pool of players by name, to which matches are added one at a time.
+
+A pool is the state of a replay: the same matches give the same `PoolState`, bit for bit, with the
+sums of draws, the ids and the digests. Each match is rated on copies of its players' states, so its
+cost does not depend on the size of the pool, and a match that cannot be rated changes nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
+
+import numpy as np
+
+from equipoise.arguments import checks_arguments
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.ratings import InitialRatings, Ratings
+from equipoise.errors import ConflictError, InvalidParameterError, NotFoundError, require
+from equipoise.rating.base_system import System
+from equipoise.rating.draws import start_counting
+from equipoise.rating.match_digest import digests_of
+from equipoise.rating.one_call.calls import PlayerValues, Result
+from equipoise.rating.one_call.prediction import MatchPrediction, predicted
+from equipoise.rating.one_call.rate import (
+    check_sizes,
+    check_ties,
+    check_used,
+    check_weight,
+    checked_ceiling,
+    per_player,
+    who_is_at_home,
+)
+from equipoise.rating.one_call.rating import Rating, day_of, facts_of, microseconds_of, time_of
+from equipoise.rating.one_call.result import dense_ranks
+from equipoise.rating.one_call.teams import Teams, check_named_once, flat_teams, words_of
+from equipoise.rating.one_match import numbers_of
+from equipoise.rating.player_state import seeded_state
+from equipoise.rating.pool_state import PoolState, check_ids, did_you_mean
+from equipoise.rating.replay import Replay, ratings_of
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_Name = TypeVar("_Name", str, int)
+
+#: A known rating of a player: alone, or with the deviation.
+Known: TypeAlias = float | tuple[float, float]
+
+#: Players for whom there is room at first; it doubles.
+_ROOM = 64
+
+
+class Pool:
+    """The ratings of players by name, kept from match to match.
+
+    A player who is not known yet is a newcomer. Names are all text or all whole numbers.
+
+    >>> import equipoise as eq
+    >>> pool = eq.Pool(eq.Glicko2())
+    >>> pool.rate(["ada", "bo"])["ada"]
+    <Rating 1662.3, deviation 290.3, glicko2>
+    >>> pool["bo"].matches, len(pool), "cy" in pool
+    (1, 2, False)
+    """
+
+    @checks_arguments("initial")
+    def __init__(self, system: System, *, initial: Mapping[_Name, Known] | None = None) -> None:
+        """Make a pool without matches.
+
+        system : the rating system with its parameters
+        initial : known ratings with which players begin: a rating, or (rating, deviation)
+        Raises : InvalidParameterError
+        """
+        self._begin(PoolState.new(system) if initial is None else _seeded(system, initial))
+
+    def _begin(self, start: PoolState) -> None:
+        """Take over a state, which is copied."""
+        if start.last_order is not None:
+            raise InvalidParameterError(
+                "this state was rated by an order without dates, which a Pool does not have: "
+                "continue it with equipoise.replay"
+            )
+        if not isinstance(start.system, System):
+            raise InvalidParameterError(f"a Pool cannot rate by {start.system.name}")
+        self._start = start
+        self._system = start.system
+        self._facts = facts_of(start.system)
+        self._names: list[Any] = start.player_ids.tolist()
+        self._rows = {name: row for row, name in enumerate(self._names)}
+        self._state = start.state.copy() if self._names else start.system.initial(0)
+        start_counting(self._state)
+        self._rated: list[Any] = start.rated.tolist()
+        self._ids = {str(one) for one in self._rated}
+        self._digests = start.digests.tolist()
+        self._last = start.last_time
+        self._kind = start.time_kind if start.last_time is not None else "seconds"
+
+    @classmethod
+    @checks_arguments()
+    def of(cls, state: PoolState | Replay) -> Self:
+        """Return a pool that goes on from a state or a replay, which do not change.
+
+        Raises : InvalidParameterError for a state that was rated by an order without dates
+        """
+        made = cls.__new__(cls)
+        made._begin(state.state if isinstance(state, Replay) else state)
+        return made
+
+    @classmethod
+    @checks_arguments()
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Return a pool from the file of a state. Raises : InvalidDataError, NotFoundError."""
+        return cls.of(PoolState.load(path))
+
+    @checks_arguments()
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the state to one .npz file, completely or not at all.
+
+        `load` reads it, and so do `PoolState.load` and `equipoise rate --resume`.
+        """
+        self.state.save(path)
+
+    @property
+    def system(self) -> System:
+        """The system with its parameters."""
+        return self._system
+
+    @property
+    def state(self) -> PoolState:
+        """A copy of the state, as a replay of the same matches returns it."""
+        start = self._start
+        return PoolState(
+            system=self._system,
+            player_ids=_ids(self._names),
+            state=self._state.take(np.arange(len(self._names))),
+            rated=_ids(self._rated),
+            last_time=self._last,
+            time_kind=self._kind,
+            digests=np.array(self._digests, np.uint64),
+            comparable=start.comparable,
+            known_ratings=start.known_ratings,
+        )
+
+    @property
+    def ratings(self) -> Ratings:
+        """The table of all ratings, as of each player's last match."""
+        return ratings_of(self.state)
+
+    @property
+    def matches(self) -> int:
+        """The number of matches, with those that changed nothing."""
+        return len(self._rated)
+
+    def __getitem__(self, player: object) -> Rating:
+        """Return a player's rating. Raises : NotFoundError."""
+        row = self._rows.get(player)
+        if row is None:
+            hint = did_you_mean(str(player), self._names)
+            count = counted(len(self._names), "rated player")
+            raise NotFoundError(f"not among the {count}: {player}{hint}")
+        return self._rating_of(np.array([row]))[0]
+
+    def __contains__(self, player: object) -> bool:
+        return player in self._rows
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __repr__(self) -> str:
+        players = counted(len(self._names), "player")
+        matches = counted(len(self._rated), "match", "matches")
+        return f"<Pool of {players}, {matches}, {self._system.name}>"
+
+    @overload
+    def rate(  # type: ignore[overload-overlap]  # a name is a sequence of names
+        self,
+        teams: Sequence[_Name],
+        *,
+        ranks: Result | None = None,
+        scores: Result | None = None,
+        match: str | int | None = None,
+        weight: float = 1.0,
+        time: datetime | float | None = None,
+        performance: PlayerValues | None = None,
+        share: PlayerValues | None = None,
+        role: Sequence[Any] | Mapping[Any, Any] | None = None,
+        performance_ceiling: float | None = None,
+        home: int | None = None,
+    ) -> dict[_Name, Rating]: ...
+
+    @overload
+    def rate(
+        self,
+        teams: Sequence[Sequence[_Name]],
+        *,
+        ranks: Result | None = None,
+        scores: Result | None = None,
+        match: str | int | None = None,
+        weight: float = 1.0,
+        time: datetime | float | None = None,
+        performance: PlayerValues | None = None,
+        share: PlayerValues | None = None,
+        role: Sequence[Any] | Mapping[Any, Any] | None = None,
+        performance_ceiling: float | None = None,
+        home: int | None = None,
+    ) -> list[dict[_Name, Rating]]: ...
+
+    def rate(
+        self,
+        teams: Any,
+        *,
+        ranks: Result | None = None,
+        scores: Result | None = None,
+        match: str | int | None = None,
+        weight: float = 1.0,
+        time: datetime | float | None = None,
+        performance: PlayerValues | None = None,
+        share: PlayerValues | None = None,
+        role: Sequence[Any] | Mapping[Any, Any] | None = None,
+        performance_ceiling: float | None = None,
+        home: int | None = None,
+    ) -> Any:
+        """Rate a match, keep the new ratings, and return those of its players by name.
+
+        Unknown players are newcomers. An error changes nothing.
+
+        teams : names of single players, `["ada", "bo"]`, or of teams, `[["ada", "bo"], ["cy"]]`
+        match : id of the match; None: the number of matches with it
+        role : of each player, in the shape of the teams (team-glicko2 with roles)
+        ranks, scores, weight, time, performance, share, performance_ceiling, home : as for
+            `System.rate`; times are given for all matches or for none, and never decrease
+        Raises : InvalidParameterError; ConflictError for a match that has been rated or is older
+            than the last; ConvergenceError
+
+        >>> import equipoise as eq
+        >>> pool = eq.Pool(eq.TrueSkill())
+        >>> red, blue = pool.rate([["ada", "bo"], ["cy", "di"]], scores=[3, 1], match="final")
+        >>> red["ada"]
+        <Rating 1630.5, deviation 326.5, trueskill>
+        """
+        given = self._teams(teams)
+        system, able = self._system, self._facts.able
+        check_sizes(system, able, given.sizes)
+        dense = dense_ranks(ranks, scores, given)
+        check_ties(system, able, max(dense) + 1 < len(dense))
+        if weight != 1.0 or isinstance(weight, bool):
+            check_weight(system, able, weight)
+        at = self._time(time)
+        columns = per_player(system, able, given, performance, share)
+        capped = None
+        if performance_ceiling is not None:
+            capped = checked_ceiling(system, able, performance_ceiling)
+        history = History(
+            match_ids=_ids([self._match_id(match)]),
+            player_ids=_ids(given.players),
+            offsets=np.array([0, len(given.players)]),
+            player=np.arange(len(given.players)),
+            team=np.repeat(np.arange(len(given.sizes)), given.sizes),
+            rank=np.repeat(np.array(dense, np.int64), given.sizes),
+            time=None if at is None else np.array([at]),
+            time_kind="datetime",
+            weight=np.array([float(weight)]),
+            performance_ceiling=None if capped is None else np.array([capped]),
+            performance=_column(columns.get("performance")),
+            share=_column(columns.get("share")),
+            attributes=self._attributes(given, role, home),
+        )
+        return given.shaped(self._add(history))
+
+    def predict(
+        self,
+        teams: Sequence[_Name] | Sequence[Sequence[_Name]],
+        *,
+        time: datetime | float | None = None,
+        home: int | None = None,
+    ) -> MatchPrediction:
+        """Return what the system expects of a match; unknown players are newcomers, and named.
+
+        A system that does not model draws estimates their probability from the earlier draws of two
+        teams, once there have been 50 such matches.
+
+        time : of the match; None: the time of the last match of the pool
+        home : number of the team at home, where home is worth something
+        Raises : InvalidParameterError
+
+        >>> import equipoise as eq
+        >>> pool = eq.Pool(eq.Elo(), initial={"ada": 1600, "bo": 1500})
+        >>> pool.predict(["ada", "bo"]).expected
+        (0.6400649998028851, 0.3599350001971149)
+        """
+        given = self._teams(teams)
+        day = None if self._last is None else self._last / MICROSECONDS_PER_DAY
+        if time is not None:
+            asked = day_of(time)
+            if day is not None and asked < day:
+                raise InvalidParameterError(
+                    "time must not be before the last match of the pool, which was at "
+                    f"{time_of(day).isoformat()}; got {time_of(asked).isoformat()}"
+                )
+            day = asked
+        known = [self._rows.get(name, -1) for name in given.players]
+        state = self._system.initial(len(known))
+        there = np.flatnonzero(np.array(known) >= 0)
+        state.put(there, self._state.take(np.array(known, np.int64)[there]))
+        new = tuple(name for name, row in zip(given.players, known, strict=True) if row < 0)
+        return predicted(self._system, self._facts, state, given.sizes, day, home, new)
+
+    def _teams(self, teams: Any) -> Teams:
+        """Return teams of names, checked. Raises : InvalidParameterError."""
+        given = flat_teams(teams)
+        if given.names is not None:
+            raise InvalidParameterError(
+                "teams must be names, such as [['ada', 'bo'], ['cy']]: a Pool knows their ratings"
+            )
+        check_ids("teams", given.players)
+        players = [one.item() if isinstance(one, np.integer) else one for one in given.players]
+        check_named_once(players)
+        for name in players:
+            if isinstance(name, str) != isinstance([*self._names[:1], *players][0], str):
+                raise InvalidParameterError(
+                    "names of players must be all text or all whole numbers in a pool; got "
+                    f"{name!r} and the other kind"
+                )
+        return given._replace(players=players, names=players)
+
+    def _match_id(self, match: object) -> str | int:
+        """Return the id of the next match. Raises : InvalidParameterError, ConflictError."""
+        if match is None:
+            number = len(self._rated) + 1
+            while str(number) in self._ids:
+                number += 1
+            return str(number) if self._rated and isinstance(self._rated[0], str) else number
+        fits = isinstance(match, str | int | np.integer) and not isinstance(match, bool)
+        require(fits, "match", "text or a whole number", match)
+        if str(match) in self._ids:
+            raise ConflictError(f"match {match} has been rated already")
+        return match if isinstance(match, str) else int(str(match))
+
+    def _time(self, time: datetime | float | None) -> int | None:
+        """Return the time of the next match in microseconds since 1970.
+
+        Raises : InvalidParameterError, ConflictError
+        """
+        system = self._system
+        if time is None:
+            if self._facts.able.needs_time:
+                raise InvalidParameterError(
+                    f"{system.name} needs the time of the match with these parameters: give time"
+                )
+            if self._last is not None:
+                raise InvalidParameterError(
+                    "time must be given, because the earlier matches of the pool have times"
+                )
+            return None
+        at = microseconds_of(time)
+        if self._rated and self._last is None:
+            raise InvalidParameterError(
+                "time must be left out, because the earlier matches of the pool have none; got "
+                f"{time!r}"
+            )
+        if self._last is not None and at < self._last:
+            last = time_of(self._last / MICROSECONDS_PER_DAY).isoformat()
+            raise ConflictError(
+                f"the match is older than the last match of the pool, which was at {last}: rate "
+                "the complete history again with equipoise.replay"
+            )
+        return at
+
+    def _attributes(self, given: Teams, role: Any, home: int | None) -> dict[str, Ids]:
+        """Return the roles and the home side. Raises : InvalidParameterError."""
+        system, able = self._system, self._facts.able
+        found: dict[str, Ids] = {}
+        if home is not None or "at_home" in able.uses:
+            at_home = who_is_at_home(system, able, given.sizes, home)
+            found["at_home"] = np.array(at_home, np.float64)
+        if role is not None:
+            check_used(system, able, "role", role)
+            found["role"] = np.array(words_of("role", role, given), dtype=object)
+        elif "role" in able.uses:
+            raise InvalidParameterError(
+                f"{system.name} needs the role of each player with these parameters: give role"
+            )
+        return found
+
+    def _add(self, history: History) -> list[Rating]:
+        """Rate the match of a history on copies, keep it, and return its players' ratings."""
+        names = history.player_ids.tolist()
+        known = np.array([self._rows.get(name, -1) for name in names], np.int64)
+        part = self._system.initial(len(names))
+        there = np.flatnonzero(known >= 0)
+        part.put(there, self._state.take(known[there]))
+        self._system.run(part, history, 0, 1)
+        digest = digests_of(history, self._facts.able.uses)[0]
+        # Nothing can fail from here on.
+        self._enter(names)
+        self._state.put(np.array([self._rows[name] for name in names], np.int64), part)
+        self._rated += history.match_ids.tolist()
+        self._ids.add(str(self._rated[-1]))
+        self._digests.append(int(digest))
+        if history.time is not None:
+            self._last, self._kind = int(history.time[0]), history.time_kind
+        return [Rating._of(self._facts, numbers) for numbers in numbers_of(part)]
+
+    def _enter(self, names: list[Any]) -> None:
+        """Give new players a row, with room for later ones."""
+        for name in names:
+            if name not in self._rows:
+                self._rows[name] = len(self._names)
+                self._names.append(name)
+        if len(self._names) > self._state.players:
+            self._state.grow(max(_ROOM, 2 * len(self._names)))
+
+    def _rating_of(self, rows: Ints) -> list[Rating]:
+        """Return the ratings of players."""
+        part = self._state.take(rows)
+        return [Rating._of(self._facts, numbers) for numbers in numbers_of(part)]
+
+
+def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
+    """Return the state of players with known ratings. Raises : InvalidParameterError."""
+    if not isinstance(initial, Mapping):
+        raise InvalidParameterError(
+            f"initial must be a dict of names to ratings; got {type(initial).__name__}"
+        )
+    names = list(initial)
+    check_ids("initial", names)
+    if len({isinstance(name, str) for name in names}) > 1:
+        raise InvalidParameterError("the names of initial must be all text or all whole numbers")
+    usual = float(getattr(system, "initial_deviation", 1.0))
+    pairs = [one if isinstance(one, tuple | list) else (one, usual) for one in initial.values()]
+    for name, pair in zip(names, pairs, strict=True):
+        numbers = len(pair) == 2 and all(
+            isinstance(one, int | float | np.integer | np.floating) and not isinstance(one, bool)
+            for one in pair
+        )
+        require(numbers, "initial", "ratings, or pairs of rating and deviation", {name: pair})
+    known = InitialRatings(
+        player_ids=_ids(names),
+        rating=np.array([float(rating) for rating, _ in pairs]),
+        deviation=np.array([float(deviation) for _, deviation in pairs]),
+    )
+    return PoolState(
+        system=system,
+        player_ids=known.player_ids,
+        state=seeded_state(system, known.rating, known.deviation),
+        rated=np.zeros(0, np.int64),
+        known_ratings=len(names),
+    )
+
+
+def _ids(values: list[Any]) -> Ids:
+    """Return ids as a history has them: whole numbers, or Python objects."""
+    if all(isinstance(one, int) for one in values):
+        return np.array(values, np.int64)
+    found: NDArray[Any] = np.empty(len(values), dtype=object)
+    found[:] = values
+    return found
+
+
+def _column(values: list[float] | None) -> Floats | None:
+    return None if values is None else np.array(values)

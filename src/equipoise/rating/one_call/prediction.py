@@ -1,0 +1,194 @@
+"""What a system expects of one coming match: scores, wins and draws, places, and match quality.
+
+Match quality [TS]_: the probability that all teams draw, divided by what it would be if their
+ratings were equal and certain, in the limit of a small margin. With c_t the sum of the ratings of
+team t, s_t^2 the variance of its performance and b_t^2 = n_t beta^2 that of n_t players whose skill
+is certain, the performances of all teams meet at one point with the density
+
+    D(c, s) = integral of prod_t phi((x - c_t)/s_t)/s_t dx,      quality = D(c, s)/D(0, b).
+
+With w_t = 1/s_t^2, W their sum, and m the mean of c weighted by w, this is
+
+    quality = prod_t (b_t/s_t) sqrt(sum_t 1/b_t^2/W) exp(-1/2 sum_t w_t (c_t - m)^2).
+
+For two players it is equation (7) of [TS]_. The drift that a match adds is not counted there, nor
+here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.prediction import Outlook, Prediction
+from equipoise.errors import InvalidParameterError, require
+from equipoise.rating.lineup import team_prediction
+from equipoise.rating.one_call.rate import check_time, facts_of_ratings, who_is_at_home
+from equipoise.rating.one_call.rating import SystemFacts
+from equipoise.rating.one_call.teams import flat_teams
+from equipoise.rating.one_match import state_of
+from equipoise.rating.state import State
+from equipoise.rating.system import ModelsDraws
+
+if TYPE_CHECKING:
+    from equipoise.rating.base_system import System
+
+#: Largest number of teams whose places have a chance each.
+MOST_PLACED = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchPrediction:
+    """What a system expects of one match, as plain numbers in the order of the teams.
+
+    expected : of each team, the mean score against the other teams, a win 1 and a tie 1/2
+    win : of each of two teams, the probability of a win; None for more teams, and if the draw
+        probability is unknown: a system that does not model draws learns it in a `Pool`
+    draw : probability of a draw of two teams; None where `win` is
+    quality : match quality as [TS]_ defines it, from 0 to 1 and higher for more even matches; None
+        in systems that do not model draws, because nothing was published for them: there the
+        nearer `expected` is to 1/2, the more even is the match
+    by : name of the system that predicts, or "team mean" for teams that it cannot rate
+    outlook : of the teams: the win probability of every pair, without draws
+    newcomers : names that a pool does not know, who count as newcomers
+
+    >>> import equipoise as eq
+    >>> system = eq.TrueSkill()
+    >>> prediction = system.predict([system.rating(1600, 80), system.rating(1500, 80)])
+    >>> [round(chance, 3) for chance in (prediction.win[0], prediction.draw, prediction.loss[0])]
+    [0.6, 0.085, 0.315]
+    >>> round(prediction.quality, 3)
+    0.85
+    """
+
+    expected: tuple[float, ...]
+    win: tuple[float, ...] | None
+    draw: float | None
+    quality: float | None
+    by: str
+    outlook: Outlook = field(repr=False, compare=False)
+    newcomers: tuple[Any, ...] = ()
+
+    @property
+    def loss(self) -> tuple[float, ...] | None:
+        """Of each of two teams, the probability of a loss; None where `win` is."""
+        return None if self.win is None else self.win[::-1]
+
+    def places(self, *, samples: int = 10_000, seed: int = 0) -> list[list[float]]:
+        """Return the chance of every place for each team: places[team][0] is that of the first.
+
+        Places differ: draws have no chance here. Of two teams the chances are exact; of more they
+        are shares of matches drawn at random, and the same seed gives the same numbers.
+
+        samples : number of matches drawn; a chance p has the standard error sqrt(p (1 - p)/samples)
+        seed : random seed of the samples
+        Raises : InvalidParameterError for more than 100 teams
+
+        >>> import equipoise as eq
+        >>> system = eq.PlackettLuce()
+        >>> teams = [[system.rating(1700, 80)], [system.rating()], [system.rating()]]
+        >>> [round(first, 2) for first, *_ in system.predict(teams).places()]
+        [0.42, 0.3, 0.28]
+        """
+        from equipoise.rating.one_call.placing import place_distribution
+
+        teams = len(self.expected)
+        if teams == 2:
+            first, second = self.outlook.expected().tolist()
+            return [[first, second], [second, first]]
+        if teams > MOST_PLACED:
+            raise InvalidParameterError(
+                f"places has the chance of every place for up to {MOST_PLACED} teams; got {teams}: "
+                "use equipoise.place_distribution(prediction.outlook)"
+            )
+        require(seed >= 0, "seed", "at least 0", seed)
+        rng = np.random.default_rng(seed)
+        found = place_distribution(
+            self.outlook, rng=rng, samples=samples, within=range(1, teams + 1)
+        )
+        each: list[list[float]] = np.diff(found.chance, axis=0, prepend=0.0).T.tolist()
+        return each
+
+
+def predict(system: System, teams: Any, *, time: Any, home: int | None) -> MatchPrediction:
+    """Return the prediction for teams of ratings; see `System.predict`."""
+    given = flat_teams(teams)
+    facts = facts_of_ratings(system, given.players)
+    numbers = [one._numbers for one in given.players]
+    day = None if time is None else check_time(system, facts, numbers, time)
+    return predicted(system, facts, state_of(system, numbers), given.sizes, day, home)
+
+
+def predicted(
+    system: System,
+    facts: SystemFacts,
+    state: State,
+    sizes: Sequence[int],
+    day: float | None,
+    home: int | None,
+    newcomers: tuple[Any, ...] = (),
+) -> MatchPrediction:
+    """Return the prediction for the players of a state, team after team.
+
+    day : time of the match, days since 1970; None: every player as of the last match
+    """
+    now = system.at(state, np.arange(state.players), day)
+    team = np.repeat(np.arange(len(sizes)), sizes)
+    at_home = who_is_at_home(system, facts.able, sizes, home)
+    match = History(
+        match_ids=np.zeros(1, np.int64),
+        player_ids=np.arange(len(team)),
+        offsets=np.array([0, len(team)]),
+        player=np.arange(len(team)),
+        team=team,
+        rank=team.copy(),
+        time=None if day is None else np.array([round(day * MICROSECONDS_PER_DAY)]),
+        attributes={"at_home": np.array(at_home, np.float64)},
+    )
+    found = team_prediction(system, state, now["rating"], now["deviation"], team, match=match)
+    return MatchPrediction(
+        expected=tuple(found.expected.tolist()),
+        win=None if found.win is None else tuple(found.win.tolist()),
+        draw=found.draw,
+        quality=_quality(system, found, now["rating"], now["deviation"], team),
+        by=found.by,
+        outlook=found.outlook,
+        newcomers=newcomers,
+    )
+
+
+def _quality(
+    system: System, found: Prediction, rating: Floats, deviation: Floats, team: Ints
+) -> float | None:
+    """Return the match quality; None where no draws are modelled."""
+    if not isinstance(system, ModelsDraws) or found.by != system.name:
+        return None
+    beta = float(getattr(system, "beta", math.nan))
+    if found.outlook.curve != "normal" or not beta > 0:
+        return None
+    teams = len(found.expected)
+    certain = np.bincount(team, minlength=teams).astype(np.float64) * beta**2
+    return match_quality(
+        np.bincount(team, rating, minlength=teams).astype(np.float64),
+        certain + np.bincount(team, deviation**2, minlength=teams).astype(np.float64),
+        certain,
+    )
+
+
+def match_quality(centre: Floats, variance: Floats, certain: Floats) -> float:
+    """Return the match quality of teams.
+
+    centre : shape (teams,), sums of the ratings
+    variance, certain : shape (teams,), of performances, with and without uncertain ratings
+    """
+    weight = 1.0 / variance
+    mean = (weight * centre).sum() / weight.sum()
+    shape = 0.5 * np.log(certain / variance).sum()
+    shape += 0.5 * math.log((1.0 / certain).sum() / weight.sum())
+    return math.exp(shape - 0.5 * float((weight * (centre - mean) ** 2).sum()))

@@ -1,0 +1,199 @@
+"""Rating one match between ratings: reads the call, checks it, and returns new ratings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.data.history import FARTHEST_CEILING, LARGEST_PERFORMANCE, MOST_WEIGHT
+from equipoise.errors import InvalidParameterError, require
+from equipoise.rating.one_call.rating import (
+    Rating,
+    SystemFacts,
+    day_of,
+    facts_of,
+    refuse_learning,
+    time_of,
+)
+from equipoise.rating.one_call.result import dense_ranks
+from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
+from equipoise.rating.one_match import rate_match
+from equipoise.rating.system import Capabilities
+
+if TYPE_CHECKING:
+    from equipoise.rating.base_system import System
+
+
+def rate(
+    system: System,
+    teams: Any,
+    *,
+    ranks: Any,
+    scores: Any,
+    weight: float,
+    time: Any,
+    performance: Any,
+    share: Any,
+    performance_ceiling: float | None,
+    home: int | None,
+) -> Any:
+    """Return the new ratings in the shape of the teams; see `System.rate`."""
+    given = flat_teams(teams)
+    facts = facts_of_ratings(system, given.players)
+    able = facts.able
+    check_sizes(system, able, given.sizes)
+    dense = dense_ranks(ranks, scores, given)
+    top = max(dense)
+    check_ties(system, able, top + 1 < len(dense))
+    if weight != 1.0 or weight.__class__ is bool:
+        check_weight(system, able, weight)
+    numbers = [one._numbers for one in given.players]
+    day = check_time(system, facts, numbers, time)
+    more: dict[str, Any] = {}
+    if performance is not None or share is not None:
+        more = per_player(system, able, given, performance, share)
+    if performance_ceiling is not None:
+        more["performance_ceiling"] = checked_ceiling(system, able, performance_ceiling)
+    if home is not None or "at_home" in able.uses:
+        more["at_home"] = who_is_at_home(system, able, given.sizes, home)
+    if able.skips_all_tied and top == 0 and len(dense) > 2:
+        return given.shaped(given.players)
+    made = Rating._of
+    after = rate_match(system, numbers, given.sizes, dense, weight=float(weight), time=day, **more)
+    return given.shaped([made(facts, one) for one in after])
+
+
+def facts_of_ratings(system: System, players: Sequence[Any]) -> SystemFacts:
+    """Return the facts of a system whose ratings these are. Raises : InvalidParameterError."""
+    first = players[0]
+    # The facts of a rating are found without hashing the parameters of the system.
+    facts = first._facts if first.__class__ is Rating else facts_of(system)
+    if facts.system is not system:
+        facts = facts_of(system)
+    if facts.pooled:
+        refuse_learning(system)
+    for one in players:
+        if one.__class__ is not Rating or one._facts is not facts:
+            _check_rating(system, one)
+    return facts
+
+
+def _check_rating(system: System, one: object) -> None:
+    """Refuse what is not a rating of a system. Raises : InvalidParameterError."""
+    if not isinstance(one, Rating):
+        shown = repr(one)[:60]
+        raise InvalidParameterError(
+            f"a player must be a Rating, such as {type(system).__name__}().rating(); got {shown}. "
+            "To rate names, use equipoise.Pool(system)"
+        )
+    if one.system != system:
+        from equipoise.rating.pool_state import other_system
+
+        raise InvalidParameterError(other_system(one.system, system, "rating"))
+
+
+def check_sizes(system: System, able: Capabilities, sizes: Sequence[int]) -> None:
+    """Refuse teams that a system cannot rate. Raises : InvalidParameterError."""
+    fits = able.max_teams is None or len(sizes) <= able.max_teams
+    if fits and (able.max_team_size is None or max(sizes) <= able.max_team_size):
+        return
+    from equipoise.rating.lineup import can_rate
+    from equipoise.rating.registry import SYSTEMS, make_system, unsuited
+
+    if fits:
+        misfit = f"teams of {max(sizes)} (at most {able.max_team_size})"
+    else:
+        misfit = f"matches of {len(sizes)} players or teams (at most {able.max_teams})"
+    others = {name: [] if can_rate(make_system(name), sizes) else [misfit] for name in SYSTEMS}
+    raise InvalidParameterError(unsuited({system.name: [misfit], **others}))
+
+
+def check_ties(system: System, able: Capabilities, ties: bool) -> None:
+    """Refuse a tie where a system rates none. Raises : InvalidParameterError."""
+    if ties and not able.draws:
+        raise InvalidParameterError(f"ranks must differ, because {system.name} rates no ties")
+
+
+def check_weight(system: System, able: Capabilities, weight: object) -> None:
+    """Refuse a weight that is none, or that changes nothing. Raises : InvalidParameterError."""
+    plain = isinstance(weight, int | float | np.integer | np.floating)
+    fits = plain and not isinstance(weight, bool) and 0 < weight <= MOST_WEIGHT  # type: ignore[operator]
+    require(fits, "weight", f"a positive number up to {MOST_WEIGHT:g}", weight)
+    check_used(system, able, "weight", weight)
+
+
+def check_used(system: System, able: Capabilities, name: str, got: object) -> None:
+    """Refuse an argument that changes nothing. Raises : InvalidParameterError."""
+    if name in able.uses:
+        return
+    needed = able.needed.get(name)
+    why = f"{system.name} does not use it"
+    if needed is not None:
+        why += f" unless {needed} is set"
+    require(False, name, f"left out, because {why}", got)
+
+
+def check_time(system: System, facts: SystemFacts, numbers: Sequence[Any], time: object) -> float:
+    """Return the time of a match in days, NaN without one. Raises : InvalidParameterError."""
+    if time is None:
+        if facts.able.needs_time:
+            raise InvalidParameterError(
+                f"{system.name} needs the time of the match with these parameters: give time"
+            )
+        return math.nan
+    day, column = day_of(time), facts.last_time
+    for row, _ in numbers:
+        if row[column] > day:
+            last = time_of(row[column]).isoformat()
+            raise InvalidParameterError(
+                "time must not be before the last match of a player, which was at "
+                f"{last}; got {time_of(day).isoformat()}"
+            )
+    return day
+
+
+def per_player(
+    system: System, able: Capabilities, teams: Teams, performance: Any, share: Any
+) -> dict[str, list[float]]:
+    """Return the columns `performance` and `share` of a match. Raises : InvalidParameterError."""
+    found = {}
+    if performance is not None:
+        check_used(system, able, "performance", performance)
+        most = LARGEST_PERFORMANCE
+        found["performance"] = values_of("performance", performance, teams, -most, most)
+    if share is not None:
+        check_used(system, able, "share", share)
+        shares = values_of("share", share, teams, 0.0, 1.0)
+        found["share"] = [1.0 if math.isnan(one) else one for one in shares]
+    return found
+
+
+def checked_ceiling(system: System, able: Capabilities, ceiling: object) -> float:
+    """Return the performance ceiling of a match. Raises : InvalidParameterError."""
+    plain = isinstance(ceiling, int | float | np.integer | np.floating)
+    fits = plain and not isinstance(ceiling, bool) and abs(ceiling) <= FARTHEST_CEILING  # type: ignore[arg-type]
+    most = FARTHEST_CEILING
+    require(fits, "performance_ceiling", f"a number from {-most:g} to {most:g}", ceiling)
+    check_used(system, able, "performance_ceiling", ceiling)
+    return float(ceiling)  # type: ignore[arg-type]
+
+
+def who_is_at_home(
+    system: System, able: Capabilities, sizes: Sequence[int], home: object
+) -> list[bool]:
+    """Return whether each player is at home; nobody is on neutral ground.
+
+    Raises : InvalidParameterError
+    """
+    if home is not None:
+        plain = isinstance(home, int | np.integer) and not isinstance(home, bool)
+        fits = plain and 0 <= home < len(sizes)  # type: ignore[operator]
+        require(fits, "home", f"the number of a team, from 0 to {len(sizes) - 1}", home)
+        if "at_home" not in able.uses:
+            raise InvalidParameterError(
+                f"{system.name} has no home advantage with these parameters"
+            )
+    return [team == home for team, size in enumerate(sizes) for _ in range(size)]

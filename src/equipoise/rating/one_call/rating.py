@@ -1,0 +1,405 @@
+"""A player's rating as a value, which carries all that a system knows of the player.
+
+A `Rating` is made by `System.rating` and `System.rate`. It has the numbers of the player's row in a
+`State` and the remembered performances, and shows them as a table of ratings does: a rating period
+in progress is closed, for example.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
+
+import numpy as np
+
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.data.missing import nullable
+from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, require
+from equipoise.rating.entry.entering import SEEDED
+from equipoise.rating.one_match import PlayerNumbers, numbers_of, state_of
+from equipoise.rating.player_state import seeded_state
+from equipoise.rating.system import Capabilities
+
+if TYPE_CHECKING:
+    from equipoise.rating.base_system import System
+
+#: Deviations that a conservative rating lies below the rating, as in TrueSkill.
+_CONSERVATIVE = 3.0
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class SystemFacts(NamedTuple):
+    """What calls need to know of a system again and again; equal systems share one object.
+
+    columns : of the state, in order
+    matches, last_time : their numbers among the columns
+    plain_rating, plain_deviation : whether the column is what a table of ratings shows
+    pooled : whether the system learns over the matches of a pool
+    """
+
+    system: System
+    able: Capabilities
+    columns: tuple[str, ...]
+    matches: int
+    last_time: int
+    plain_rating: bool
+    plain_deviation: bool
+    pooled: bool
+
+
+@lru_cache(maxsize=1024)
+def facts_of(system: System) -> SystemFacts:
+    """Return the facts of a system, and of every system that equals it."""
+    from equipoise.rating.base_system import System
+
+    kind, columns = type(system), tuple(system.newcomer())
+    if system.changes_entry:
+        columns = (*columns, SEEDED)
+    plain = kind.at is System.at
+    return SystemFacts(
+        system=system,
+        able=system.capabilities,
+        columns=columns,
+        matches=columns.index("matches"),
+        last_time=columns.index("last_time"),
+        plain_rating=plain and not system.learns_entry,
+        plain_deviation=plain and kind.deviations is System.deviations,
+        pooled=bool(system.learned_in_pool),
+    )
+
+
+class Rating:
+    """A player's rating in one system, which never changes: rating a match makes new ones.
+
+    It carries the player's whole state: the volatility, the rating period in progress, form and
+    remembered performances, as far as the system has them. Ratings are equal if all of that and the
+    parameters of the system are equal. They can be pickled, copied, and used as keys.
+
+    >>> import equipoise as eq
+    >>> system = eq.Glicko2()
+    >>> ada = system.rating(1500, 80)
+    >>> ada.rating, ada.deviation, ada.conservative, ada.matches
+    (1500.0, 80.0, 1260.0, 0)
+    >>> ada == system.rating(1500, 80), ada == system.rating()
+    (True, False)
+    >>> eq.Rating.from_json(ada.to_json()) == ada
+    True
+    """
+
+    __slots__ = ("_facts", "_numbers", "_shown")
+
+    _facts: SystemFacts
+    _numbers: PlayerNumbers
+    _shown: dict[str, float]
+
+    def __init__(self) -> None:
+        raise InvalidParameterError(
+            "a Rating is made by a system: write equipoise.Glicko2().rating(), or "
+            "Rating.from_json(...)"
+        )
+
+    @property
+    def system(self) -> System:
+        """The system with its parameters."""
+        return self._facts.system
+
+    @property
+    def rating(self) -> float:
+        """The estimate of how strong the player is, rating points."""
+        if self._facts.plain_rating:
+            return self._numbers[0][0]
+        return self.columns["rating"]
+
+    @property
+    def deviation(self) -> float:
+        """How uncertain the rating is, rating points; NaN in systems without deviations."""
+        if self._facts.plain_deviation:
+            return self._numbers[0][1]
+        return self.columns["deviation"]
+
+    @property
+    def conservative(self) -> float:
+        """The rating less three deviations: a leaderboard by it does not favour newcomers.
+
+        Raises : AttributeError for a system without deviations
+        """
+        deviation = self.deviation
+        if math.isnan(deviation):
+            raise AttributeError(
+                f"{self.system.name} has no deviations, so there is no conservative rating: use "
+                "rating"
+            )
+        return self.rating - _CONSERVATIVE * deviation
+
+    @property
+    def matches(self) -> int:
+        """The number of rated matches."""
+        return int(self._numbers[0][self._facts.matches])
+
+    @property
+    def last_time(self) -> datetime | None:
+        """The time of the last rated match; None if it had none."""
+        day = self._numbers[0][self._facts.last_time]
+        return None if math.isnan(day) else time_of(day)
+
+    @property
+    def volatility(self) -> float:
+        """How much the rating is expected to vary, internal scale (glicko2, team-glicko2)."""
+        return self._column("volatility")
+
+    @property
+    def form(self) -> float:
+        """How the player has lately done within the team (team-glicko2)."""
+        return self._column("form")
+
+    @property
+    def effective_rating(self) -> float:
+        """The rating adjusted by form, by which teams are made (team-glicko2)."""
+        return self._column("effective_rating")
+
+    @property
+    def columns(self) -> Mapping[str, float]:
+        """All that a table of ratings shows of the player, by name; `last_time` in days."""
+        try:
+            return self._shown
+        except AttributeError:
+            shown = self.at(None)
+            _set_shown(self, shown)
+            return shown
+
+    def at(self, time: datetime | float | None) -> dict[str, float]:
+        """Return `columns` as of a time: deviations grow while a player is away.
+
+        time : a datetime with a zone, or a number of days since 1970; None: of the last match
+        Raises : InvalidParameterError
+        """
+        day = None if time is None else day_of(time)
+        state = state_of(self.system, [self._numbers])
+        read = self.system.at(state, np.zeros(1, np.int64), day)
+        return {name: float(column[0]) for name, column in read.items()}
+
+    def _column(self, name: str) -> float:
+        """Return a column that not every system has. Raises : AttributeError."""
+        shown = self.columns
+        if name not in shown:
+            raise AttributeError(f"{self.system.name} has no {name}; it has {', '.join(shown)}")
+        return shown[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the system and the state as lists, text and numbers; unknown numbers are None."""
+        from equipoise.rating.pool_state import saved_parameters
+
+        row, records = self._numbers
+        state = dict(zip(self._facts.columns, nullable(np.array(row)), strict=True))
+        fields = self.system.record
+        found = {
+            "system": self.system.name,
+            "parameters": saved_parameters(self.system),
+            "state": state,
+        }
+        if not fields:
+            return found
+        length = len(records) // fields
+        remembered = [list(records[k * length : (k + 1) * length]) for k in range(fields)]
+        return {**found, "remembered": remembered}
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Self:
+        """Return the rating that `to_dict` described, with the same bits.
+
+        Raises : InvalidDataError
+        """
+        from equipoise.rating.base_system import System
+        from equipoise.rating.registry import make_system
+
+        try:
+            system = make_system(saved["system"], saved["parameters"])
+            if not isinstance(system, System):
+                raise ValueError(f"a system of its own kind, {system.name}")
+            facts, state = facts_of(system), saved["state"]
+            if list(state) != list(facts.columns):
+                raise ValueError(f"a state of {', '.join(state)}")
+            row = tuple(math.nan if one is None else _number(one) for one in state.values())
+            fields = [tuple(map(_number, one)) for one in saved.get("remembered", [])]
+            if len(fields) != system.record or len({len(one) for one in fields}) > 1:
+                raise ValueError("remembered performances of another kind")
+            if not math.isfinite(row[0]):
+                raise ValueError("no rating")
+        except (KeyError, TypeError, ValueError, AttributeError, EquipoiseError) as error:
+            got = f"no {error}" if isinstance(error, KeyError) else str(error)
+            raise InvalidDataError(
+                [], f"this is not a rating that to_dict or to_json wrote: got {got}"
+            ) from error
+        return cls._of(facts, (row, tuple(one for field in fields for one in field)))
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the rating that `to_json` wrote, with the same bits.
+
+        Raises : InvalidDataError
+        """
+        try:
+            saved = json.loads(text)
+        except (TypeError, ValueError) as error:
+            raise InvalidDataError([], f"a rating must be JSON of to_json: {error}") from error
+        return cls.from_dict(saved)
+
+    @classmethod
+    def _of(cls, facts: SystemFacts, numbers: PlayerNumbers) -> Self:
+        """Return a rating of these numbers."""
+        made = _new(cls)
+        _set_facts(made, facts)
+        _set_numbers(made, numbers)
+        return made
+
+    def _bits(self) -> bytes:
+        """Return the state as bytes, which tell every two states apart."""
+        row, records = self._numbers
+        return struct.pack(f"{len(row) + len(records)}d", *row, *records)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rating):
+            return NotImplemented
+        if self._facts is not other._facts and self.system != other.system:
+            return False
+        return self._numbers == other._numbers or self._bits() == other._bits()
+
+    def __hash__(self) -> int:
+        # Equal numbers may have different bits: 0 and -0.
+        return hash((self.system.name, *self._numbers[0][:2]))
+
+    def __repr__(self) -> str:
+        known = "" if math.isnan(self.deviation) else f", deviation {self.deviation:.1f}"
+        return f"<Rating {self.rating:.1f}{known}, {self.system.name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.system, self._numbers)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a Rating never changes, so {name} cannot be set")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a Rating never changes, so {name} cannot be deleted")
+
+    if not TYPE_CHECKING:
+        # Type checkers should refuse a < b, so they do not see this.
+        def __lt__(self, other: object) -> bool:
+            raise TypeError(
+                "ratings have no order of their own: compare their rating, or conservative, which "
+                "is the rating less three deviations"
+            )
+
+        __le__ = __gt__ = __ge__ = __lt__
+
+
+_new = object.__new__
+#: These set what `__setattr__` refuses to set.
+_set_facts = Rating.__dict__["_facts"].__set__
+_set_numbers = Rating.__dict__["_numbers"].__set__
+_set_shown = Rating.__dict__["_shown"].__set__
+
+
+def _restored(system: System, numbers: PlayerNumbers) -> Rating:
+    """Return an unpickled rating."""
+    return Rating._of(facts_of(system), numbers)
+
+
+def _number(value: object) -> float:
+    """Return a number of a saved rating. Raises : ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} as a number")
+    return float(value)
+
+
+def known_rating(
+    system: System,
+    rating: float | None,
+    deviation: float | None,
+    volatility: float | None,
+    matches: int | None,
+) -> Rating:
+    """Return the rating of a newcomer, or that of a player of whom only this is known.
+
+    Raises : InvalidParameterError
+    """
+    facts = facts_of(system)
+    refuse_learning(system)
+    for name, value, low, high in (
+        ("rating", rating, -1e9, 1e9),
+        ("deviation", deviation, 1e-6, 1e9),
+        ("volatility", volatility, 1e-12, 1e9),
+        ("matches", matches, 0, 1e9),
+    ):
+        if value is not None:
+            plain = isinstance(value, int | float | np.integer | np.floating)
+            fits = plain and not isinstance(value, bool) and low <= value <= high
+            require(fits, name, f"a number from {low:g} to {high:g}", value)
+            column = name in facts.columns
+            require(column, name, f"left out, because {system.name} has no {name}", value)
+    require(matches is None or matches == int(matches), "matches", "a whole number", matches)
+    usual = system.newcomer()
+    state = seeded_state(
+        system,
+        np.array([usual["rating"] if rating is None else rating], np.float64),
+        np.array([usual.get("deviation", 1.0) if deviation is None else deviation], np.float64),
+    )
+    if volatility is not None:
+        state.column("volatility")[:] = volatility
+    if matches is not None:
+        state.column("matches")[:] = matches
+    return Rating._of(facts, numbers_of(state)[0])
+
+
+def refuse_learning(system: System) -> None:
+    """Refuse a system that learns over the matches of a pool. Raises : InvalidParameterError."""
+    learned = system.learned_in_pool
+    if learned:
+        raise InvalidParameterError(
+            f"{system.name} learns {learned} over the matches of a pool, which ratings of single "
+            "players do not carry: use equipoise.Pool(system)"
+        )
+
+
+def day_of(time: object) -> float:
+    """Return a time as whole microseconds in days since 1970, as a history has it.
+
+    time : a datetime with a zone, or a number of days since 1970
+    Raises : InvalidParameterError
+    """
+    return microseconds_of(time) / MICROSECONDS_PER_DAY
+
+
+def microseconds_of(time: object) -> int:
+    """Return a time in microseconds since 1970; see `day_of`. Raises : InvalidParameterError."""
+    if isinstance(time, datetime):
+        if time.utcoffset() is None:
+            raise InvalidParameterError(
+                f"time must have a zone, such as datetime.now(timezone.utc); got {time!r}"
+            )
+        since = time - _EPOCH
+        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    rule = "a datetime with a zone, or a number of days since 1970"
+    plain = isinstance(time, int | float | np.integer | np.floating) and not isinstance(time, bool)
+    require(plain, "time", rule, time)
+    days = float(time)  # type: ignore[arg-type]
+    require(_FIRST_DAY <= days <= _LAST_DAY, "time", "in the years 1 to 9999, in days", time)
+    return round(days * MICROSECONDS_PER_DAY)
+
+
+#: The years that a datetime can have, in days since 1970.
+_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
+
+
+def time_of(day: float) -> datetime:
+    """Return days since 1970 as a datetime in UTC."""
+    return _EPOCH + timedelta(microseconds=round(day * MICROSECONDS_PER_DAY))

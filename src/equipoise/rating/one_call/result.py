@@ -1,0 +1,74 @@
+"""The result of a match: ranks or scores of any comparable kind -> ranks from 0 without gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from equipoise.errors import InvalidParameterError
+from equipoise.rating.one_call.teams import Teams
+
+
+def dense_ranks(ranks: Any, scores: Any, teams: Teams) -> list[int]:
+    """Return the rank of each team, dense from 0, lower is better, equal is a tie.
+
+    ranks, scores : at most one of them; None of both: the teams are in the order of the result
+    Raises : InvalidParameterError
+    """
+    count = len(teams.sizes)
+    if ranks is None:
+        if scores is None:
+            return list(range(count))
+        return _dense("scores", _each("scores", scores, teams), higher=True)
+    if scores is not None:
+        raise InvalidParameterError("give ranks or scores, not both")
+    return _dense("ranks", _each("ranks", ranks, teams), higher=False)
+
+
+def _each(name: str, given: Any, teams: Teams) -> list[Any]:
+    """Return one value for each team. Raises : InvalidParameterError."""
+    count = len(teams.sizes)
+    if isinstance(given, Mapping):
+        names = teams.names if teams.single else None
+        if names is None or given.keys() != set(names):
+            raise InvalidParameterError(
+                f"{name} must be a list in the order of the teams, or a dict of the same names as "
+                "a dict of single players"
+            )
+        return [given[one] for one in names]
+    if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
+        raise InvalidParameterError(
+            f"{name} must be a list in the order of the teams; got {given!r}"
+        )
+    if len(given) != count:
+        raise InvalidParameterError(
+            f"{name} must be one for each of the {count} teams; got {len(given)}"
+        )
+    return list(given)
+
+
+def _dense(name: str, values: list[Any], *, higher: bool) -> list[int]:
+    """Return the ranks of values. Raises : InvalidParameterError."""
+    for value in values:
+        if value is None or value != value:
+            raise _not_comparable(name, value)
+    try:
+        order = sorted(range(len(values)), key=values.__getitem__, reverse=higher)
+    except TypeError as error:
+        raise _not_comparable(name, values) from error
+    ranks, rank = [0] * len(values), 0
+    before = order[0]
+    for team in order[1:]:
+        if values[team] != values[before]:
+            rank += 1
+        ranks[team] = rank
+        before = team
+    return ranks
+
+
+def _not_comparable(name: str, got: object) -> InvalidParameterError:
+    """Return the error for values without an order."""
+    return InvalidParameterError(
+        f"{name} must be numbers or other values that can be compared, none of them missing; "
+        f"got {got!r}"
+    )

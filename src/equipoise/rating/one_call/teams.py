@@ -1,0 +1,210 @@
+"""The teams of a call in any of their shapes, and values that come in the shape of the teams.
+
+    [a, b]                           single players
+    {"ada": a, "bo": b}              single players with names
+    [[a, b], [c]]                    teams
+    [{"ada": a, "bo": b}, {"cy": c}] teams of players with names
+
+`flat_teams` reads them, and `Teams.shaped` gives new values the same shape. A player is a
+rating, or, for a pool, a name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.errors import InvalidParameterError, require
+
+_SHAPES = "a list of players, a list of teams, or a dict of names to ratings"
+
+
+class Teams(NamedTuple):
+    """Teams in one list, and how they came.
+
+    players : what stands for each player, team after team
+    sizes : number of players of each team
+    names : of the players, in the same order; None without names
+    single : whether single players came without inner lists
+    """
+
+    players: list[Any]
+    sizes: list[int]
+    names: list[Any] | None
+    single: bool
+
+    def shaped(self, values: Sequence[Any]) -> Any:
+        """Return one value for each player in the shape of the teams."""
+        if self.single:
+            return (
+                list(values) if self.names is None else dict(zip(self.names, values, strict=True))
+            )
+        found: list[Any] = []
+        low = 0
+        for size in self.sizes:
+            part = values[low : low + size]
+            if self.names is None:
+                found.append(list(part))
+            else:
+                found.append(dict(zip(self.names[low : low + size], part, strict=True)))
+            low += size
+        return found
+
+
+def flat_teams(teams: object) -> Teams:
+    """Return teams of any shape in one list; what stands for a player is not checked.
+
+    Raises : InvalidParameterError
+    """
+    if isinstance(teams, Mapping):
+        names, players = list(teams), list(teams.values())
+        _check_count(len(players))
+        for name, one in teams.items():
+            if isinstance(one, Mapping | list | tuple):
+                raise InvalidParameterError(
+                    f"teams must be {_SHAPES}; got a dict with a team under {name!r}: write a list "
+                    "of the teams"
+                )
+        return Teams(players, [1] * len(players), names, single=True)
+    if not isinstance(teams, Sequence) or isinstance(teams, str | bytes):
+        kind = type(teams).__name__
+        raise InvalidParameterError(f"teams must be {_SHAPES}; got {kind}")
+    _check_count(len(teams))
+    first = type(teams[0])
+    if first is list or first is tuple:
+        players = []
+        sizes = []
+        for team in teams:
+            if not isinstance(team, list | tuple):
+                raise _mixed(team)
+            players.extend(team)
+            sizes.append(len(team))
+        _check_sizes(sizes)
+        return Teams(players, sizes, None, single=False)
+    if isinstance(teams[0], Mapping):
+        return _named_teams(teams)
+    for one in teams:
+        if isinstance(one, list | tuple | Mapping):
+            raise _mixed(teams[0])
+    return Teams(list(teams), [1] * len(teams), None, single=True)
+
+
+def _named_teams(teams: Sequence[Any]) -> Teams:
+    """Return teams of names. Raises : InvalidParameterError."""
+    players: list[Any] = []
+    names: list[Any] = []
+    sizes = []
+    for team in teams:
+        if not isinstance(team, Mapping):
+            raise _mixed(team)
+        players.extend(team.values())
+        names.extend(team)
+        sizes.append(len(team))
+    _check_sizes(sizes)
+    check_named_once(names)
+    return Teams(players, sizes, names, single=False)
+
+
+def check_named_once(names: Sequence[Any]) -> None:
+    """Refuse a name that stands twice in a match. Raises : InvalidParameterError."""
+    if len(set(names)) == len(names):
+        return
+    seen: set[Any] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidParameterError(
+                f"a player may be named only once in a match; {name} is named twice"
+            )
+        seen.add(name)
+
+
+def _mixed(team: object) -> InvalidParameterError:
+    """Return the error for teams of different shapes."""
+    shown = type(team).__name__
+    return InvalidParameterError(
+        "teams must all be single players, all lists, or all dicts of names; got a mixture "
+        f"with a {shown}"
+    )
+
+
+def _check_count(count: int) -> None:
+    require(count >= 2, "teams", "at least two", count)
+
+
+def _check_sizes(sizes: Sequence[int]) -> None:
+    require(min(sizes) >= 1, "teams", "of at least one player each", min(sizes))
+
+
+def values_of(name: str, given: Any, teams: Teams, low: float, high: float) -> list[float]:
+    """Return one number for each player, given in the shape of the teams; None becomes NaN.
+
+    A player whom a dict does not name has None.
+
+    name : of the argument; low, high : bounds of the numbers
+    Raises : InvalidParameterError
+    """
+    found = [
+        math.nan if one is None else _within(name, one, low, high)
+        for one in _in_shape(name, given, teams)
+    ]
+    return found
+
+
+def _within(name: str, value: Any, low: float, high: float) -> float:
+    """Return a number within its bounds, or NaN. Raises : InvalidParameterError."""
+    plain = isinstance(value, int | float | np.integer | np.floating)
+    fits = plain and not isinstance(value, bool) and (value != value or low <= value <= high)
+    require(fits, name, f"numbers from {low:g} to {high:g}, or None", value)
+    return float(value)
+
+
+def _in_shape(name: str, given: Any, teams: Teams) -> list[Any]:
+    """Return one value for each player. Raises : InvalidParameterError."""
+    if teams.single:
+        return _of_team(name, given, len(teams.players), teams.names)
+    if not isinstance(given, Sequence) or len(given) != len(teams.sizes):
+        raise _other_shape(name)
+    found, low = [], 0
+    for part, size in zip(given, teams.sizes, strict=True):
+        names = None if teams.names is None else teams.names[low : low + size]
+        found += _of_team(name, part, size, names)
+        low += size
+    return found
+
+
+def words_of(name: str, given: Any, teams: Teams) -> list[str]:
+    """Return one word for each player, given in the shape of the teams.
+
+    Raises : InvalidParameterError
+    """
+    found = _in_shape(name, given, teams)
+    for one in found:
+        require(isinstance(one, str), name, "a word for every player", one)
+    return found
+
+
+def _of_team(name: str, given: Any, size: int, names: list[Any] | None) -> list[Any]:
+    """Return the values of the players of a team. Raises : InvalidParameterError."""
+    if names is not None:
+        if not isinstance(given, Mapping):
+            raise _other_shape(name)
+        unknown = [one for one in given if one not in names]
+        if unknown:
+            raise InvalidParameterError(
+                f"{name} must name players of their team; got {unknown[0]!r}"
+            )
+        return [given.get(one) for one in names]
+    listed = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str | bytes)
+    if not listed or len(given) != size:
+        raise _other_shape(name)
+    return list(given)
+
+
+def _other_shape(name: str) -> InvalidParameterError:
+    """Return the error for values that do not fit the teams."""
+    return InvalidParameterError(
+        f"{name} must have the shape of the teams, with a value for each player"
+    )

@@ -1,0 +1,83 @@
+"""Systems and random histories for tests of one match at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from hypothesis import strategies as st
+
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.rating.base_system import System
+from equipoise.rating.registry import make_system
+
+#: Every system, and parameters that switch on what defaults leave off.
+VARIANTS: list[tuple[str, dict[str, object]]] = [
+    ("bradley-terry", {}),
+    ("codeforces", {}),
+    ("codeforces", {"rules": "platform"}),
+    ("elo", {}),
+    ("elo", {"home_advantage": 60}),
+    ("elo-mmr", {"drift_per_day": 3, "rho": 0.3}),
+    ("elo-mmr", {"remembered": 2}),
+    ("elo-mmr", {"rate_all_ties": True, "split_ties": True, "rho": 0}),
+    ("elo-mmx", {}),
+    ("glicko", {"drift": 0, "drift_per_day": 40}),
+    ("glicko2", {}),
+    ("glicko2", {"period_days": 2.5}),
+    ("plackett-luce", {}),
+    ("team-glicko2", {"period_days": 1}),
+    ("team-glicko2", {"conserve": True, "max_change": 90}),
+    ("topcoder", {}),
+    ("trueskill", {}),
+    ("trueskill-spb", {}),
+]
+
+PLAYERS = 6
+
+
+def system_of(name: str, parameters: dict[str, object]) -> System:
+    """Return a system; all of the registry are of the base class."""
+    system = make_system(name, parameters)
+    assert isinstance(system, System)
+    return system
+
+
+@st.composite
+def histories(draw: st.DrawFn, system: System) -> History:
+    """Return a history with everything that the system uses, of up to 8 matches."""
+    able = system.capabilities
+    day, rows, columns = 0.0, [], []
+    for match in range(draw(st.integers(1, 8))):
+        day += draw(st.sampled_from([0.0, 0.3, 1.0, 9.0, 40.0]))
+        order = draw(st.permutations(range(PLAYERS)))
+        teams = draw(st.integers(2, min(able.max_teams or 4, 4)))
+        most = min(able.max_team_size or PLAYERS // teams, PLAYERS // teams)
+        ranks = draw(st.lists(st.integers(0, teams - 1), min_size=teams, max_size=teams))
+        dense = np.unique(ranks, return_inverse=True)[1].tolist()
+        at, weight = 0, draw(st.sampled_from([1.0, 0.3, 2.5]))
+        ceiling = draw(st.sampled_from([math.nan, 1480.0]))
+        columns.append((match, day, weight, ceiling))
+        for team in range(teams):
+            for _ in range(draw(st.integers(1, most))):
+                performance = draw(st.sampled_from([math.nan, 1.0, 2.5, -3.0]))
+                share = draw(st.sampled_from([1.0, 0.25, 0.0]))
+                rows.append((match, order[at], team, dense[team], performance, share, team == 0))
+                at += 1
+    matches, player, team_of, rank, performances, shares, home = zip(*rows, strict=True)
+    _, days, weights, ceilings = zip(*columns, strict=True)
+    counts = np.bincount(matches)
+    return History(
+        match_ids=np.arange(len(counts)),
+        player_ids=np.arange(PLAYERS),
+        offsets=np.concatenate([[0], np.cumsum(counts)]),
+        player=np.array(player),
+        team=np.array(team_of),
+        rank=np.array(rank),
+        time=np.array([round(one * MICROSECONDS_PER_DAY) for one in days]),
+        weight=np.array(weights),
+        performance_ceiling=np.array(ceilings),
+        performance=np.array(performances),
+        share=np.array(shares),
+        attributes={"at_home": np.array(home, np.float64)},
+    )

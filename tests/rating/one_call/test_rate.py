@@ -1,0 +1,359 @@
+"""`System.rating` and `System.rate`: shapes, results, refusals, and the bits of a replay."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import importlib
+import json
+import math
+import pickle
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import equipoise as eq
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.rating.base_system import System
+from equipoise.rating.one_match import numbers_of
+from equipoise.rating.player_state import seeded_state
+from equipoise.rating.registry import SYSTEMS, make_system
+from equipoise.rating.replay import replay
+from rating.one_call.matches import VARIANTS, histories, system_of
+
+few = settings(max_examples=20, deadline=None)
+
+
+def test_every_system_is_looked_at() -> None:
+    assert {name for name, _ in VARIANTS} == set(SYSTEMS)
+
+
+@pytest.mark.parametrize("module", ["rating", "calls", "prediction", "pool"])
+def test_every_example_gives_what_it_says(module: str) -> None:
+    found = doctest.testmod(importlib.import_module(f"equipoise.rating.one_call.{module}"))
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+def call(system: System, history: History, match: int, known: list[eq.Rating]) -> None:
+    """Rate a match of a history through the public call, in place."""
+    one = history.slice(match, match + 1)
+    rows = [one.player[one.team == team].tolist() for team in range(int(one.teams()[0]))]
+    assert one.performance is not None
+    assert one.share is not None
+    assert one.performance_ceiling is not None
+    assert one.time is not None
+    uses, more = system.capabilities.uses, {}
+    values = {"performance": one.performance, "share": one.share}
+    for name, column in values.items():
+        if name in uses:
+            each = [column[one.team == team].tolist() for team in range(len(rows))]
+            more[name] = [[None if math.isnan(x) else x for x in team] for team in each]
+    if "performance_ceiling" in uses and not math.isnan(one.performance_ceiling[0]):
+        more["performance_ceiling"] = float(one.performance_ceiling[0])
+    if "at_home" in uses:
+        more["home"] = 0
+    ranks = [int(one.rank[one.team == team][0]) for team in range(len(rows))]
+    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(one.time[0]))
+    weight = float(one.weights()[0])
+    teams = [[known[row] for row in team] for team in rows]
+    for team, after in zip(
+        rows, system.rate(teams, ranks=ranks, time=at, weight=weight, **more), strict=True
+    ):
+        for row, rating in zip(team, after, strict=True):
+            known[row] = rating
+
+
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS)
+@given(data=st.data())
+@few
+def test_calls_one_after_another_give_the_bits_of_a_replay(
+    name: str, parameters: dict[str, object], data: st.DataObject
+) -> None:
+    """Every number of the state, and every column that a table of ratings shows."""
+    system = system_of(name, parameters)
+    history = data.draw(histories(system))
+    known = [system.rating() for _ in range(history.players)]
+    for match in range(history.matches):
+        call(system, history, match, known)
+    done = replay(system, history)
+    expected = [eq.Rating._of(known[0]._facts, one) for one in numbers_of(done.state.state)]
+    assert [one._bits() for one in known] == [one._bits() for one in expected]
+    for row, rating in enumerate(known):
+        shown = done.ratings.of(history.player_ids[row])
+        assert json.dumps(rating.columns) == json.dumps({k: float(v) for k, v in shown.items()})
+        assert rating.rating == shown["rating"]
+        assert rating.matches == shown["matches"]
+        assert eq.Rating.from_json(rating.to_json())._bits() == rating._bits()
+        assert pickle.loads(pickle.dumps(rating)) == rating
+
+
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS)
+def test_a_known_rating_is_a_seed(name: str, parameters: dict[str, object]) -> None:
+    system = system_of(name, parameters)
+    seeds = seeded_state(system, np.array([1620.0]), np.array([70.0]))
+    deviation = 70.0 if "deviation" in seeds.initial else None
+    assert system.rating(1620, deviation)._numbers == numbers_of(seeds)[0] or math.isnan(
+        seeds.table.sum()
+    )
+    assert system.rating(1620, deviation).rating == 1620.0
+    newcomer = eq.Rating._of(system.rating()._facts, numbers_of(system.initial(1))[0])
+    assert system.rating() == newcomer
+    assert system.rating(matches=3).matches == 3
+
+
+def test_every_shape_comes_back() -> None:
+    system = eq.PlackettLuce()
+    a, b, c = system.rating(1500), system.rating(1600), system.rating(1700)
+    flat = system.rate([a, b, c])
+    assert system.rate((a, b, c)) == flat
+    assert system.rate({"a": a, "b": b, "c": c}) == dict(zip("abc", flat, strict=True))
+    assert system.rate([[a], [b], [c]]) == [[one] for one in flat]
+    teams = system.rate([[a, b], [c]])
+    assert system.rate([(a, b), (c,)]) == teams
+    named = system.rate([{"a": a, "b": b}, {"c": c}])
+    assert named == [{"a": teams[0][0], "b": teams[0][1]}, {"c": teams[1][0]}]
+    assert list(named[0]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        {},
+        {"ranks": [1, 2, 3]},
+        {"ranks": [-2.5, -1, 10**30]},
+        {"ranks": [Fraction(1, 3), 0.5, 1]},
+        {"ranks": ["a", "b", "c"]},
+        {"ranks": np.array([1.0, 2.0, 3.0])},
+        {"ranks": [date(2026, 1, 1), date(2026, 1, 2), date(2026, 2, 1)]},
+        {"scores": [3, 2, 1]},
+        {"scores": [math.inf, 0.25, -math.inf]},
+        {"scores": [(3, 1), (3, 0), (2, 9)]},
+    ],
+)
+def test_results_of_any_kind_say_the_same(result: dict[str, Any]) -> None:
+    system = eq.TrueSkill()
+    players = [system.rating(1500), system.rating(1520), system.rating(1490)]
+    assert system.rate(players, **result) == system.rate(players, ranks=[0, 1, 2])
+
+
+def test_equal_is_a_tie_and_names_may_bear_the_result() -> None:
+    system = eq.Elo()
+    a, b = system.rating(1500), system.rating(1600)
+    assert system.rate([a, b], ranks=[7, 7]) == system.rate([a, b], scores=[0.5, 0.5])
+    named = system.rate({"a": a, "b": b}, scores={"b": 3, "a": 1})
+    assert list(named.values()) == system.rate([a, b], ranks=[2, 1])
+
+
+def test_a_skipped_match_returns_the_very_ratings() -> None:
+    system = eq.EloMMR()
+    players = [system.rating(1500 + k, 90) for k in range(3)]
+    assert all(x is y for x, y in zip(system.rate(players, ranks=[4, 4, 4]), players, strict=True))
+    assert [one.matches for one in system.rate(players, ranks=[4, 4, 5])] == [1, 1, 1]
+
+
+def test_times_are_datetimes_or_days() -> None:
+    system = eq.Glicko2(period_days=7)
+    a, b = system.rating(), system.rating()
+    at = datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    days = (at - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(days=1)
+    after = system.rate([a, b], time=at)
+    assert after == system.rate([a, b], time=days)
+    assert after[0].last_time == at
+    assert a.last_time is None
+    later = after[0].at(at + timedelta(days=70))
+    assert later["deviation"] > after[0].deviation
+    assert after[0].at(None) == after[0].columns
+
+
+def test_a_rating_is_a_value() -> None:
+    system = eq.TeamGlicko2()
+    rating = system.rate([[system.rating()], [system.rating()]])[0][0]
+    again = system.rate([[system.rating()], [system.rating()]])[0][0]
+    assert rating == again
+    assert hash(rating) == hash(again)
+    assert rating != eq.TeamGlicko2(tau=0.4).rating()
+    assert rating != "rating"
+    assert copy.deepcopy(rating) == copy.copy(rating) == rating
+    assert rating.conservative == rating.rating - 3 * rating.deviation
+    assert (rating.volatility, rating.form) == (rating.columns["volatility"], 0.0)
+    assert rating.effective_rating == rating.columns["effective_rating"]
+    assert rating.system == system
+    assert repr(system.rating(1234.56, 78.9)) == "<Rating 1234.6, deviation 78.9, team-glicko2>"
+    assert repr(eq.Elo().rating()) == "<Rating 1500.0, elo>"
+    assert not hasattr(rating, "__dict__")
+    assert not hasattr(eq.Elo().rating(), "volatility")
+    assert not hasattr(eq.Elo().rating(), "conservative")
+    assert math.isnan(eq.Elo().rating().deviation)
+    with pytest.raises(AttributeError, match="never changes"):
+        rating.rating = 3  # type: ignore[misc]
+    with pytest.raises(AttributeError, match="never changes"):
+        del rating._numbers
+    for compare in ("__lt__", "__le__", "__gt__", "__ge__"):
+        with pytest.raises(TypeError, match=r"compare their rating, or conservative"):
+            getattr(rating, compare)(again)
+    with pytest.raises(TypeError, match="ratings have no order of their own"):
+        sorted([rating, again])  # type: ignore[type-var]
+    with pytest.raises(InvalidParameterError, match=r"made by a system: write .*rating\(\)"):
+        eq.Rating()
+
+
+def test_json_keeps_remembered_performances_and_infinite_parameters() -> None:
+    system = eq.EloMMR(rho=math.inf, drift_per_day=0.0)
+    ratings = [system.rating() for _ in range(3)]
+    for _ in range(3):
+        ratings = system.rate(ratings)
+    for one in ratings:
+        assert eq.Rating.from_json(one.to_json()) == one
+    text = eq.EloMMR(rho=0).rating().to_json()
+    assert json.loads(text)["parameters"]["rho"] == 0
+    assert eq.Rating.from_json(text.encode()).system == eq.EloMMR(rho=0)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda saved: saved.pop("state"),
+        lambda saved: saved.update(system="chess"),
+        lambda saved: saved.update(parameters={"speed": 3}),
+        lambda saved: saved["state"].pop("matches"),
+        lambda saved: saved["state"].update(rating="much"),
+        lambda saved: saved["state"].update(rating=None),
+        lambda saved: saved.update(remembered=[[1.0], []]),
+        lambda saved: saved.update(state=3),
+    ],
+)
+def test_damaged_ratings_are_refused(change: Callable[[dict[str, Any]], object]) -> None:
+    saved = eq.Glicko2().rating().to_dict()
+    change(saved)
+    with pytest.raises(InvalidDataError, match="not a rating that to_dict or to_json wrote"):
+        eq.Rating.from_dict(saved)
+    with pytest.raises(InvalidDataError, match="must be JSON of to_json"):
+        eq.Rating.from_json("{")
+
+
+ELO, GLICKO2, TEAM = eq.Elo(), eq.Glicko2(), eq.TeamGlicko2()
+E, G, T = ELO.rating(), GLICKO2.rating(), TEAM.rating()
+DATED = GLICKO2.rate([G, G], time=100)[0]
+
+
+@pytest.mark.parametrize(
+    ("attempt", "sentence"),
+    [
+        (lambda: ELO.rate([E]), "teams must be at least two; got 1"),
+        (lambda: ELO.rate([[E], []]), "teams must be of at least one player each; got 0"),
+        (lambda: ELO.rate("ab"), "teams must be a list of players"),  # type: ignore[call-overload]
+        (lambda: ELO.rate(iter([E, E])), "got list_iterator"),  # type: ignore[call-overload]
+        (lambda: ELO.rate([E, [E]]), "got a mixture"),  # type: ignore[list-item]
+        (lambda: ELO.rate([[E], E]), "got a mixture with a Rating"),  # type: ignore[list-item]
+        (lambda: ELO.rate([{"a": E}, [E]]), "got a mixture with a list"),  # type: ignore[list-item]
+        (lambda: ELO.rate([{"a": E}, {"a": E}]), "only once in a match; a is named twice"),
+        (lambda: ELO.rate({"red": [E], "blue": [E]}), "write a list of the teams"),  # type: ignore[dict-item]
+        (lambda: ELO.rate(["ada", "bo"]), r"must be a Rating.*got 'ada'.*equipoise\.Pool"),  # type: ignore[list-item]
+        (lambda: ELO.rate([1500, 1600]), r"such as Elo\(\)\.rating\(\); got 1500"),  # type: ignore[list-item]
+        (lambda: ELO.rate([E, G]), "the rating is of glicko2, not elo"),
+        (lambda: ELO.rate([E, eq.Elo(k=20).rating()]), r"k was 20, not 32\.0"),
+        (lambda: ELO.rate([E, E], ranks=[1, 2], scores=[2, 1]), "give ranks or scores, not both"),
+        (lambda: ELO.rate([E, E], ranks=[1]), "ranks must be one for each of the 2 teams; got 1"),
+        (lambda: ELO.rate([E, E], ranks="12"), "ranks must be a list in the order of the teams"),
+        (lambda: ELO.rate([E, E], ranks=[1, None]), "ranks must be numbers or other values"),
+        (lambda: ELO.rate([E, E], scores=[1, math.nan]), "scores must be numbers .* got nan"),
+        (lambda: ELO.rate([E, E], ranks=[1, "b"]), "none of them missing; got"),
+        (lambda: ELO.rate([E, E], ranks={"a": 1, "b": 2}), "or a dict of the same names"),
+        (lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1, "c": 2}), "a dict of the same names"),
+        (lambda: ELO.rate([E, E], weight=0), "weight must be a positive number"),
+        (lambda: ELO.rate([E, E], weight=True), "weight must be a positive number"),
+        (lambda: ELO.rate([E, E], weight="2"), "weight must be a positive number"),  # type: ignore[call-overload]
+        (lambda: ELO.rate([E, E], home=0), "elo has no home advantage with these parameters"),
+        (lambda: eq.Elo(home_advantage=9).rate([], home=0), "teams must be at least two"),
+        (lambda: ELO.rate([E, E], performance=[1, 2]), "performance must be left out, because elo"),
+        (lambda: ELO.rate([E, E], share=[1, 0.5]), "share must be left out, because elo does not"),
+        (lambda: ELO.rate([E, E], performance_ceiling=3), "performance_ceiling must be left out"),
+        (lambda: TEAM.rate([T, T], share=[1, 2]), "share must be numbers from 0 to 1.* got 2"),
+        (lambda: TEAM.rate([T, T], share=[1]), "share must have the shape of the teams"),
+        (lambda: TEAM.rate([[T], [T]], share=[1, 1]), "share must have the shape of the teams"),
+        (lambda: TEAM.rate({"a": T, "b": T}, share={"c": 1}), "must name players of their team"),
+        (lambda: TEAM.rate({"a": T, "b": T}, share=[1, 1]), "must have the shape of the teams"),
+        (lambda: ELO.rate([E, E], time=datetime(2026, 1, 1)), "time must have a zone"),
+        (lambda: ELO.rate([E, E], time="today"), "time must be a datetime with a zone, or a nu"),  # type: ignore[call-overload]
+        (lambda: ELO.rate([E, E], time=1e9), "time must be in the years 1 to 9999"),
+        (lambda: ELO.rate([E, E], time=math.nan), "time must be in the years 1 to 9999"),
+        (lambda: GLICKO2.rate([DATED, G], time=99), "time must not be before the last match of a"),
+        (lambda: eq.Glicko2(period_days=7).rate([], time=3), "at least two"),
+        (
+            lambda: GLICKO2.rate([G, G, G]),
+            r"cannot rate matches of 3 .*\(at most 2\); systems that",
+        ),
+        (
+            lambda: GLICKO2.rate([[G, G], [G]]),
+            r"cannot rate teams of 2 \(at most 1\); systems that",
+        ),
+        (lambda: ELO.rating(1500, 80), "deviation must be left out, because elo has no deviation"),
+        (lambda: ELO.rating(volatility=0.06), "volatility must be left out"),
+        (lambda: ELO.rating(math.nan), "rating must be a number from -1e"),
+        (lambda: GLICKO2.rating(1500, 0), "deviation must be a number from 1e-06"),
+        (lambda: GLICKO2.rating(matches=2.5), "matches must be a whole number"),  # type: ignore[arg-type]
+        (lambda: GLICKO2.rating("1500"), "rating must be a number"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_cannot_be_rated_gets_a_sentence(attempt: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(InvalidParameterError, match=sentence):
+        attempt()
+
+
+def test_a_system_that_needs_times_says_so() -> None:
+    system = eq.Glicko2(period_days=7)
+    with pytest.raises(InvalidParameterError, match="needs the time of the match"):
+        system.rate([system.rating(), system.rating()])
+
+
+def test_home_is_on_neutral_ground_unless_given() -> None:
+    system = eq.Elo(home_advantage=100)
+    a, b = system.rating(), system.rating()
+    neutral, home = system.rate([a, b]), system.rate([a, b], home=0)
+    assert neutral[0].rating > home[0].rating
+    assert neutral[0].rating == eq.Elo().rate([ELO.rating(), ELO.rating()])[0].rating
+    with pytest.raises(InvalidParameterError, match="home must be the number of a team"):
+        system.rate([a, b], home=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "learned"),
+    [
+        *((name, {"entry": "learned"}, "the entry") for name in SYSTEMS if name != "codeforces"),
+        ("elo", {"hold_level": 0.1}, r"the level \(hold_level=0.1\)"),
+        ("team-glicko2", {"roles": True}, r"what each role shows \(roles=True\)"),
+    ],
+)
+def test_what_is_learned_over_matches_needs_a_pool(
+    name: str, parameters: dict[str, object], learned: str
+) -> None:
+    system = make_system(name, parameters)
+    assert isinstance(system, System)
+    sentence = rf"learns {learned}.* over the matches of a pool.*use equipoise\.Pool\(system\)"
+    with pytest.raises(InvalidParameterError, match=sentence):
+        system.rating()
+    pool = eq.Pool(system)
+    names = [["ada"], ["bo"]]
+    roles = {"role": [{"ada": "tank"}, {"bo": "tank"}]} if "roles" in parameters else {}
+    (ada,) = pool.rate(names, **roles)[0].values()
+    with pytest.raises(InvalidParameterError, match=sentence):
+        system.rate([ada, ada])
+    with pytest.raises(InvalidParameterError, match=sentence):
+        system.predict([ada, ada])
+
+
+def test_days_are_those_of_a_history() -> None:
+    at = 1_700_000_000_123_457
+    history_day = np.array([at])[0] / MICROSECONDS_PER_DAY
+    given = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
+    after = ELO.rate([E, E], time=given)
+    assert after[0].columns["last_time"] == history_day
+    assert after[0].last_time == given
