@@ -15,7 +15,7 @@ from trials.memory import give_back, settle
 settings.register_profile("pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pace")
 
-pytest_plugins = ("databases",)
+pytest_plugins = ("databases", "plugged")
 
 #: What makes a test slow without saying so: another compilation, the machine for itself, Chromium.
 SLOW_MARKS = ("recompiles", "alone", "browser")

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from equipoise.errors import InvalidParameterError as InvalidParameterError
     from equipoise.errors import NoEquilibriumError as NoEquilibriumError
     from equipoise.errors import NotFoundError as NotFoundError
+    from equipoise.errors import PluginError as PluginError
     from equipoise.errors import Problem as Problem
     from equipoise.errors import Sweep as Sweep
     from equipoise.evaluate.backtest import backtest as backtest

@@ -4,7 +4,8 @@ Every kernel releases the GIL, divides as NumPy does (no branch for zero) and is
 without fastmath, so that the same input gives the same bits. Compiled code is kept on disk, in a
 folder named after a hash of the sources that kernels can depend on. Numba itself checks only the
 file that contains a kernel. It would keep using old code after a change of a kernel in another file
-that this one calls.
+that this one calls. Code of other packages is kept in folders of that folder, named after a hash of
+their own sources as well.
 
 `NUMBA_DISABLE_JIT=1` runs kernels as plain Python, `NUMBA_BOUNDSCHECK=1` checks every index,
 `NUMBA_CACHE_DIR` moves the cache.
@@ -29,6 +30,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
@@ -256,7 +258,7 @@ class _Kernel(_Dispatcher):  # type: ignore[misc]
 
     def compile(self, sig: Any) -> Any:
         """Compile for arguments of these types, or load the code from disk."""
-        if cache_folder() is not None and not isinstance(self._cache, _SourceKeyedCache):
+        if not isinstance(self._cache, _SourceKeyedCache) and _is_kept(self.py_func):
             # What Dispatcher.enable_caching() does, with our own choice of folder. Most kernels are
             # called by kernels only, and their code is in that of their callers.
             self._cache = _SourceKeyedCache(self.py_func)
@@ -428,6 +430,25 @@ def cache_folder() -> Path | None:
     return folder if os.access(folder, os.R_OK | os.X_OK) else None
 
 
+def kernel_folder(module: str) -> Path | None:
+    """Return the folder of the compiled code of a module; None if its code is not kept.
+
+    That of another package is in the folder of this version, in one named after a hash of the
+    sources of that package.
+    """
+    folder, plugin = cache_folder(), plugin_hash(module)
+    if folder is None or plugin is None:
+        return None
+    if not plugin:
+        return folder
+    found = folder / "plugins" / module.split(".")[0] / plugin
+    with suppress(OSError):
+        if not found.exists():
+            found.mkdir(parents=True)
+            _remove_old_folders(found.parent)
+    return found
+
+
 @lru_cache(maxsize=1)
 def _is_writable(folder: Path) -> bool:
     """Return whether a file can be made in a folder. Permissions alone do not tell."""
@@ -463,6 +484,66 @@ def _remove_old_folders(parent: Path) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+#: Packages whose sources are not a part of the hash of another package: this one's are in the name
+#: of the folder, and Numba compares its own version.
+_NOT_HASHED = frozenset({__name__.split(".")[0], "numba", "llvmlite", "numpy"})
+
+
+def plugin_hash(module: str) -> str | None:
+    """Return a hash of the sources of another package that has kernels, 16 hex digits.
+
+    module : name of the module of a kernel
+    All its sources count, and those of the packages that they import, because a kernel keeps the
+    constants and functions that it was compiled with.
+    Returns : empty for a module of this package; None if the sources cannot be read, as of a
+        kernel that was typed into a notebook
+    """
+    first = module.split(".")[0]
+    return "" if first == __name__.split(".")[0] else _hash_of_packages(first)
+
+
+@lru_cache(maxsize=64)
+def _hash_of_packages(first: str) -> str | None:
+    """Return a hash of the sources of a package and of those that it imports; see `plugin_hash`."""
+    digest = hashlib.sha256()
+    waiting, seen = [first], {first}
+    while waiting:
+        package = waiting.pop()
+        sources = _package_sources(package)
+        if package == first and not sources:
+            return None
+        for name, text in sorted(sources.items()):
+            digest.update(f"{package}/{name}".encode())
+            digest.update(text)
+            imported = {one.split(".")[0] for one in _imports(name, text, package)}
+            new = imported - seen - _NOT_HASHED - sys.stdlib_module_names
+            seen |= new
+            waiting += sorted(new)
+        waiting.sort()
+    return digest.hexdigest()[:16]
+
+
+def _package_sources(package: str) -> dict[str, bytes]:
+    """Return the sources of a package or module by path; empty if there are none."""
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):  # ValueError: a module that was not imported from a file
+        return {}
+    if spec is None:
+        return {}
+    if spec.submodule_search_locations is not None:
+        found = {}
+        for folder in spec.submodule_search_locations:
+            if os.path.isdir(folder):
+                found.update(_sources(Path(folder)))
+        return found
+    file = Path(spec.origin or "")
+    try:
+        return {file.name: file.read_bytes()} if file.suffix == ".py" else {}
+    except OSError:
+        return {}
+
+
 class _SourceKeyedLocator(_CacheLocator):
     """Gives Numba the place of a kernel's compiled code, and a stamp of what it depends on."""
 
@@ -482,10 +563,8 @@ class _SourceKeyedLocator(_CacheLocator):
 
     @classmethod
     def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _SourceKeyedLocator | None:
-        folder = cache_folder()
-        if folder is None:
-            return None
-        return cls(py_func, py_file, folder)
+        folder = kernel_folder(py_func.__module__)
+        return None if folder is None else cls(py_func, py_file, folder)
 
 
 #: Numba's event of compiling a kernel, and ours of loading one from disk.
@@ -493,6 +572,11 @@ _COMPILING, _LOADING = "numba:compile", "equipoise:load"
 
 #: Errors caused by a full disk, a crash while writing or a change of permissions.
 _UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
+
+
+def _is_kept(function: Callable[..., Any]) -> bool:
+    """Return whether the compiled code of a kernel is kept on disk."""
+    return kernel_folder(function.__module__) is not None
 
 
 class _SourceKeyedImpl(CompileResultCacheImpl):

@@ -64,6 +64,12 @@ class DamagedError(EquipoiseError):
     code = "damaged"
 
 
+class PluginError(EquipoiseError):
+    """A rating system of another package cannot be used: the package is absent or has a fault."""
+
+    code = "plugin"
+
+
 class ConvergenceError(EquipoiseError, RuntimeError):
     """A solver used up its iterations before it met its tolerance.
 

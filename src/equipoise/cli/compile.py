@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from equipoise.cli import options
 from equipoise.cli.declaring import argument
 from equipoise.cli.report import compiling, print_json, print_lines, say
-from equipoise.errors import NotFoundError
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ Example:
 def compile_(
     *,
     systems: list[str] | None = argument(
-        "Rating systems. [default: all]", "SYSTEM ...", default=None
+        "Rating systems. [default: all that are built in]", "SYSTEM ...", default=None
     ),
     as_json: options.Json,
 ) -> None:
@@ -35,11 +34,10 @@ def compile_(
     """
     from equipoise.analysis.files.compiling import kernel_folder
     from equipoise.messages.histories import CompileMessage
-    from equipoise.rating.registry import SYSTEMS
+    from equipoise.rating.registry import SYSTEMS, check_name
 
     for name in systems or ():
-        if name not in SYSTEMS:
-            raise NotFoundError(f"no system {name!r}; the systems are {', '.join(SYSTEMS)}")
+        check_name(name)
     folder = kernel_folder()
     chosen = list(dict.fromkeys(systems or SYSTEMS))
     start = time.perf_counter()

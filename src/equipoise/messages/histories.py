@@ -79,6 +79,8 @@ class SystemMessage(msgspec.Struct, frozen=True):
 
     uses : columns of a history that change its ratings
     needs : columns that count only with a certain parameter -> that parameter
+    package : the package that the system comes from, as pip takes it; empty if it is built in. The
+        list of all systems has only its name and its purpose
     """
 
     name: str
@@ -88,6 +90,7 @@ class SystemMessage(msgspec.Struct, frozen=True):
     parameters: list[ParameterMessage]
     uses: list[str]
     needs: dict[str, str]
+    package: str = ""
 
 
 class CompiledMessage(msgspec.Struct, frozen=True):

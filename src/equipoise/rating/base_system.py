@@ -21,15 +21,17 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
-from equipoise.errors import ConvergenceError
+from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
 from equipoise.rating.draws import sums_of
 from equipoise.rating.entry.entering import (
     ENTRY,
+    ENTRY_DEFAULTS,
     LARGEST_SHARE,
     LEAST_SHARE,
     LEVEL_ADJUSTMENT,
@@ -191,6 +193,17 @@ class System(OneCall, EntryParameters, ABC):
 
     initial_rating: float
     initial_deviation: float
+
+    def __post_init__(self) -> None:
+        """Check the types of all parameters, and refuse those of `rating.entry`.
+
+        A system that has kernels for them, as docs/guides/entry.md says, defines this method, and
+        calls `check_fields(self)` and `self.check_entry()` in it.
+        """
+        check_fields(self)
+        rule = f"{{!r}}, because {self.name} lets every newcomer enter at its initial rating"
+        for name, usual in ENTRY_DEFAULTS.items():
+            require(getattr(self, name) == usual, name, rule.format(usual), getattr(self, name))
 
     @property
     def trace_columns(self) -> Sequence[str]:

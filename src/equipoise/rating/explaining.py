@@ -21,7 +21,7 @@ from equipoise.rating.registry import explainer_of
 from equipoise.rating.replay import check_fit, check_system, pieces, starting_pool
 from equipoise.rating.resuming import resume
 from equipoise.rating.state import State
-from equipoise.rating.system import ExplainsItself, RatingSystem
+from equipoise.rating.system import RatingSystem
 
 #: Number of a player's matches that an error names if the wanted one is not among them.
 _NAMED = 5
@@ -102,12 +102,9 @@ def explain_change(
 
     before : the state of all players of `history` before the match
     match, row : of the history; the row is a participation of that match
-    Raises : InvalidDataError if the system did not rate that match; NotFoundError for a system
-        that the registry does not know and that does not explain itself
+    Raises : InvalidDataError if the system did not rate that match
     """
-    if isinstance(system, ExplainsItself):
-        return system.explain(before, history, match, row)
-    explainer = explainer_of(system.name)
+    explainer = explainer_of(system)
     if isinstance(system, System):
         return explain_with_entry(explainer, system, before, history, match, row)
     return explainer(system, before, history, match, row)

@@ -30,11 +30,17 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Ids, Ints
 from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
-from equipoise.errors import InvalidDataError, NotFoundError, Problem, require
+from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem, require
 from equipoise.rating import match_digest
 from equipoise.rating.entry.entering import ENTRY_PARAMETERS, EntryParameters
 from equipoise.rating.match_digest import NOT_KNOWN, Digests
-from equipoise.rating.registry import make_system, parameters_of
+from equipoise.rating.registry import (
+    absent,
+    check_name,
+    make_system,
+    parameters_of,
+    requirement_of,
+)
 from equipoise.rating.state import Runs, State
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
@@ -143,7 +149,11 @@ class PoolState:
     @classmethod
     @checks_arguments()
     def load(cls, path: str | os.PathLike[str]) -> PoolState:
-        """Return a saved state. Raises : InvalidDataError, NotFoundError."""
+        """Return a saved state.
+
+        Raises : InvalidDataError, NotFoundError; PluginError if its system is of a package that is
+            not installed
+        """
         if not Path(path).is_file():
             raise NotFoundError(f"no saved state at {path}")
         with open(path, "rb") as opened:
@@ -169,6 +179,7 @@ class PoolState:
             foreign = sorted(set(header.get("requires", ())) - _KNOWN)
             if foreign:
                 raise _unreadable(path, f"one of a later version, with {', '.join(foreign)}")
+            _check_system(path, header)
             return cls._from_parts(header, parts)
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
             if isinstance(error, InvalidDataError):
@@ -190,6 +201,9 @@ class PoolState:
         }
         if self.last_order is not None:
             header["last_order"] = self.last_order
+        requirement = _requirement(self.system)
+        if requirement:
+            header["package"] = requirement
         if self.known_ratings:
             header["known_ratings"] = self.known_ratings
         parts: dict[str, Ids] = {
@@ -245,6 +259,19 @@ class PoolState:
             player_order=_player_order(parts, len(players)),
             known_ratings=int(header.get("known_ratings", 0)),
         )
+
+
+def _check_system(path: str | os.PathLike[str], header: Mapping[str, Any]) -> None:
+    """Check that the package is installed that the system of a saved state comes from.
+
+    Raises : NotFoundError; PluginError, which names the package
+    """
+    try:
+        check_name(header["system"])
+    except NotFoundError:
+        if not header.get("package"):
+            raise
+        raise absent(f"the saved state {path}", header["system"], header["package"]) from None
 
 
 def saved_parameters(system: RatingSystem) -> dict[str, Any]:
@@ -334,6 +361,14 @@ def _newcomer_id(player: object, numbered: bool) -> object:
 
 def _bytes(value: object) -> Ids:
     return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
+
+
+def _requirement(system: RatingSystem) -> str:
+    """Return the package that a system comes from; empty if it is built in, or has no package."""
+    try:
+        return requirement_of(system.name)
+    except EquipoiseError:  # made by hand, or by several packages
+        return ""
 
 
 def _digest_kind(system: RatingSystem) -> dict[str, object]:

@@ -1,4 +1,8 @@
-"""Every rating system by name, and how to make one from named parameters."""
+"""Every rating system by name, and how to make one from named parameters.
+
+`SYSTEMS` has a line for each system that is built in. `plugins.installed` finds those of other
+packages.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from equipoise.arguments import checks_arguments
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
-from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.errors import InvalidParameterError, NotFoundError, PluginError
 from equipoise.rating.entry.entering import ENTRY_PARAMETERS
+from equipoise.rating.plugins.installed import Plugin, load, offered, plugin_of
 from equipoise.rating.state import State
-from equipoise.rating.system import RatingSystem
+from equipoise.rating.system import ExplainsItself, RatingSystem
 
 #: explain(system, before, history, match, row), see `rating.explaining.explain_change`.
 Explainer: TypeAlias = Callable[[Any, State, History, int, int], Explanation]
@@ -127,27 +132,74 @@ SYSTEMS: dict[str, SystemSpec] = {
 }
 
 
+def system_names() -> list[str]:
+    """Return the names of all systems: those built in, then those of other packages."""
+    return list(dict.fromkeys([*SYSTEMS, *(one.name for one in offered())]))
+
+
+def check_name(name: str) -> Plugin | None:
+    """Return the package of a system, None for one that is built in; nothing is imported.
+
+    Raises : NotFoundError for an unknown system; PluginError if several packages offer it
+    """
+    if name in SYSTEMS:
+        return None
+    plugin = plugin_of(name)
+    if plugin is None:
+        names = system_names()
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise NotFoundError(f"no system {name!r}; the systems are {', '.join(names)}{hint}")
+    return plugin
+
+
+def requirement_of(name: str) -> str:
+    """Return the package that a system comes from, as pip takes it; empty for one built in.
+
+    Raises : NotFoundError, PluginError
+    """
+    plugin = check_name(name)
+    return "" if plugin is None else plugin.requirement
+
+
+def absent(what: str, name: str, requirement: str) -> PluginError:
+    """Return the error for something that needs a system of a package that is not installed.
+
+    what : such as "pool 'chess'", the start of the sentence
+    requirement : the package, as pip takes it
+    """
+    package = requirement.partition("==")[0]
+    return PluginError(
+        f"{what} has the system {name!r} of the package {package}, which is not installed here: "
+        f"pip install {requirement}"
+    )
+
+
 def system_class(name: str) -> type[Any]:
-    """Return the parameter class of a system. Raises : NotFoundError."""
-    spec = _spec_of(name)
+    """Return the parameter class of a system. Raises : NotFoundError, PluginError."""
+    plugin = check_name(name)
+    if plugin is not None:
+        return load(plugin)
+    spec = SYSTEMS[name]
     found: type[Any] = getattr(importlib.import_module(spec.module), spec.class_name)
     return found
 
 
-def explainer_of(name: str) -> Explainer:
-    """Return the function that explains the changes of a system. Raises : NotFoundError."""
-    explain: Explainer = importlib.import_module(_spec_of(name).explainer).explain
+def explainer_of(system: RatingSystem) -> Explainer:
+    """Return the function that explains the changes of a system.
+
+    One that is not built in explains itself by a method `explain`, or is explained in general.
+    """
+    if isinstance(system, ExplainsItself):
+        own: Explainer = type(system).explain
+        return own
+    spec = SYSTEMS.get(system.name)
+    if spec is not None and isinstance(system, system_class(system.name)):
+        built_in: Explainer = importlib.import_module(spec.explainer).explain
+        return built_in
+    from equipoise.rating.plugins.general_explain import explain
+
     return explain
-
-
-def _spec_of(name: str) -> SystemSpec:
-    """Return the entry of a system in `SYSTEMS`. Raises : NotFoundError."""
-    spec = SYSTEMS.get(name)
-    if spec is None:
-        near = difflib.get_close_matches(name, SYSTEMS, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise NotFoundError(f"no system {name!r}; the systems are {', '.join(SYSTEMS)}{hint}")
-    return spec
 
 
 @checks_arguments()
@@ -155,7 +207,7 @@ def make_system(name: str, settings: Mapping[str, object] | None = None) -> Rati
     """Return a system with these parameters; text is read as the parameter's type.
 
     Raises : NotFoundError for an unknown system, InvalidParameterError for an unknown parameter
-    or a value outside its range.
+    or a value outside its range, PluginError for a package whose system cannot be used
     """
     values = {
         parameter: setting_of(name, parameter, value)

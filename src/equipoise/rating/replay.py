@@ -233,8 +233,11 @@ def check_fit(system: RatingSystem, history: History) -> None:
     misfits = system.capabilities.misfits(history)
     if not misfits:
         return
-    others = {name: make_system(name).capabilities.misfits(history) for name in SYSTEMS}
-    del others[system.name]
+    others = {
+        name: make_system(name).capabilities.misfits(history)
+        for name in SYSTEMS
+        if name != system.name
+    }
     sentence = unsuited({system.name: misfits, **others})
     raise InvalidDataError([], sentence)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 
 from equipoise.analysis.clock import now
-from equipoise.errors import NotFoundError
+from equipoise.errors import NotFoundError, PluginError
 from equipoise.pools import retention
 from equipoise.pools.pool import deleting
 from equipoise.pools.pool.pools import pool_messages
@@ -162,11 +162,14 @@ class Background:
             return
         try:
             work()
-        except Exception:
+        except Exception as error:
             count = self._failures[pool] = self._failures.get(pool, 0) + 1
             self._not_before[pool] = time.monotonic() + min(_LONGEST, 2.0 ** min(count, 10))
             self._metrics.failures.inc()
-            log.exception("background work failed for pool %r", pool)
+            if isinstance(error, PluginError):  # its message says what to install
+                log.warning("background work of pool %r waits: %s", pool, error)
+            else:
+                log.exception("background work failed for pool %r", pool)
         else:
             self._failures.pop(pool, None)
             self._not_before.pop(pool, None)

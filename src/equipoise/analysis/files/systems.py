@@ -16,8 +16,10 @@ from equipoise.analysis.clock import working_time
 from equipoise.data.files import check_place, whole_file
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.messages.histories import ParameterMessage, SystemMessage
+from equipoise.rating.plugins.installed import clashes, offered
 from equipoise.rating.registry import (
     SYSTEMS,
+    check_name,
     fields_of,
     make_system,
     parameters_of,
@@ -237,12 +239,34 @@ def plain_value(value: object) -> object:
 
 
 def list_systems() -> list[SystemMessage]:
-    """Return every system with the matches that it can rate and its parameters."""
-    return [_described(name) for name in SYSTEMS]
+    """Return every system with the matches that it can rate and its parameters.
+
+    Of a system of another package it has the name and the package, which is not imported.
+    """
+    others = [
+        SystemMessage(one.name, one.summary, "", one.requirement, [], [], {}, one.requirement)
+        for one in offered()
+        if one.name not in SYSTEMS
+    ]
+    return [*(described(name) for name in SYSTEMS), *others]
 
 
-def _described(name: str) -> SystemMessage:
-    kind, entry = system_class(name), SYSTEMS[name]
+def refused_systems() -> list[str]:
+    """Return a sentence for each system of a package that cannot be used for its name."""
+    return clashes(frozenset(SYSTEMS))
+
+
+def described(name: str) -> SystemMessage:
+    """Return a system with the matches that it can rate and its parameters.
+
+    Raises : NotFoundError, PluginError
+    """
+    kind, plugin = system_class(name), check_name(name)
+    if plugin is None:
+        summary, requirement = SYSTEMS[name].summary, ""
+    else:
+        summary = (kind.__doc__ or plugin.summary).strip().partition("\n")[0]
+        requirement = plugin.requirement
     hints = typing.get_type_hints(kind)
     parameters = [
         ParameterMessage(
@@ -256,12 +280,13 @@ def _described(name: str) -> SystemMessage:
     able = make_system(name).capabilities
     return SystemMessage(
         name=name,
-        summary=entry.summary,
+        summary=summary,
         rates=str(able),
-        source=entry.source,
+        source=requirement or SYSTEMS[name].source,
         parameters=parameters,
         uses=[one for one in USABLE if one in able.uses],
         needs=dict(able.needed),
+        package=requirement,
     )
 
 

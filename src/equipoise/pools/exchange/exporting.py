@@ -254,7 +254,11 @@ def rating_frames(
         stored = ratings.states_of(connection, pool.id, pool.generation, players)
         # The database does not keep the order of the players.
         packed = {player: stored[player].state for player in players}
-        table = _rating_frame(pool, rules, kind, packed)
+        table = (
+            _stored_frame(connection, pool, kind, players)
+            if rules.fault
+            else _rating_frame(pool, rules, kind, packed)
+        )
         if marked:
             shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
             disqualified = [bool(shown[player].disqualified) for player in table["player"]]
@@ -262,7 +266,36 @@ def rating_frames(
             table = table.sort("disqualified", maintain_order=True)
         yield table, len(players)
     if empty:
-        yield _rating_frame(pool, rules, kind, {}), 0
+        none: list[str] = []
+        yield (
+            (
+                _stored_frame(connection, pool, kind, none)
+                if rules.fault
+                else _rating_frame(pool, rules, kind, {})
+            ),
+            0,
+        )
+
+
+def _stored_frame(
+    connection: Connection, pool: PoolRecord, kind: TimeKind, players: list[str]
+) -> pl.DataFrame:
+    """Return the rating table of some players without the package of the pool's system.
+
+    It has the numbers that every system has, as of each player's last match.
+    """
+    shown = ratings.ratings_of(connection, pool.id, pool.generation, players)
+    rows = [shown[player] for player in players]
+    times = pl.Series("last_time", [row.last_time for row in rows], dtype=pl.Int64)
+    return pl.DataFrame(
+        {
+            "player": pl.Series(players, dtype=pl.String),
+            "rating": pl.Series([row.rating for row in rows], dtype=pl.Float64),
+            "deviation": pl.Series([row.deviation for row in rows], dtype=pl.Float64),
+            "matches": pl.Series([row.matches for row in rows], dtype=pl.Int64),
+            "last_time": times // MICROSECONDS if kind == "seconds" else times.cast(pl.Datetime),
+        }
+    )
 
 
 def _rating_frame(
@@ -297,7 +330,7 @@ def _change_frames(store: Store, pool: int, progress: _Progress) -> Iterator[pl.
         through = replays.rated_through(connection, record)
         amendments = amendments_of(connection, record, through)
         stamps = pool_stamps(rules, log.span_of_matches(connection, pool))
-    names = (*TRACE_COLUMNS, *rules.system.trace_columns)
+    names = (*TRACE_COLUMNS, *(() if rules.fault else rules.system.trace_columns))
     schema = _change_schema(rules, names, stamps)
     done, after, last = 0, START, False
     yield pl.DataFrame(schema=schema)
@@ -359,7 +392,7 @@ def _numbers(
 ) -> list[float | None]:
     if change is None:
         return [None] * len(names)
-    extra = unpack_extra(rules.system, change.extra)
+    extra = unpack_extra(rules, change.extra)
     return [extra[name] if name in extra else getattr(change, name) for name in names]
 
 

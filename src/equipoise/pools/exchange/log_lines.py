@@ -16,7 +16,7 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.messages.exchange import LOG_VERSION, OLDEST_LOG_VERSION, LogHead, LogLine
 from equipoise.messages.matches import MatchRequest, Moment, ReasonRequest
 from equipoise.messages.pools import PoolRequest
-from equipoise.pools.pool.rules import iso, moment
+from equipoise.pools.pool.rules import iso, moment, stored_settings
 from equipoise.pools.pool.settings import content_of
 from equipoise.store import pools
 from equipoise.store.chain import Seal, extended, first_heads, leaf_of
@@ -37,7 +37,6 @@ class _Erasure(msgspec.Struct):
 
 
 _erasures = msgspec.json.Decoder(_Erasure)
-_settings = msgspec.json.Decoder(PoolRequest)
 
 #: The beginning of the head, by which a log is distinguished from other lines of JSON.
 _MARK = b'{"equipoise_log":'
@@ -125,7 +124,7 @@ def read_head(path: Path) -> LogHead:
         )
         raise _broken(path, 1, rule, str(head.equipoise_log), "equipoise_log")
     try:
-        _settings.decode(head.settings)
+        first_settings_of(head)
     except msgspec.MsgspecError as error:
         raise _broken(path, 1, "must be settings of a pool", str(error), "settings") from error
     return head
@@ -133,7 +132,7 @@ def read_head(path: Path) -> LogHead:
 
 def first_settings_of(head: LogHead) -> PoolRequest:
     """Return the first settings of the pool of a log."""
-    return _settings.decode(head.settings)
+    return stored_settings(bytes(head.settings))[0]
 
 
 def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]) -> None:

@@ -15,6 +15,7 @@ from equipoise.errors import (
     InvalidDataError,
     InvalidParameterError,
     NotFoundError,
+    PluginError,
     Problem,
 )
 from equipoise.messages.pools import PoolRequest
@@ -67,7 +68,7 @@ def check_settings(
         if request.times == "none" and system.capabilities.needs_time:
             rule = f"must not be 'none': {request.system} with these parameters needs times"
             problems.append(Problem("", None, "times", rule, "none"))
-    except NotFoundError as error:
+    except (NotFoundError, PluginError) as error:
         problems.append(Problem("", None, "system", str(error), request.system))
     except InvalidParameterError as error:
         problems.append(_parameter_problem(request, str(error)))

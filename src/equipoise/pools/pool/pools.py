@@ -22,7 +22,7 @@ from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json, written
 from equipoise.rating.base_system import System
 from equipoise.rating.entry.entering import ENTRY, ENTRY_PARAMETERS
-from equipoise.rating.registry import notes_of
+from equipoise.rating.registry import notes_of, requirement_of
 from equipoise.rating.system import RatingSystem
 from equipoise.store import audit
 from equipoise.store.connection import Store
@@ -70,7 +70,7 @@ def open_pool(
         connection,
         name,
         settings_json(request),
-        code_version(),
+        code_version(request.system),
         now,
         shared=PoolRules(request).system.initial(0).shared,
         board_day=START[0] if decays(request) else None,
@@ -140,7 +140,7 @@ def message_of(pool: PoolRecord) -> PoolMessage:
     return PoolMessage(
         pool=pool.name,
         system=settings.system,
-        parameters=pool_parameters(rules.system),
+        parameters=dict(settings.parameters) if rules.fault else pool_parameters(rules.system),
         statistics=dict(settings.statistics),
         times=settings.times,
         late=settings.late,
@@ -162,10 +162,20 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         display_floor=settings.display_floor,
         display_decay_per_day=settings.display_decay_per_day,
         display_decay_after_days=settings.display_decay_after_days,
-        unused=_unused(rules),
-        notes=list(notes_of(rules.system)),
-        entry=_entry(rules.system, pool.shared),
+        unused=[] if rules.fault else _unused(rules),
+        notes=_notes(rules),
+        entry=None if rules.fault else _entry(rules.system, pool.shared),
     )
+
+
+def _notes(rules: PoolRules) -> list[str]:
+    """Return sentences about the system of a pool with its parameters."""
+    if rules.fault:
+        return [f"{rules.fault}. What is stored can be read; nothing can be posted or computed"]
+    own = notes_of(rules.system)
+    if not rules.package:
+        return list(own)
+    return [f"{rules.settings.system} is of the package {rules.package}", *own]
 
 
 def _unused(rules: PoolRules) -> list[str]:
@@ -174,8 +184,17 @@ def _unused(rules: PoolRules) -> list[str]:
     return [*rules.unused, *(f"parameters.{name}" for name in idle)]
 
 
+def code_version(system: str) -> str:
+    """Return the version of the code that rates, with the package of a system that is not built in.
+
+    Raises : NotFoundError, PluginError
+    """
+    requirement = requirement_of(system)
+    return f"{_own_version()} {requirement}" if requirement else _own_version()
+
+
 @lru_cache(maxsize=1)
-def code_version() -> str:
-    """Return the version of the code that rates: of the package and of the sources."""
+def _own_version() -> str:
+    """Return the version of this package and of its sources."""
     package = Path(equipoise.__file__).parent
     return f"{version('equipoise')}+{source_hash(package, 'rating')}"

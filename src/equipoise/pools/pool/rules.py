@@ -15,11 +15,11 @@ import msgspec
 from equipoise.data import times
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.times import SECONDS_LIMIT
-from equipoise.errors import InvalidParameterError
+from equipoise.errors import InvalidParameterError, NotFoundError, PluginError
 from equipoise.formats.times import instant
 from equipoise.messages.matches import Moment
 from equipoise.messages.pools import PoolRequest
-from equipoise.rating.registry import make_system
+from equipoise.rating.registry import absent, make_system, requirement_of
 from equipoise.rating.system import USABLE, Capabilities, RatingSystem
 
 #: Maximum number of characters of an id.
@@ -32,19 +32,52 @@ _NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
 #: Seconds since 1970 at the year 1: no earlier time can be written as a date.
 _EARLIEST = -62_135_596_800
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_decoder = msgspec.json.Decoder(PoolRequest)
+
+
+class _StoredSettings(PoolRequest, frozen=True, forbid_unknown_fields=True):
+    """The settings of a pool as they are stored.
+
+    package : the package that the system comes from, so that its name is known where it is absent
+    """
+
+    package: str = ""
+
+
+_decoder = msgspec.json.Decoder(_StoredSettings)
 
 
 @dataclass(frozen=True)
 class PoolRules:
-    """The settings of a pool, and the rating system that they make."""
+    """The settings of a pool, and the rating system that they make.
+
+    package : the package that the system comes from, as pip takes it; empty if it is built in
+    """
 
     settings: PoolRequest
+    package: str = ""
 
     @cached_property
     def system(self) -> RatingSystem:
-        """The rating system of the pool. Raises : InvalidParameterError, NotFoundError."""
-        return make_system(self.settings.system, self.settings.parameters)
+        """The rating system of the pool.
+
+        Raises : InvalidParameterError, NotFoundError; PluginError if its package is not installed
+            or cannot be used
+        """
+        try:
+            return make_system(self.settings.system, self.settings.parameters)
+        except NotFoundError:
+            if not self.package:
+                raise
+            raise absent("the pool", self.settings.system, self.package) from None
+
+    @cached_property
+    def fault(self) -> str:
+        """Why the system of the pool cannot be used; empty if it can."""
+        try:
+            self.system  # noqa: B018   makes the system, which may fail
+        except PluginError as error:
+            return str(error)
+        return ""
 
     @cached_property
     def able(self) -> Capabilities:
@@ -53,7 +86,12 @@ class PoolRules:
 
     @cached_property
     def unused(self) -> tuple[str, ...]:
-        """Fields of posted matches that the system does not use, in the order of `USABLE`."""
+        """Fields of posted matches that the system does not use, in the order of `USABLE`.
+
+        Empty if its package is not installed, because only the system knows them.
+        """
+        if self.fault:
+            return ()
         uses = self.able.uses
         found = [name for name in USABLE if name not in uses and name != "time"]
         if "performance" not in uses or not self.settings.statistics:
@@ -69,15 +107,31 @@ class PoolRules:
 @lru_cache(maxsize=256)
 def rules_of(settings: str) -> PoolRules:
     """Return the rules of a pool from its stored settings."""
-    return PoolRules(_decoder.decode(settings))
+    request, package = stored_settings(settings)
+    return PoolRules(request, package)
+
+
+def stored_settings(content: str | bytes) -> tuple[PoolRequest, str]:
+    """Return settings as they were requested, and the package of the system.
+
+    Raises : msgspec.ValidationError
+    """
+    found = _decoder.decode(content)
+    plain = {name: getattr(found, name) for name in PoolRequest.__struct_fields__}
+    return PoolRequest(**plain), found.package
 
 
 def settings_json(request: PoolRequest) -> str:
-    """Return settings as they are stored.
+    """Return settings as they are stored: with the package, if the system comes from one.
 
     Statistics keep their order, in which they are summed, as on the command line.
+    Raises : NotFoundError, PluginError
     """
-    return msgspec.json.encode(request).decode()
+    content = {name: getattr(request, name) for name in PoolRequest.__struct_fields__}
+    package = requirement_of(request.system)
+    if package:
+        content["package"] = package
+    return msgspec.json.encode(content).decode()
 
 
 def decays(request: PoolRequest) -> bool:

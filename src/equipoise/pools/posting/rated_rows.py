@@ -316,7 +316,12 @@ def places_of(history: History) -> Ints:
     return places
 
 
-def unpack_extra(system: RatingSystem, extra: bytes) -> dict[str, float | None]:
-    """Return the further numbers of a change by name, None for NaN."""
+def unpack_extra(rules: PoolRules, extra: bytes) -> dict[str, float | None]:
+    """Return the further numbers of a change by name, None for NaN.
+
+    Only the system knows the names: without its package there are none.
+    """
+    if rules.fault:
+        return {}
     values = nullable(np.frombuffer(extra, np.float64))
-    return dict(zip(extra_columns(system), values, strict=True))
+    return dict(zip(extra_columns(rules.system), values, strict=True))

@@ -225,5 +225,5 @@ def _change(
         change=found.rating - found.rating_before,
         expected=found.expected,
         performance=found.performance,
-        extra=unpack_extra(rules.system, found.extra),
+        extra=unpack_extra(rules, found.extra),
     )

@@ -27,6 +27,7 @@ from equipoise.store import changes, log, ratings
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
+from equipoise.store.ratings import RatingRow
 
 #: Matches of one timeline at most.
 MOST_MATCHES = 20_000
@@ -56,9 +57,7 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         raise InvalidParameterError(
             f"at must not be before the player's last match, {written(row.last_time, rules)}"
         )
-    state = unpack_players(rules.system, [known[player_id].state])
-    state.shared = record.shared
-    now = rules.system.at(state, np.zeros(1, np.int64), None if when is None else days(when))
+    now = _numbers_at(rules, record, row, known[player_id].state, when)
     return PlayerMessage(
         pool=pool,
         player=player_id,
@@ -76,6 +75,21 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         else _disqualified_since(disqualification, rules),
         extra={name: json_value(column[0]) for name, column in now.items() if name not in _FIXED},
     )
+
+
+def _numbers_at(
+    rules: PoolRules, pool: PoolRecord, row: RatingRow, state: bytes, when: int | None
+) -> RatingColumns:
+    """Return a player's numbers as of a time; without the system's package those of the last match.
+
+    Raises : PluginError for a time, which needs the package
+    """
+    if rules.fault and when is None:
+        deviation = np.nan if row.deviation is None else row.deviation
+        return {"rating": np.array([row.rating]), "deviation": np.array([deviation])}
+    found = unpack_players(rules.system, [state])
+    found.shared = pool.shared
+    return rules.system.at(found, np.zeros(1, np.int64), None if when is None else days(when))
 
 
 def _display_at(rules: PoolRules, now: RatingColumns, when: int) -> float:
@@ -169,7 +183,7 @@ def _player_match(
         change=row.rating - row.rating_before,
         expected=row.expected,
         performance=row.performance,
-        extra=unpack_extra(rules.system, row.extra),
+        extra=unpack_extra(rules, row.extra),
         played=written(played, rules),
     )
 

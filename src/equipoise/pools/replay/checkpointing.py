@@ -179,7 +179,8 @@ class RunningPool:
         """Return the state as a checkpoint."""
         content = zlib.compress(self.pool_state().to_bytes(), ZLIB_LEVEL)
         last_changes = self.last_changes.to_bytes()
-        return Checkpoint(self.position, self.participations, code_version(), content, last_changes)
+        code = code_version(self.rules.settings.system)
+        return Checkpoint(self.position, self.participations, code, content, last_changes)
 
 
 def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:

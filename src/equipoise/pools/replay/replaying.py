@@ -323,6 +323,7 @@ def _swap(replay: _Replay) -> None:
     running = replay.running
     with replay.store.read() as connection, without_collection():
         before = stored_numbers(connection, replay.pool)
+    code = code_version(running.rules.settings.system)
     with replay.store.write() as connection:
         record = _locked_pool(connection, replay)
         last = False
@@ -373,7 +374,7 @@ def _swap(replay: _Replay) -> None:
             settings=with_parameters(record, running.rules),
             # Amendments during the replay may have moved the last match back.
             rated_to=latest_of(record.last_time, running.last_time),
-            code=code_version() if replay.begin == START else record.code,
+            code=code if replay.begin == START else record.code,
             checkpoint_due=running.participations - replay.held_at,
             partial_due=max(replay.partial.participations, 1),
             partial_end=replay.partial.end,

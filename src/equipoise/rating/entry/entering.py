@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -123,8 +123,9 @@ class EntryParameters:
         return frozenset(idle)
 
 
-#: Names of these parameters.
-ENTRY_PARAMETERS: tuple[str, ...] = tuple(EntryParameters.__dataclass_fields__)
+#: These parameters with their defaults, and their names.
+ENTRY_DEFAULTS: dict[str, object] = {field.name: field.default for field in fields(EntryParameters)}
+ENTRY_PARAMETERS: tuple[str, ...] = tuple(ENTRY_DEFAULTS)
 
 
 class Entry(NamedTuple):

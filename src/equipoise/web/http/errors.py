@@ -20,6 +20,7 @@ from equipoise.errors import (
     InvalidParameterError,
     NoEquilibriumError,
     NotFoundError,
+    PluginError,
 )
 from equipoise.messages.errors import error_message
 
@@ -143,6 +144,8 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     HeadTooLargeError: 431,
     InternalError: 500,
     DamagedError: 503,
+    # The request may be right: it can be sent again once the service has the package.
+    PluginError: 503,
     OverloadedError: 503,
     CompilingError: 503,
     UnavailableError: 503,

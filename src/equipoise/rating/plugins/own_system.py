@@ -1,0 +1,23 @@
+"""All that a package needs to add a rating system, in one place.
+
+The guide docs/guides/own-system.md shows how; `examples/plugin` is such a package, with its test.
+"""
+
+from __future__ import annotations
+
+from equipoise._jit import inner_kernel as inner_kernel
+from equipoise._jit import kernel as kernel
+from equipoise.arguments import check_fields as check_fields
+from equipoise.arrays import Floats as Floats
+from equipoise.arrays import Ints as Ints
+from equipoise.data.history import History as History
+from equipoise.data.prediction import Outlook as Outlook
+from equipoise.errors import require as require
+from equipoise.numeric.workers import Workers as Workers
+from equipoise.rating.base_system import Job as Job
+from equipoise.rating.base_system import Matches as Matches
+from equipoise.rating.base_system import System as System
+from equipoise.rating.base_system import TraceArrays as TraceArrays
+from equipoise.rating.draws import count_match as count_match
+from equipoise.rating.state import State as State
+from equipoise.rating.system import Capabilities as Capabilities
