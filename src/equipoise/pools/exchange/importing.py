@@ -12,6 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -37,7 +38,12 @@ from equipoise.errors import (
 )
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
-from equipoise.messages.exchange import ImportMessage, LogLine
+from equipoise.messages.exchange import (
+    WITHOUT_KNOWN_RATINGS,
+    ImportMessage,
+    LogHead,
+    LogLine,
+)
 from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import DisqualifyRequest, MatchRequest, PostedMessage, ReasonRequest
 from equipoise.messages.pools import PoolRequest
@@ -55,7 +61,9 @@ from equipoise.pools.exchange.log_lines import (
     reason_of,
     seed_of,
 )
+from equipoise.pools.initial_ratings import import_initial_ratings
 from equipoise.pools.pool.checks import check_same, check_settings
+from equipoise.pools.pool.known_ratings import KnownContent, read_content
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.pool.rules import PoolRules, id_text, iso, moment, pool_system, rules_of
 from equipoise.pools.pool.settings import (
@@ -71,6 +79,7 @@ from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.seasons import write_seed_ratings
 from equipoise.rating.pool_state import PoolState
+from equipoise.rating.scales import scale_difference
 from equipoise.rating.system import RatingSystem
 from equipoise.store import log, pools
 from equipoise.store.bulk import without_collection
@@ -346,6 +355,7 @@ def _import_log(done: _Import, path: Path) -> None:
     head = read_head(path)
     check_log(path, head, done.time_fault)
     done.head = head.head
+    _check_scale(done, head)
     _pool_rules(
         done,
         _existing_rules(done.store, done.pool),
@@ -373,6 +383,24 @@ def _import_log(done: _Import, path: Path) -> None:
                         _amend(done, path, amendments, number, line)
                     count += len(piece)
             done.show(count, head.entries)
+
+
+def _check_scale(done: _Import, head: LogHead) -> None:
+    """Check that known ratings in a log are on the scale of the pool that is created.
+
+    Raises : InvalidParameterError, NotFoundError
+    """
+    if head.equipoise_log <= WITHOUT_KNOWN_RATINGS:
+        return
+    first, chosen = first_settings_of(head), done.request.settings
+    parameters = chosen.get("parameters", first.parameters if "system" not in chosen else {})
+    here = pool_system(
+        str(chosen.get("system", first.system)),
+        parameters if isinstance(parameters, Mapping) else {},
+    )
+    differs = scale_difference(PoolRules(first).system, here)
+    if differs is not None:
+        raise InvalidParameterError(f"the log has known {differs}: import it with its own settings")
 
 
 def _check_no_options(request: HistoryRequest) -> None:
@@ -448,7 +476,11 @@ class LoggedAmendments:
     def __init__(self, store: Store, pool: str) -> None:
         self._store, self._pool = store, pool
         with store.read() as connection:
-            records = log.amendments(connection, get_pool(connection, pool).id)
+            number = get_pool(connection, pool).id
+            records = [
+                *log.amendments(connection, number),
+                *log.initial_records(connection, number),
+            ]
         self._known = {_identity(record) for record in records}
 
     def record(self, line: LogLine) -> bool:
@@ -462,6 +494,8 @@ class LoggedAmendments:
         is_change = line.kind == "settings"
         if is_correction:
             content = _canonical_match(match_of(line))
+        elif line.kind == "initial":
+            content = _canonical_known(read_content(line.content))
         else:
             content = (
                 _canonical_settings(content_of(line.content)) if is_change else reason_of(line)
@@ -476,6 +510,9 @@ class LoggedAmendments:
             correct_match(self._store, self._pool, match, fixed, future_seconds=None, **own)
         elif is_change:
             import_settings(self._store, self._pool, content_of(line.content), logged)
+        elif line.kind == "initial":
+            known = read_content(line.content)
+            import_initial_ratings(self._store, self._pool, known, logged)
         elif line.kind == "erase":
             import_erasure(self._store, self._pool, player, logged)
         elif line.kind in ("void", "restore"):
@@ -494,6 +531,8 @@ def _identity(record: LogRecord) -> tuple[Any, ...]:
         content = _canonical_match(msgspec.json.decode(record.content, type=MatchRequest))
     elif record.kind == "settings":
         content = _canonical_settings(content_of(record.content))
+    elif record.kind == "initial":
+        content = _canonical_known(read_content(record.content))
     elif record.kind == "erase":
         content = str(msgspec.json.decode(record.content)["reason"])
     else:
@@ -512,6 +551,11 @@ def _canonical_settings(content: SettingsContent) -> str:
     """Return the content of a change of settings in one canonical form."""
     plain = [content.settings, content.reason]
     return msgspec.json.encode(plain, order="deterministic").decode()
+
+
+def _canonical_known(content: KnownContent) -> str:
+    """Return a digest of known ratings, which may be very long."""
+    return sha256(msgspec.json.encode(content)).hexdigest()
 
 
 def _canonical_match(request: MatchRequest) -> str:

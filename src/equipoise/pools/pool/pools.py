@@ -143,6 +143,7 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         display_decay_after_days=settings.display_decay_after_days,
         unused=_unused(rules),
         notes=list(notes_of(rules.system)),
+        known_ratings=pool.known_ratings,
     )
 
 
