@@ -78,6 +78,7 @@ class ImportMessage(msgspec.Struct, frozen=True):
     head : of the hash chain over the pool's log, hexadecimal; same_head : whether the imported
         log gives the same head, null if it gives none
     history : what was read of a history, null for a log
+    known_ratings : number of players of the pool who began with a known rating
     """
 
     pool: str
@@ -92,3 +93,4 @@ class ImportMessage(msgspec.Struct, frozen=True):
     seconds: float
     head: str
     same_head: bool | None
+    known_ratings: int = 0

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.data.ratings import InitialRatings
+from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.data.scales import ScaleMapping
 from equipoise.errors import (
     ConflictError,
@@ -77,18 +77,21 @@ def set_initial_ratings(
 def keep_initial_ratings(
     store: Store,
     pool: str,
-    known: InitialRatings,
+    known: InitialRatings | Ratings,
     mapping: InitialMapping | None,
     *,
     key: int | None,
     now: int,
+    reason: str = "",
 ) -> InitialMessage:
     """Set known ratings that are on the scale of the pool, as `set_initial_ratings` does.
 
     mapping : how they were converted, for the record
     Raises : NotFoundError, InvalidDataError, ConflictError
     """
-    return _write(store, pool, _content_of(known, "", None, mapping), key, now, None)
+    check_reason(reason)
+    _check_number(len(known.player_ids))
+    return _write(store, pool, _content_of(known, reason, None, mapping), key, now, None)
 
 
 def import_initial_ratings(
@@ -189,7 +192,7 @@ def _check_number(players: int) -> None:
 
 
 def _content_of(
-    known: InitialRatings, reason: str, source: str | None, mapping: InitialMapping | None
+    known: InitialRatings | Ratings, reason: str, source: str | None, mapping: InitialMapping | None
 ) -> KnownContent:
     """Return the content of the record, its players sorted, so that their order does not matter.
 

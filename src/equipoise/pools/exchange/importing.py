@@ -21,6 +21,7 @@ import msgspec
 
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.files.demo import SAMPLE
+from equipoise.analysis.files.initial import initial_ratings
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     history_message,
@@ -28,6 +29,8 @@ from equipoise.analysis.files.reading import (
     unused_of,
 )
 from equipoise.data.history import History
+from equipoise.data.ratings import InitialRatings, Ratings
+from equipoise.data.scales import ScaleMapping
 from equipoise.errors import (
     ConflictError,
     EquipoiseError,
@@ -45,6 +48,7 @@ from equipoise.messages.exchange import (
     LogLine,
 )
 from equipoise.messages.histories import HistoryMessage
+from equipoise.messages.initial import InitialMapping
 from equipoise.messages.matches import DisqualifyRequest, MatchRequest, PostedMessage, ReasonRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
@@ -61,7 +65,7 @@ from equipoise.pools.exchange.log_lines import (
     reason_of,
     seed_of,
 )
-from equipoise.pools.initial_ratings import import_initial_ratings
+from equipoise.pools.initial_ratings import import_initial_ratings, keep_initial_ratings
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.known_ratings import KnownContent, read_content
 from equipoise.pools.pool.pools import create_pool
@@ -99,12 +103,16 @@ class ImportRequest:
     settings : fields of PoolRequest. Other fields come from the head of a log; for a history,
         `times` comes from its times
     future_seconds : seconds that a match may be ahead of the clock; None for no limit
+    initial : path of the known ratings with which players of a new pool begin, as in `rate`;
+        initial_mapping : how these correspond to ratings of the pool, as text
     """
 
     history: HistoryRequest
     create: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
     future_seconds: float | None = FUTURE_SECONDS
+    initial: str | None = None
+    initial_mapping: str | None = None
 
 
 @dataclass(slots=True)
@@ -164,7 +172,7 @@ def import_pool(
     source = request.history.source
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and is_log(path):
-        _check_no_options(request.history)
+        _check_no_options(request)
         _import_log(done, path)
     else:
         _import_history(done)
@@ -187,6 +195,7 @@ def import_pool(
         seconds=working_time() - started,
         head=record.head.hex(),
         same_head=None if done.head is None else record.head.hex() == done.head,
+        known_ratings=record.known_ratings,
     )
 
 
@@ -255,6 +264,7 @@ def _import_history(done: _Import) -> None:
     request = done.request.settings.get("statistics", {})
     weights = rules.settings.statistics if rules is not None else request
     system = _system(done, rules)
+    known = initial_ratings(done.request.initial, done.request.initial_mapping, system)
     history = _history(done, system, list(weights) if isinstance(weights, Mapping) else [])
     kind = "none" if history.time is None else history.time_kind
     times = kind if kind in ("none", "seconds") else "datetime"
@@ -268,6 +278,8 @@ def _import_history(done: _Import) -> None:
             )
         raise InvalidParameterError(f"the pool has {has}")
     _check_future(done, history)
+    if known is not None:
+        _keep_initial_ratings(done, known)
     for start, stop in pieces_of(history, done.store.sizes.imported):
         with without_collection():
             matches = requests_of(history, start, stop)
@@ -277,6 +289,14 @@ def _import_history(done: _Import) -> None:
                 _by_match(done, matches, start),
             )
         done.show(stop, history.matches)
+
+
+def _keep_initial_ratings(done: _Import, known: InitialRatings | Ratings) -> None:
+    """Set the known ratings of the pool, before its matches. Raises : ConflictError."""
+    text = done.request.initial_mapping
+    line = None if text is None else ScaleMapping.read(text, "--initial-mapping")
+    given = None if line is None else InitialMapping(line.there, line.here)
+    keep_initial_ratings(done.store, done.pool, known, given, key=None, now=done.now)
 
 
 def _system(done: _Import, rules: PoolRules | None) -> RatingSystem:
@@ -403,9 +423,12 @@ def _check_scale(done: _Import, head: LogHead) -> None:
         raise InvalidParameterError(f"the log has known {differs}: import it with its own settings")
 
 
-def _check_no_options(request: HistoryRequest) -> None:
+def _check_no_options(wanted: ImportRequest) -> None:
     """Check that no options of histories are given for a log, which is imported unchanged."""
+    request = wanted.history
     given = {
+        "--initial": wanted.initial,
+        "--initial-mapping": wanted.initial_mapping,
         "--column": request.columns,
         "--skip-bad": request.skip_bad,
         "--from": request.since,
