@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from equipoise.data.rebalancing import Rebalance as Rebalance
     from equipoise.data.rebalancing import RebalanceRequest as RebalanceRequest
     from equipoise.data.rebalancing import Ruleset as Ruleset
+    from equipoise.data.scales import ScaleMapping as ScaleMapping
     from equipoise.data.tournament import TournamentPerformance as TournamentPerformance
     from equipoise.data.tuning import Range as Range
     from equipoise.data.tuning import Tuning as Tuning

@@ -363,6 +363,38 @@ def test_players_begin_with_known_ratings(
     assert "must be a number" in capsys.readouterr().err
 
 
+def test_known_ratings_of_another_scale_are_converted_by_a_mapping(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A table is converted as said; a saved state of another scale is refused without a mapping."""
+    history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
+    known = write(tmp_path / "known.csv", "player,rating\nann,1800\n")
+    here = ("--system", "elo", "--set", "initial_rating=0", "--set", "scale=40", "--set", "k=3.2")
+    direct = write(tmp_path / "direct.csv", "player,rating\nann,30\n")
+    assert rate(history, *here, "--initial", direct, "--json") == 0
+    expected = json.loads(capsys.readouterr().out)["ratings"]
+    mapping = ("--initial-mapping", "1500=0,1600=10")
+    assert rate(history, *here, "--initial", known, *mapping, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["ratings"] == expected
+    assert rate(history, "--system", "elo", "--save", state, "--json") == 0
+    before = {
+        one["player"]: one["rating"] for one in json.loads(capsys.readouterr().out)["ratings"]
+    }
+    assert rate(history, *here, "--initial", state) == 2
+    error = capsys.readouterr().err
+    assert "has ratings of elo with initial_rating 1500.0, not 0.0 and scale 400.0" in error
+    assert "--initial-mapping THERE=HERE" in error
+    assert rate(history, *here, "--initial", state, *mapping, "--json") == 0
+    capsys.readouterr()
+    assert rate(history, "--system", "elo", "--set", "k=1e-9", "--initial", state, "--json") == 0
+    after = json.loads(capsys.readouterr().out)["ratings"]
+    assert {one["player"]: round(one["rating"], 3) for one in after} == {
+        name: round(rating, 3) for name, rating in before.items()
+    }
+    assert rate(history, *mapping) == 2
+    assert "--initial-mapping needs --initial" in capsys.readouterr().err
+
+
 def test_a_restart_needs_a_state(capsys: pytest.CaptureFixture[str]) -> None:
     assert rate(SAMPLE, "--restart") == 2
     assert "--restart needs --resume" in capsys.readouterr().err

@@ -121,6 +121,34 @@ def test_an_import_is_rated_like_the_file(capsys: pytest.CaptureFixture[str]) ->
     assert Path("copy.csv").read_bytes() == Path("ratings.csv").read_bytes()
 
 
+def test_an_import_begins_with_known_ratings(
+    capsys: pytest.CaptureFixture[str], here: Path
+) -> None:
+    """As `rate --initial` does, with a mapping too; again, nothing is recorded twice."""
+    known, mapping = here / "known.csv", ("--initial-mapping", "1500=1500,1600=1550")
+    known.write_text("player,rating,deviation\namber-ant,1800,90\namber-bear,1400,\nabsent,1,2\n")
+    for name, more in (("plain", ()), ("mapped", mapping)):
+        options = ("--initial", str(known), *more)
+        command = ("import", SAMPLE, "--pool", name, "--create", *options)
+        done = answer(capsys, *command)
+        assert (done["known_ratings"], done["amendments"]) == (3, 0)
+        again = answer(capsys, *command)
+        assert (again["matches"], again["last_seq"]) == (0, done["last_seq"])
+        assert run(["export", name, "--what", "ratings", "--output", f"{name}.csv"]) == 0
+        assert run(["rate", SAMPLE, *options, "--output", "direct.csv"]) == 0
+        stored = pl.read_csv(f"{name}.csv").filter(pl.col("player") != "absent").sort("player")
+        direct = pl.read_csv("direct.csv").filter(pl.col("player") != "absent").sort("player")
+        assert_frame_equal(stored, direct, check_exact=True)
+    other = ("import", SAMPLE, "--pool", "plain", "--initial", str(known), *mapping)
+    assert run(list(other)) == 1
+    assert "known ratings must be set before the first match" in capsys.readouterr().err
+    assert run(["export", "plain", "--output", "log.ndjson"]) == 0
+    assert run(["import", "log.ndjson", "--pool", "x", "--create", *other[4:]]) == 2
+    assert "leave out --initial, --initial-mapping" in capsys.readouterr().err
+    assert answer(capsys, "import", "log.ndjson", "--pool", "moved", "--create")["same_head"]
+    assert answer(capsys, "verify")["identical"]
+
+
 def test_verify_tells_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit status 0 while all is as the log gives it, 1 from the first wrong bit on."""
     filled("one")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from equipoise.messages.initial import InitialRequest
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, PoolRequest
 from equipoise.messages.questions import BalanceRequest, PredictRequest
@@ -20,6 +21,11 @@ def duel(number: int) -> MatchRequest:
 EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.pools(), "GET /v1/pools"),
     (lambda c: c.pool("p"), "GET /v1/pools/p"),
+    (
+        lambda c: c.set_initial_ratings("p", InitialRequest(pool="q")),
+        "PUT /v1/pools/p/initial-ratings",
+    ),
+    (lambda c: c.initial_ratings("p", limit=3), "GET /v1/pools/p/initial-ratings?limit=3"),
     (lambda c: c.match("p", 7), "GET /v1/pools/p/matches/7"),
     (lambda c: c.matches("p", limit=2), "GET /v1/pools/p/matches?limit=2"),
     (lambda c: c.correct_match("p", "m", duel(1)), "PUT /v1/pools/p/matches/m"),

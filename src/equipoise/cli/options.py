@@ -33,10 +33,20 @@ Initial: TypeAlias = Annotated[
     str | None,
     option(
         None,
-        "Begin with known ratings: a table with the columns player, rating and perhaps deviation, "
-        "such as one that `equipoise rate --output` wrote. Players who are not in it are "
-        "newcomers.",
+        "Begin with known ratings: a table with the columns player, rating and, optionally, "
+        "deviation, such as one that `equipoise rate --output` wrote, or a state that it saved. "
+        "Players who are not in it are newcomers.",
         "FILE",
+    ),
+]
+InitialMapping: TypeAlias = Annotated[
+    str | None,
+    option(
+        None,
+        "The known ratings are on another scale, and two of them correspond to these here: "
+        "1500=25,1850=33 makes 25 of 1500 and 33 of 1850, and puts all others on a straight line "
+        "through them.",
+        "THERE=HERE,THERE=HERE",
     ),
 ]
 Threads: TypeAlias = Annotated[

@@ -25,6 +25,7 @@ from equipoise.messages.access import (
     RotationRequest,
 )
 from equipoise.messages.histories import ExplainMessage
+from equipoise.messages.initial import InitialMessage, InitialPage, InitialRequest
 from equipoise.messages.matches import (
     AmendmentMessage,
     AmendmentPage,
@@ -79,6 +80,22 @@ def change_pool(pool: str, change: PoolChange) -> Call[PoolMessage]:
 def preview_change(pool: str, change: PoolChange) -> Call[AmendmentMessage]:
     """Return which ratings a change of settings would change. Nothing changes."""
     return json_call("PATCH", in_pool(pool), AmendmentMessage, change, query={"preview": True})
+
+
+def set_initial_ratings(pool: str, request: InitialRequest) -> Call[InitialMessage]:
+    """Set the known ratings with which players of a pool begin, before its first match.
+
+    The same request again changes nothing.
+    """
+    return json_call("PUT", in_pool(pool, "initial-ratings"), InitialMessage, request)
+
+
+def initial_ratings(
+    pool: str, *, cursor: str | None = None, limit: int | None = None
+) -> Call[InitialPage]:
+    """Return a page of the known ratings with which players of a pool began."""
+    query = {"cursor": cursor, "limit": limit}
+    return json_call("GET", in_pool(pool, "initial-ratings"), InitialPage, query=query)
 
 
 def delete_pool(pool: str, confirm: str) -> Call[DeletedPool]:

@@ -10,12 +10,22 @@ from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import Moment
 
 LogKind: TypeAlias = Literal[
-    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings", "erase"
+    "match",
+    "void",
+    "restore",
+    "correct",
+    "disqualify",
+    "reinstate",
+    "settings",
+    "erase",
+    "initial",
 ]
 
 #: Version of the format; a reader refuses later ones. Version 2 added changes of settings and
-#: disqualifications from one match, version 3 the hash chain and erasures.
-LOG_VERSION = 3
+#: disqualifications from one match, version 3 the hash chain and erasures, version 4 known ratings.
+#: A log without known ratings is written as version 3, which earlier programs read.
+LOG_VERSION = 4
+WITHOUT_KNOWN_RATINGS = 3
 OLDEST_LOG_VERSION = 1
 
 
@@ -39,7 +49,7 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A record of the log.
 
     content : of a match or correction, the posted content without its time; of changed settings,
-        the values after and before; of other records, the reason
+        the values after and before; of known ratings, the ratings; of other records, the reason
     time : as it was posted, absent if there was none; of a disqualification, its beginning
     received : ISO 8601
     key : number of the key that posted it
@@ -68,6 +78,7 @@ class ImportMessage(msgspec.Struct, frozen=True):
     head : of the hash chain over the pool's log, hexadecimal; same_head : whether the imported
         log gives the same head, null if it gives none
     history : what was read of a history, null for a log
+    known_ratings : number of players of the pool who began with a known rating
     """
 
     pool: str
@@ -82,3 +93,4 @@ class ImportMessage(msgspec.Struct, frozen=True):
     seconds: float
     head: str
     same_head: bool | None
+    known_ratings: int = 0

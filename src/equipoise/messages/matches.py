@@ -235,7 +235,8 @@ class AmendmentMessage(msgspec.Struct, frozen=True):
     """A log record that amends what was posted.
 
     kind : "void", "restore", "correct", "disqualify", "reinstate", "settings" for changed settings
-        of the pool, "erase" for the erased name of a player, or "preview" for nothing recorded
+        of the pool, "erase" for the erased name of a player, "initial" for the known ratings with
+        which players begin, or "preview" for nothing recorded
     match, player : both for a disqualification from a single match
     since : of a disqualification from a time on, as the pool writes times
     status : "pending" until the pool is replayed, then "done"

@@ -53,6 +53,8 @@ class PlayerMessage(msgspec.Struct, frozen=True):
     extra : further numbers of the system: volatility, form, effective_rating, ...
     disqualified : since when, null if the player is rated; disqualifications from single matches
         do not count
+    known_rating, known_deviation : with which the player began, on the scale of the pool; null if
+        the player began as a newcomer, or without a known deviation
     """
 
     pool: str
@@ -67,6 +69,8 @@ class PlayerMessage(msgspec.Struct, frozen=True):
     provisional: bool
     disqualified: int | str | None
     extra: dict[str, float | None]
+    known_rating: float | None = None
+    known_deviation: float | None = None
 
 
 class PlayerMatch(msgspec.Struct, frozen=True, gc=False):

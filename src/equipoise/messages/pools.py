@@ -114,6 +114,7 @@ class PoolMessage(msgspec.Struct, frozen=True):
     archive_of, season : of a closed pool: its earlier name, and the name of the season
     unused : fields of posted matches and given settings (`statistics` and `parameters.NAME`) that
         change no rating in this pool
+    known_ratings : number of players who began with a known rating
     kernels : whether the kernels of the system are loaded; while they are "compiling" or "failed",
         posts get 503; kernels_failure : why compiling failed last
     entry : null where every newcomer enters at the initial rating and no level is held
@@ -148,6 +149,7 @@ class PoolMessage(msgspec.Struct, frozen=True):
     kernels: KernelStatus = "ready"
     kernels_failure: str | None = None
     entry: PoolEntry | None = None
+    known_ratings: int = 0
 
 
 class PoolList(msgspec.Struct, frozen=True):

@@ -36,6 +36,7 @@ from equipoise.pools.amended_log import (
     last_counting_time,
     latest_of,
 )
+from equipoise.pools.pool import known_ratings
 from equipoise.pools.pool.checks import check_reason
 from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.pools import check_open
@@ -485,4 +486,6 @@ def reason_of(record: LogRecord) -> str:
     """Return the reason of an amendment; corrections have none."""
     if record.kind == "correct":
         return ""
+    if record.kind == "initial":
+        return known_ratings.reason_of(record.content)
     return str(msgspec.json.decode(record.content)["reason"])

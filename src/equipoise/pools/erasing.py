@@ -42,7 +42,7 @@ PREFIX = "erased-"
 _CHECKPOINT_BYTES = 64 * 2**20
 
 #: Fields of content in which texts stay: ids of matches, what systems rate by, names of pools.
-_KEPT = frozenset({"match", "role", "side", "pools", "url"})
+_KEPT = frozenset({"match", "role", "side", "pool", "pools", "url"})
 #: Fields with players. In the text of other fields, a name is replaced as a whole word.
 _PLAYERS = frozenset({"player", "players"})
 #: Fields with settings of pools, which name nobody.

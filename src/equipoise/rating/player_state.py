@@ -4,8 +4,8 @@
 value for each player. The layout is little-endian 64-bit words: one word with version, number of
 columns and number of records; then the columns; then the remembered records, field by field.
 
-`seeded_state` makes the state of players who begin with given ratings, and `soft_reset` computes
-such ratings from those at the end of a season.
+`seeded_state` makes the state of players who begin with given ratings, and `known_state` that of
+players with known ratings. `soft_reset` computes ratings from those at the end of a season.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from equipoise.arrays import Floats
+from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.rating.entry.entering import (
     ENTRY,
@@ -149,6 +150,18 @@ def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> Sta
             # The exact sum does not depend on the order of the players.
             state.shared[ENTRY][[LEVEL, TARGET]] = math.fsum(rating.tolist()) / len(rating)
     return state
+
+
+def known_state(system: RatingSystem, known: InitialRatings | Ratings) -> State:
+    """Return the state of players who begin with known ratings, in their order.
+
+    A player without a known deviation has that of newcomers.
+    Raises : InvalidParameterError
+    """
+    # A system without deviations ignores the number.
+    usual = float(getattr(system, "initial_deviation", 1.0))
+    deviation = np.where(np.isnan(known.deviation), usual, known.deviation)
+    return seeded_state(system, known.rating, deviation)
 
 
 def carry_entry(

@@ -30,7 +30,7 @@ from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.draws import start_counting
 from equipoise.rating.entry.entering import LEVEL_ADJUSTMENT
 from equipoise.rating.lineup import lineup, team_prediction
-from equipoise.rating.player_state import seeded_state
+from equipoise.rating.player_state import known_state
 from equipoise.rating.pool_state import PoolState, other_system
 from equipoise.rating.registry import SYSTEMS, make_system, unsuited
 from equipoise.rating.resuming import resume, state_after
@@ -177,20 +177,14 @@ def _known(
             rule = "whole numbers, as the players of the history are"
             require(False, "the players of the initial ratings", rule, wrong[0])
         ids = np.array([int(one) for one in ids.tolist()], dtype=np.int64)
-    given = np.where(np.isnan(initial.deviation), _usual_deviation(system), initial.deviation)
     return PoolState(
         system=system,
         player_ids=ids,
-        state=seeded_state(system, initial.rating, given),
+        state=known_state(system, initial),
         rated=np.zeros(0, np.int64 if history is None else history.match_ids.dtype),
         time_kind="seconds" if history is None else history.time_kind,
         known_ratings=len(ids),
     )
-
-
-def _usual_deviation(system: RatingSystem) -> float:
-    """Return the deviation of a newcomer; any number where a system has none."""
-    return float(getattr(system, "initial_deviation", 1.0))
 
 
 def check_system(pool: PoolState, system: RatingSystem) -> None:

@@ -31,7 +31,15 @@ from equipoise.store.schema import is_name, log
 from equipoise.store.sizes import sizes_of
 
 Kind: TypeAlias = Literal[
-    "match", "void", "restore", "correct", "disqualify", "reinstate", "settings", "erase"
+    "match",
+    "void",
+    "restore",
+    "correct",
+    "disqualify",
+    "reinstate",
+    "settings",
+    "erase",
+    "initial",
 ]
 
 
@@ -86,6 +94,7 @@ _NEW: Mapping[int, Seal] = MappingProxyType({})
 _AT_ONCE = 500
 #: A literal, not a parameter: databases need it to use the partial indexes.
 _MATCH = log.c.kind == literal_column("'match'")
+_INITIAL = log.c.kind == "initial"
 #: Larger than the number of any record.
 LAST = 2**63 - 1
 
@@ -177,11 +186,36 @@ def records_at(connection: Connection, pool: int, seqs: Sequence[int]) -> dict[i
 
 
 def amendments(connection: Connection, pool: int, *, through: int | None = None) -> list[LogRecord]:
-    """Return all amendments, oldest first."""
-    query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH).order_by(log.c.seq)
+    """Return all amendments but known ratings, which may be very long, oldest first."""
+    query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH, ~_INITIAL).order_by(log.c.seq)
     if through is not None:
         query = query.where(log.c.seq <= through)
     return list(_records(connection.execute(query)))
+
+
+def initial_records(connection: Connection, pool: int) -> list[LogRecord]:
+    """Return the log records of known ratings, oldest first; they may be very long."""
+    query = select(*_COLUMNS).where(log.c.pool == pool, ~_MATCH, _INITIAL).order_by(log.c.seq)
+    return list(_records(connection.execute(query)))
+
+
+def initial_numbers(connection: Connection, pool: int) -> list[int]:
+    """Return the numbers of the log records of known ratings, oldest first."""
+    query = select(log.c.seq).where(log.c.pool == pool, ~_MATCH, _INITIAL).order_by(log.c.seq)
+    return [int(number) for number in connection.execute(query).scalars()]
+
+
+def first_match_number(connection: Connection, pool: int) -> int | None:
+    """Return the number of the first record of a match; None without matches."""
+    query = select(log.c.seq).where(log.c.pool == pool, _MATCH).order_by(log.c.seq)
+    found: int | None = connection.execute(query.limit(1)).scalar()
+    return found
+
+
+def salt_of(connection: Connection, pool: int, seq: int) -> bytes:
+    """Return the salt of a record, empty if it has none or does not exist."""
+    query = select(log.c.salt).where(log.c.pool == pool, log.c.seq == seq)
+    return bytes(connection.execute(query).scalar() or b"")
 
 
 def amendments_about(

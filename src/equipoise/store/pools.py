@@ -95,6 +95,8 @@ class PoolRecord:
     board_from : the last player with changed settings, while they are written into ratings; ""
         before the first, None if all players have them
     draws_from : number of the first record whose match counts for the draw probability
+    initial : number of the log record of the known ratings with which players began; 0 for none
+    known_ratings : number of players who have one
     first_settings : JSON of the settings that it was created with
     head, own_runs : of the hash chain over its log: store.chain.Heads; empty while an upgrade has
         not begun it
@@ -137,6 +139,8 @@ class PoolRecord:
     draws_from: int = 1
     rated_to: int | None = None
     erased: int = 0
+    initial: int = 0
+    known_ratings: int = 0
     first_settings: str = ""
     head: bytes = b""
     own_runs: bytes = b""

@@ -111,6 +111,10 @@ pools = Table(
     Column("rated_to", BigInteger),
     # Number of the last record that erased a player's name; 0 for none.
     Column("erased", BigInteger, nullable=False, server_default="0"),
+    # Number of the log record of the known ratings with which players began, 0 for none, and how
+    # many players have one.
+    Column("initial", BigInteger, nullable=False, server_default="0"),
+    Column("known_ratings", BigInteger, nullable=False, server_default="0"),
     # JSON of the settings that the pool was created with.
     Column("first_settings", Text),
     # The state of the hash chain over the log, and the first record that was chained when it was
@@ -135,12 +139,12 @@ log = Table(
     _of_pool(),
     Column("seq", BigInteger, primary_key=True),
     # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings",
-    # "erase". Only the erasure of a player's name changes records: store.upkeep.erasing.
+    # "erase", "initial". Only the erasure of a player's name changes records: store.upkeep.erasing.
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),
     # JSON: the match or correction as posted, without its time; for other kinds the reason; for
-    # "settings" also the values after and before.
+    # "settings" also the values after and before; for "initial" the known ratings.
     Column("content", Text, nullable=False),
     # The posted time, null for none, and the time at which it counts.
     Column("posted_time", BigInteger),

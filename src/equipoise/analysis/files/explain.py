@@ -10,7 +10,7 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from equipoise.analysis.files.initial import initial_notes, read_initial
+from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.rating import NOT_COMPARED, state_to_resume
 from equipoise.analysis.files.reading import HistoryRequest, history_message, read
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
@@ -31,7 +31,7 @@ class ExplainRequest:
     player, match : ids as text; None means the player's last rated match
     resume : path of a saved state that the history continues
     restart : rate from the beginning; the history must have all matches of that state
-    initial : path of a table of known ratings with which players begin
+    initial : path of known ratings with which players begin; initial_mapping : see `ScaleMapping`
     """
 
     history: HistoryRequest
@@ -40,6 +40,7 @@ class ExplainRequest:
     resume: str | None = None
     restart: bool = False
     initial: str | None = None
+    initial_mapping: str | None = None
     threads: int = 1
 
 
@@ -55,9 +56,9 @@ def explain_match(
     Raises : EquipoiseError
     """
     before = state_to_resume(request.resume, request.restart)
-    initial = read_initial(request.initial)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
+    initial = initial_ratings(request.initial, request.initial_mapping, system)
     history, reading = read(request.history, {system.name: system})
     found = explain(
         system,

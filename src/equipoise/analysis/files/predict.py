@@ -11,7 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
-from equipoise.analysis.files.initial import read_initial
+from equipoise.analysis.files.initial import initial_ratings
 from equipoise.analysis.files.reading import unused_at, unused_notes
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
 from equipoise.data.prediction import Prediction
@@ -52,7 +52,7 @@ class PredictRequest:
     """A match to predict, as users name it, and what to compute.
 
     state : path of a saved state; None before the first match, with known ratings
-    initial : path of a table of known ratings with which players begin
+    initial : path of known ratings with which players begin; initial_mapping : see `ScaleMapping`
     teams : text for each team, ids separated by commas; an id with a comma is quoted as in CSV
     field : path or open file with one player on each line, who are further teams of one player
     at : time of the match, as text; None: that of the last match
@@ -65,6 +65,7 @@ class PredictRequest:
 
     state: str | None = None
     initial: str | None = None
+    initial_mapping: str | None = None
     teams: Sequence[str] = ()
     field: str | TextIO | None = None
     at: str | None = None
@@ -208,7 +209,7 @@ def _pool(request: PredictRequest, system: RatingSystem | None) -> PoolState:
         check_system(pool, system or pool.system)
         return pool
     system = system or make_system(DEFAULT_SYSTEM)
-    found = starting_pool(system, read_initial(request.initial))
+    found = starting_pool(system, initial_ratings(request.initial, request.initial_mapping, system))
     if found is None:
         raise InvalidParameterError(
             "a prediction needs ratings: a saved state (--resume), or known ratings before the "

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.files.initial import initial_notes, read_initial
+from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
@@ -44,7 +44,8 @@ class RateRequest:
     """What to rate and what to write.
 
     output, trace, save : paths; nothing is written before everything is rated
-    initial : path of a table of known ratings with which players begin
+    initial : path of a table, or of a saved state, of known ratings with which players begin
+    initial_mapping : how these correspond to ratings of the system, as text; None if they are such
     resume : path of a saved state
     restart : rate from the beginning; the history must have all matches of that state
     at : time for which ratings are read, as text
@@ -56,6 +57,7 @@ class RateRequest:
     trace: str | None = None
     save: str | None = None
     initial: str | None = None
+    initial_mapping: str | None = None
     resume: str | None = None
     restart: bool = False
     at: str | None = None
@@ -90,9 +92,9 @@ def rate(
     """
     _check_targets(request)
     before = state_to_resume(request.resume, request.restart)
-    initial = read_initial(request.initial)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
+    initial = initial_ratings(request.initial, request.initial_mapping, system)
     clock = [working_time()]
     history, reading = read(request.history)
     unused = unused_of(system, history, request.history)

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.files.initial import initial_notes, read_initial
+from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
@@ -32,7 +32,7 @@ from equipoise.data.backtest import (
 )
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
-from equipoise.data.ratings import InitialRatings
+from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
@@ -93,6 +93,7 @@ class BacktestRequest(ScoringRequest):
 
     first: str = "0"
     initial: str | None = None
+    initial_mapping: str | None = None
     output: str | None = None
     report: str | None = None
     command: str = ""
@@ -129,7 +130,9 @@ def compare(
         check_target(request.output)
     if request.report is not None:
         check_page(request.report)
-    initial = read_initial(request.initial)
+    initial: InitialRatings | Ratings | None = None
+    for system in systems.values():  # every system has to accept their scale
+        initial = initial_ratings(request.initial, request.initial_mapping, system)
     history, reading = read(request.history, systems)
     for system in systems.values():
         check_times(system, history)
@@ -149,7 +152,7 @@ def scored(
     first: int,
     progress: Callable[[int, int], None] | None = None,
     *,
-    initial: InitialRatings | None = None,
+    initial: InitialRatings | Ratings | None = None,
 ) -> BacktestAnswer:
     """Return how well systems predict a history from match number `first` on.
 

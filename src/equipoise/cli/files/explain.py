@@ -33,6 +33,7 @@ def explain(
     ),
     restart: options.Restart,
     initial: options.Initial,
+    initial_mapping: options.InitialMapping,
     threads: options.Threads,
     reading: options.Reading,
     as_json: options.Json,
@@ -52,6 +53,7 @@ def explain(
         resume=resume,
         restart=restart,
         initial=initial,
+        initial_mapping=initial_mapping,
         threads=options.thread_count(threads),
     )
     with working("rating") as job:

@@ -34,9 +34,10 @@ def predict(
     initial: str | None = option(
         None,
         "Instead of a state, before the first match: known ratings, a table with the columns "
-        "player, rating and perhaps deviation. Players who are not in it are newcomers.",
+        "player, rating and, optionally, deviation. Players who are not in it are newcomers.",
         "FILE",
     ),
+    initial_mapping: options.InitialMapping,
     system: options.System,
     team: list[str] | None = option(
         None,
@@ -82,6 +83,7 @@ def predict(
     request = PredictRequest(
         state=resume,
         initial=initial,
+        initial_mapping=initial_mapping,
         teams=team or [],
         field=sys.stdin if field == "-" else field,
         at=at,

@@ -44,12 +44,8 @@ def rate(
         "FILE.npz",
     ),
     restart: options.Restart,
-    initial: str | None = option(
-        None,
-        "Begin with known ratings: a table with the columns player, rating and perhaps deviation, "
-        "such as one written by --output. Players who are not in it are newcomers.",
-        "FILE",
-    ),
+    initial: options.Initial,
+    initial_mapping: options.InitialMapping,
     at: str | None = option(None, "Compute the ratings as of this time, including decay.", "TIME"),
     threads: options.Threads,
     raw: options.RawText,
@@ -72,6 +68,7 @@ def rate(
         resume=resume,
         restart=restart,
         initial=initial,
+        initial_mapping=initial_mapping,
         at=at,
         raw=raw,
         threads=options.thread_count(threads),

@@ -68,6 +68,8 @@ def import_(
         "What a new pool does with matches older than its last match. [default: reject]",
     ),
     public: bool = option(False, "Let anybody read a new pool without a key."),
+    initial: options.Initial,
+    initial_mapping: options.InitialMapping,
     allow_future: bool = option(
         False, "Import matches more than a day ahead of the clock, which are refused otherwise."
     ),
@@ -94,6 +96,8 @@ def import_(
         create=create,
         settings=settings,
         future_seconds=None if allow_future else FUTURE_SECONDS,
+        initial=initial,
+        initial_mapping=initial_mapping,
     )
     with opened(database, create=create) as store, working("importing") as job:
         done = import_pool(store, pool, request, clock(), job.progress)
@@ -155,6 +159,9 @@ def _lines(done: ImportMessage) -> list[str]:
         (done.known_amendments, "amendment was already there", "amendments were already there"),
     )
     lines += [counted(count, *what) for count, *what in counts if count]
+    if done.known_ratings:
+        begun = counted(done.known_ratings, "player", "players")
+        lines.append(f"{begun} of the pool began with known ratings")
     if done.same_head:
         lines.append(f"the pool has the same head as the log: {done.head}")
     elif done.same_head is not None:

@@ -59,6 +59,7 @@ def backtest(
         min=0,
     ),
     initial: options.Initial,
+    initial_mapping: options.InitialMapping,
     ties_as_authors: options.TiesAsAuthors,
     least_difference: options.LeastDifference,
     details: bool = option(
@@ -97,6 +98,7 @@ def backtest(
         min_history=work.chosen_history(min_history, min_total),
         min_total=min_total,
         initial=initial,
+        initial_mapping=initial_mapping,
         ties_as_authors=ties_as_authors,
         least_differences=work.least_differences(least_difference or []),
         resamples=resamples,

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -19,6 +20,7 @@ import msgspec
 
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.files.demo import SAMPLE
+from equipoise.analysis.files.initial import initial_ratings
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     history_message,
@@ -26,6 +28,8 @@ from equipoise.analysis.files.reading import (
     unused_of,
 )
 from equipoise.data.history import History
+from equipoise.data.ratings import InitialRatings, Ratings
+from equipoise.data.scales import ScaleMapping
 from equipoise.errors import (
     ConflictError,
     EquipoiseError,
@@ -36,8 +40,14 @@ from equipoise.errors import (
 )
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
-from equipoise.messages.exchange import ImportMessage, LogLine
+from equipoise.messages.exchange import (
+    WITHOUT_KNOWN_RATINGS,
+    ImportMessage,
+    LogHead,
+    LogLine,
+)
 from equipoise.messages.histories import HistoryMessage
+from equipoise.messages.initial import InitialMapping
 from equipoise.messages.matches import DisqualifyRequest, MatchRequest, PostedMessage, ReasonRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
@@ -54,7 +64,9 @@ from equipoise.pools.exchange.log_lines import (
     reason_of,
     seed_of,
 )
+from equipoise.pools.initial_ratings import import_initial_ratings, keep_initial_ratings
 from equipoise.pools.pool.checks import check_same, check_settings
+from equipoise.pools.pool.known_ratings import KnownContent, read_content
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.pool.rules import PoolRules, id_text, iso, moment, rules_of
 from equipoise.pools.pool.settings import (
@@ -70,6 +82,7 @@ from equipoise.pools.replay.checkpointing import keep_checkpoints, seed_state
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.seasons import write_seed_ratings
 from equipoise.rating.registry import make_system
+from equipoise.rating.scales import scale_difference
 from equipoise.rating.system import RatingSystem
 from equipoise.store import log, pools
 from equipoise.store.bulk import without_collection
@@ -89,12 +102,16 @@ class ImportRequest:
     settings : fields of PoolRequest. Other fields come from the head of a log; for a history,
         `times` comes from its times
     future_seconds : seconds that a match may be ahead of the clock; None for no limit
+    initial : path of the known ratings with which players of a new pool begin, as in `rate`;
+        initial_mapping : how these correspond to ratings of the pool, as text
     """
 
     history: HistoryRequest
     create: bool = False
     settings: Mapping[str, object] = field(default_factory=dict)
     future_seconds: float | None = FUTURE_SECONDS
+    initial: str | None = None
+    initial_mapping: str | None = None
 
 
 @dataclass(slots=True)
@@ -154,7 +171,7 @@ def import_pool(
     source = request.history.source
     path = Path(source) if isinstance(source, str | os.PathLike) else None
     if path is not None and is_log(path):
-        _check_no_options(request.history)
+        _check_no_options(request)
         _import_log(done, path)
     else:
         _import_history(done)
@@ -177,6 +194,7 @@ def import_pool(
         seconds=working_time() - started,
         head=record.head.hex(),
         same_head=None if done.head is None else record.head.hex() == done.head,
+        known_ratings=record.known_ratings,
     )
 
 
@@ -245,6 +263,7 @@ def _import_history(done: _Import) -> None:
     request = done.request.settings.get("statistics", {})
     weights = rules.settings.statistics if rules is not None else request
     system = _system(done, rules)
+    known = initial_ratings(done.request.initial, done.request.initial_mapping, system)
     history = _history(done, system, list(weights) if isinstance(weights, Mapping) else [])
     kind = "none" if history.time is None else history.time_kind
     times = kind if kind in ("none", "seconds") else "datetime"
@@ -258,6 +277,8 @@ def _import_history(done: _Import) -> None:
             )
         raise InvalidParameterError(f"the pool has {has}")
     _check_future(done, history)
+    if known is not None:
+        _keep_initial_ratings(done, known)
     for start, stop in pieces_of(history, done.store.sizes.imported):
         with without_collection():
             matches = requests_of(history, start, stop)
@@ -267,6 +288,14 @@ def _import_history(done: _Import) -> None:
                 _by_match(done, matches, start),
             )
         done.show(stop, history.matches)
+
+
+def _keep_initial_ratings(done: _Import, known: InitialRatings | Ratings) -> None:
+    """Set the known ratings of the pool, before its matches. Raises : ConflictError."""
+    text = done.request.initial_mapping
+    line = None if text is None else ScaleMapping.read(text, "--initial-mapping")
+    given = None if line is None else InitialMapping(line.there, line.here)
+    keep_initial_ratings(done.store, done.pool, known, given, key=None, now=done.now)
 
 
 def _system(done: _Import, rules: PoolRules | None) -> RatingSystem:
@@ -345,6 +374,7 @@ def _import_log(done: _Import, path: Path) -> None:
     head = read_head(path)
     check_log(path, head, done.time_fault)
     done.head = head.head
+    _check_scale(done, head)
     _pool_rules(
         done,
         _existing_rules(done.store, done.pool),
@@ -374,9 +404,30 @@ def _import_log(done: _Import, path: Path) -> None:
             done.show(count, head.entries)
 
 
-def _check_no_options(request: HistoryRequest) -> None:
+def _check_scale(done: _Import, head: LogHead) -> None:
+    """Check that known ratings in a log are on the scale of the pool that is created.
+
+    Raises : InvalidParameterError, NotFoundError
+    """
+    if head.equipoise_log <= WITHOUT_KNOWN_RATINGS:
+        return
+    first, chosen = first_settings_of(head), done.request.settings
+    parameters = chosen.get("parameters", first.parameters if "system" not in chosen else {})
+    here = make_system(
+        str(chosen.get("system", first.system)),
+        parameters if isinstance(parameters, Mapping) else {},
+    )
+    differs = scale_difference(PoolRules(first).system, here)
+    if differs is not None:
+        raise InvalidParameterError(f"the log has known {differs}: import it with its own settings")
+
+
+def _check_no_options(wanted: ImportRequest) -> None:
     """Check that no options of histories are given for a log, which is imported unchanged."""
+    request = wanted.history
     given = {
+        "--initial": wanted.initial,
+        "--initial-mapping": wanted.initial_mapping,
         "--column": request.columns,
         "--skip-bad": request.skip_bad,
         "--from": request.since,
@@ -447,7 +498,11 @@ class LoggedAmendments:
     def __init__(self, store: Store, pool: str) -> None:
         self._store, self._pool = store, pool
         with store.read() as connection:
-            records = log.amendments(connection, get_pool(connection, pool).id)
+            number = get_pool(connection, pool).id
+            records = [
+                *log.amendments(connection, number),
+                *log.initial_records(connection, number),
+            ]
         self._known = {_identity(record) for record in records}
 
     def record(self, line: LogLine) -> bool:
@@ -461,6 +516,8 @@ class LoggedAmendments:
         is_change = line.kind == "settings"
         if is_correction:
             content = _canonical_match(match_of(line))
+        elif line.kind == "initial":
+            content = _canonical_known(read_content(line.content))
         else:
             content = (
                 _canonical_settings(content_of(line.content)) if is_change else reason_of(line)
@@ -475,6 +532,9 @@ class LoggedAmendments:
             correct_match(self._store, self._pool, match, fixed, future_seconds=None, **own)
         elif is_change:
             import_settings(self._store, self._pool, content_of(line.content), logged)
+        elif line.kind == "initial":
+            known = read_content(line.content)
+            import_initial_ratings(self._store, self._pool, known, logged)
         elif line.kind == "erase":
             import_erasure(self._store, self._pool, player, logged)
         elif line.kind in ("void", "restore"):
@@ -493,6 +553,8 @@ def _identity(record: LogRecord) -> tuple[Any, ...]:
         content = _canonical_match(msgspec.json.decode(record.content, type=MatchRequest))
     elif record.kind == "settings":
         content = _canonical_settings(content_of(record.content))
+    elif record.kind == "initial":
+        content = _canonical_known(read_content(record.content))
     elif record.kind == "erase":
         content = str(msgspec.json.decode(record.content)["reason"])
     else:
@@ -511,6 +573,11 @@ def _canonical_settings(content: SettingsContent) -> str:
     """Return the content of a change of settings in one canonical form."""
     plain = [content.settings, content.reason]
     return msgspec.json.encode(plain, order="deterministic").decode()
+
+
+def _canonical_known(content: KnownContent) -> str:
+    """Return a digest of known ratings, which may be very long."""
+    return sha256(msgspec.json.encode(content)).hexdigest()
 
 
 def _canonical_match(request: MatchRequest) -> str:

@@ -13,9 +13,16 @@ import msgspec
 from sqlalchemy import Connection
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.messages.exchange import LOG_VERSION, OLDEST_LOG_VERSION, LogHead, LogLine
+from equipoise.messages.exchange import (
+    LOG_VERSION,
+    OLDEST_LOG_VERSION,
+    WITHOUT_KNOWN_RATINGS,
+    LogHead,
+    LogLine,
+)
 from equipoise.messages.matches import MatchRequest, Moment, ReasonRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.pools.pool.known_ratings import read_content
 from equipoise.pools.pool.rules import iso, moment, stored_settings
 from equipoise.pools.pool.settings import content_of
 from equipoise.store import pools
@@ -45,7 +52,8 @@ _MARK = b'{"equipoise_log":'
 def head_line(pool: PoolRecord, seed: bytes | None) -> bytes:
     """Return the first line of a pool's log; seed : of its season, None for none."""
     settings = msgspec.Raw(pool.first_settings.encode())
-    head = LogHead(LOG_VERSION, pool.name, settings, pool.last_seq, seed, pool.head.hex())
+    version = LOG_VERSION if pool.initial else WITHOUT_KNOWN_RATINGS
+    head = LogHead(version, pool.name, settings, pool.last_seq, seed, pool.head.hex())
     return _encoder.encode(head) + b"\n"
 
 
@@ -147,7 +155,7 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
         count += 1
         try:
             _check_content(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, InvalidDataError) as error:
             raise _broken(
                 path, number, "must be a valid record of this kind", str(error)
             ) from error
@@ -170,11 +178,13 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
 
 
 def _check_content(line: LogLine) -> None:
-    """Decode the content of a line. Raises : msgspec.MsgspecError."""
+    """Decode the content of a line. Raises : msgspec.MsgspecError, InvalidDataError."""
     if line.kind in ("match", "correct"):
         _matches.decode(line.content)
     elif line.kind == "settings":
         content_of(line.content)
+    elif line.kind == "initial":
+        read_content(line.content)
     else:
         reason_of(line)
 

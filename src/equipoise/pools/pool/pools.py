@@ -165,6 +165,7 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         unused=[] if rules.fault else _unused(rules),
         notes=_notes(rules),
         entry=None if rules.fault else _entry(rules.system, pool.shared),
+        known_ratings=pool.known_ratings,
     )
 
 

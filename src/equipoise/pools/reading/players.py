@@ -17,6 +17,7 @@ from equipoise.messages.players import (
     RatingTimeline,
 )
 from equipoise.pools.amended_log import Eligibility, EligibilityRecord, amendments_of_matches
+from equipoise.pools.pool.known_ratings import cached_known
 from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import PoolRules, days, iso, moment, rules_of, written
 from equipoise.pools.posting.rated_rows import day_of, days_idle, display, unpack_extra
@@ -49,7 +50,9 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         listed = not row.provisional and not row.disqualified
         place = LeaderboardView(connection, record, False, None).place(row) if listed else None
         eligibility = Eligibility.of_players(connection, record, [player_id])
+        known_ratings = cached_known(connection, record)
     disqualification = eligibility.disqualification_of(player_id)
+    begun = None if known_ratings is None else known_ratings.of(player_id)
     when = None if at is None else moment(at, "at")
     if when is not None and not rules.timed:
         raise InvalidParameterError("at must be left out: this pool has no times")
@@ -74,6 +77,8 @@ def player(store: Store, pool: str, player_id: str, *, at: Moment | None = None)
         if disqualification is None
         else _disqualified_since(disqualification, rules),
         extra={name: json_value(column[0]) for name, column in now.items() if name not in _FIXED},
+        known_rating=None if begun is None else begun[0],
+        known_deviation=None if begun is None else begun[1],
     )
 
 

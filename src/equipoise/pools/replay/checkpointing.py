@@ -20,6 +20,7 @@ from sqlalchemy import Connection
 from equipoise.arrays import Ids, Ints
 from equipoise.errors import InvalidDataError
 from equipoise.pools.amended_log import Amendments, counted_piece
+from equipoise.pools.pool.known_ratings import KnownRatings, read_known
 from equipoise.pools.pool.pools import code_version
 from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.match_history import (
@@ -184,7 +185,13 @@ class RunningPool:
 
 
 def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:
-    """Return the pool before its first match: empty, or with the seed of its season."""
+    """Return the pool before its first match: empty, with known ratings or the seed of its season.
+
+    Raises : InvalidDataError if the known ratings cannot be read
+    """
+    known = read_known(connection, pool)
+    if known is not None:
+        return _with_known_ratings(known, rules, pool.draws_from)
     content = None if pool.follows is None else pools.content_of(connection, pool.id)
     if content is None:
         return RunningPool.start(rules, pool.draws_from)
@@ -222,6 +229,19 @@ def _unpacked(content: bytes, name: str) -> PoolState:
         return PoolState.from_bytes(zlib.decompress(content), name)
     except zlib.error as error:
         raise InvalidDataError([], f"{name} is damaged: {error}") from error
+
+
+def _with_known_ratings(known: KnownRatings, rules: PoolRules, draws_from: int) -> RunningPool:
+    """Return the pool of players who begin with known ratings."""
+    players = known.content.players
+    return RunningPool(
+        rules,
+        list(players),
+        {player: row for row, player in enumerate(players)},
+        known.state(rules),
+        LastChanges.empty(len(players)),
+        draws_from=draws_from,
+    )
 
 
 def running_before(

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from equipoise.arrays import Floats
 from equipoise.pools.amended_log import Amendments
+from equipoise.pools.pool.known_ratings import cached_known
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.match_history import (
     LoggedMatch,
@@ -23,7 +24,8 @@ from equipoise.pools.posting.match_history import (
 )
 from equipoise.rating.base_system import System
 from equipoise.rating.draws import DRAWS
-from equipoise.rating.player_state import unpack_players
+from equipoise.rating.entry.entering import SEEDED
+from equipoise.rating.player_state import pack_players, unpack_players
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.system import RatingSystem
 from equipoise.store import changes, log
@@ -66,8 +68,20 @@ def players_before(
     packed: dict[str, bytes | None] = {}
     for player, change in begins.items():
         packed[player] = stored.state_after(player, change) if change[1] else None
-        if packed[player] is None and (change[1] or pool.follows is not None):
+        if packed[player] is None and (
+            change[1] or (pool.follows is not None and not pool.initial)
+        ):
             return None
+    known = cached_known(connection, pool)
+    if known is not None and SEEDED in rules.system.initial(0).initial:
+        # The level of the pool depends on everybody's known rating.
+        return None
+    if known is not None:
+        begun = [
+            player for player, change in begins.items() if not change[1] and player in known.row_of
+        ]
+        states = pack_players(known.state(rules, begun)) if begun else []
+        packed |= dict(zip(begun, states, strict=True))
     matches = _matches(connection, pool, amendments, places)
     if matches is None:
         return None

@@ -22,6 +22,7 @@ from equipoise.pools.amended_log import (
     latest_of,
     waiting_from,
 )
+from equipoise.pools.pool.known_ratings import read_known
 from equipoise.pools.pool.rules import PoolRules, decays, rules_of
 from equipoise.pools.pool.settings import content_of, first_settings, with_settings
 from equipoise.pools.posting.rated_rows import day_of
@@ -94,6 +95,7 @@ def compare_pool(
     )
     erasures = [0, *erasure_numbers(connection, pool.id)]
     found.check(pool.erased == erasures[-1], "the last erasure of a name is not the one in the log")
+    _compare_known_ratings(connection, pool, found)
     day = pool.board_day
     found.check(
         decays(rules_of(pool.settings).settings) == (day is not None)
@@ -102,6 +104,23 @@ def compare_pool(
     )
     _compare_replays(connection, pool, found)
     _compare_seasons(connection, pool, found)
+
+
+def _compare_known_ratings(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+    """Compare what is said of the known ratings of a pool with its log."""
+    numbers = [0, *log.initial_numbers(connection, pool.id)]
+    found.check(
+        pool.initial == numbers[-1], "the known ratings that count are not the last ones in the log"
+    )
+    first = log.first_match_number(connection, pool.id)
+    found.check(
+        first is None or pool.initial < first, "the known ratings came after the first match"
+    )
+    known = read_known(connection, pool)
+    found.check(
+        pool.known_ratings == (0 if known is None else len(known.content.players)),
+        "the number of players with known ratings differs",
+    )
 
 
 def _compare_replays(connection: Connection, pool: PoolRecord, found: Findings) -> None:

@@ -142,7 +142,7 @@ def _same_pool(connection: Connection, first: PoolRecord) -> PoolRecord:
     now = find_pool(connection, first.name)
     if now is None or any(
         getattr(now, name) != getattr(first, name)
-        for name in ("id", "generation", "erased", "settings")
+        for name in ("id", "generation", "erased", "initial", "settings")
     ):
         raise _ReplacedError
     return now

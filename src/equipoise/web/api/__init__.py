@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from equipoise.web.api import administration, calculations, matches, operation, players, pools
+from equipoise.web.api import (
+    administration,
+    calculations,
+    initial,
+    matches,
+    operation,
+    players,
+    pools,
+)
 from equipoise.web.http.endpoints import Endpoint
 
 #: In the order of the documentation.
 ENDPOINTS: tuple[Endpoint, ...] = (
     *pools.POOLS,
+    *initial.ENDPOINTS,
     *matches.MATCHES,
     *players.PLAYERS,
     *players.QUESTIONS,

@@ -52,6 +52,7 @@ KINDS = {
     "reinstate": "reinstated",
     "settings": "changed",
     "erase": "name erased",
+    "initial": "set",
 }
 
 

@@ -1,0 +1,357 @@
+"""Known ratings of a pool: set before the first match, replaced until then, copied and read.
+
+They are a record of the log, so the hash chain, export, backup and erasure have them, and every
+replay from the beginning begins with them. Their scale is that of the pool: ratings of another
+scale are converted before they are recorded, by a mapping that the record keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.data.ratings import InitialRatings, Ratings
+from equipoise.data.scales import ScaleMapping
+from equipoise.errors import (
+    ConflictError,
+    InvalidDataError,
+    InvalidParameterError,
+    Problem,
+)
+from equipoise.messages.initial import (
+    InitialMapping,
+    InitialMessage,
+    InitialPage,
+    InitialRating,
+    InitialRequest,
+)
+from equipoise.pools.amended_log import amendments_of
+from equipoise.pools.pool.checks import check_reason
+from equipoise.pools.pool.known_ratings import (
+    MOST_PLAYERS,
+    KnownContent,
+    KnownRatings,
+    cached_known,
+    check_content,
+    read_known,
+)
+from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
+from equipoise.pools.pool.pools import check_open
+from equipoise.pools.pool.rules import PoolRules, id_text, iso, rules_of
+from equipoise.pools.posting.match_history import object_array, time_kind
+from equipoise.pools.seasons import write_seed_ratings
+from equipoise.rating.player_state import unpack_players
+from equipoise.rating.pool_state import PoolState
+from equipoise.rating.scales import scale_difference
+from equipoise.store import audit, log, pools, ratings
+from equipoise.store.connection import Store
+from equipoise.store.log import LoggedAs, LogRecord
+from equipoise.store.pools import PoolRecord, change_pool, get_pool
+from equipoise.wording import counted
+
+
+def set_initial_ratings(
+    store: Store, pool: str, request: InitialRequest, *, key: int | None, now: int
+) -> InitialMessage:
+    """Set the ratings with which players of a pool begin, or replace those set before.
+
+    The same ratings again change nothing and get the same answer, also after the first match.
+    Raises : NotFoundError; InvalidDataError; InvalidParameterError, also for ratings of another
+        scale without a mapping; ConflictError if there are matches, or if the pool is the archive
+        of a season or began with the ratings of one
+    """
+    check_reason(request.reason)
+    with store.read() as connection:
+        rules = rules_of(get_pool(connection, pool).settings)
+        if request.pool is None:
+            content = _content(request)
+        else:
+            content = _copied(connection, pool, request, request.pool, rules)
+    return _write(store, pool, content, key, now, None)
+
+
+def keep_initial_ratings(
+    store: Store,
+    pool: str,
+    known: InitialRatings | Ratings,
+    mapping: InitialMapping | None,
+    *,
+    key: int | None,
+    now: int,
+    reason: str = "",
+) -> InitialMessage:
+    """Set known ratings that are on the scale of the pool, as `set_initial_ratings` does.
+
+    mapping : how they were converted, for the record
+    Raises : NotFoundError, InvalidDataError, ConflictError
+    """
+    check_reason(reason)
+    _check_number(len(known.player_ids))
+    return _write(store, pool, _content_of(known, reason, None, mapping), key, now, None)
+
+
+def import_initial_ratings(
+    store: Store, pool: str, content: KnownContent, logged: LoggedAs
+) -> None:
+    """Record the known ratings of an imported log. Raises : NotFoundError, ConflictError."""
+    _write(store, pool, content, None, logged.received, logged)
+
+
+def _content(request: InitialRequest) -> KnownContent:
+    """Return the content of the record for the ratings of a request.
+
+    Raises : InvalidDataError, InvalidParameterError
+    """
+    if request.ratings is None:
+        raise InvalidDataError(
+            [Problem("", None, "ratings", "must be given, unless pool is", "nothing")]
+        )
+    _check_number(len(request.ratings))
+    names = [id_text(one.player) for one in request.ratings]
+    rating = [float(one.rating) for one in request.ratings]
+    deviation = [None if one.deviation is None else one.deviation for one in request.ratings]
+    # Ids, repeated players and numbers are named by their place in the list.
+    seen: set[str] = set()
+    problems = []
+    for row, (player, value, spread) in enumerate(zip(names, rating, deviation, strict=True)):
+        field = f"ratings[{row}]"
+        if player in seen:
+            rule = "must not repeat a player"
+            problems.append(Problem("", None, f"{field}.player", rule, player[:200]))
+        seen.add(player)
+        if not abs(value) <= 1e9:
+            rule = "must be from -1e9 to 1e9"
+            problems.append(Problem("", None, f"{field}.rating", rule, str(value)))
+        if spread is not None and not 1e-6 <= spread <= 1e9:
+            rule = "must be from 1e-6 to 1e9"
+            problems.append(Problem("", None, f"{field}.deviation", rule, str(spread)))
+    if problems:
+        raise InvalidDataError(problems)
+    known = InitialRatings(
+        player_ids=object_array(names),
+        rating=np.array(rating, np.float64),
+        deviation=np.array(deviation, np.float64),
+    )
+    line = scale_mapping(request.mapping)
+    known = known if line is None else line.map(known)
+    return _content_of(known, request.reason, None, request.mapping)
+
+
+def _copied(
+    connection: Connection, pool: str, request: InitialRequest, source: str, rules: PoolRules
+) -> KnownContent:
+    """Return the content of the record for the current ratings of another pool.
+
+    Raises : NotFoundError, ConflictError, InvalidDataError, InvalidParameterError
+    """
+    if request.ratings is not None:
+        raise InvalidParameterError("pool cannot be combined with ratings")
+    if source == pool:
+        raise InvalidParameterError(f"pool must be another pool than {pool!r}")
+    record = get_pool(connection, source)
+    if record.dirty is not None:
+        raise ConflictError(f"pool {source!r} waits for a replay; copy its ratings after that")
+    there = rules_of(record.settings).system
+    line, differs = scale_mapping(request.mapping), scale_difference(there, rules.system)
+    if line is None and differs is not None:
+        raise InvalidParameterError(
+            f"pool {source!r} has {differs}: say how they correspond, with mapping"
+        )
+    _check_number(record.players)
+    stored = [
+        one
+        for piece in ratings.all_states(connection, record.id, record.generation)
+        for one in piece
+    ]
+    state = unpack_players(there, [one.state for one in stored])
+    state.shared = record.shared
+    last = there.at(state, np.arange(len(stored)), None)
+    known = InitialRatings(
+        player_ids=object_array([one.player for one in stored]),
+        rating=last["rating"],
+        deviation=last["deviation"],
+    )
+    known = known if line is None else line.map(known)
+    return _content_of(known, request.reason, source, request.mapping)
+
+
+def scale_mapping(mapping: InitialMapping | None) -> ScaleMapping | None:
+    """Return the mapping of a request. Raises : InvalidParameterError."""
+    return None if mapping is None else ScaleMapping(there=mapping.there, here=mapping.here)
+
+
+def _check_number(players: int) -> None:
+    """Check how many players have a known rating. Raises : InvalidDataError."""
+    if players > MOST_PLAYERS:
+        rule = f"must have at most {MOST_PLAYERS:,} players"
+        raise InvalidDataError([Problem("", None, "ratings", rule, f"{players:,}")])
+
+
+def _content_of(
+    known: InitialRatings | Ratings, reason: str, source: str | None, mapping: InitialMapping | None
+) -> KnownContent:
+    """Return the content of the record, its players sorted, so that their order does not matter.
+
+    Raises : InvalidDataError
+    """
+    names = [id_text(one) for one in known.player_ids.tolist()]
+    order = sorted(range(len(names)), key=names.__getitem__)
+    rating, deviation = known.rating.tolist(), known.deviation.tolist()
+    content = KnownContent(
+        players=[names[row] for row in order],
+        rating=[rating[row] + 0.0 for row in order],
+        deviation=[None if deviation[row] != deviation[row] else deviation[row] for row in order],
+        reason=reason,
+        pool=source,
+        mapping=mapping,
+    )
+    check_content(content)
+    return content
+
+
+def _write(
+    store: Store,
+    pool: str,
+    content: KnownContent,
+    key: int | None,
+    now: int,
+    logged: LoggedAs | None,
+) -> InitialMessage:
+    """Record known ratings and write the ratings that follow from them, in one transaction.
+
+    logged : what an imported log has of the record
+    """
+    known = KnownRatings(content)
+    text = msgspec.json.encode(content).decode()
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        check_open(record)
+        before = read_known(connection, record)
+        if logged is None and before is not None and _are_same(before.content, content):
+            return _message(connection, record, before)
+        _check_no_start(connection, record)
+        rules = rules_of(record.settings)
+        state = PoolState(
+            system=rules.system,
+            player_ids=object_array(content.players),
+            state=known.state(rules),
+            rated=np.zeros(0, np.int64),
+            time_kind=time_kind(rules),
+        )
+        new = LogRecord(
+            seq=record.last_seq + 1,
+            kind="initial",
+            match=None,
+            player=None,
+            content=text,
+            posted_time=None,
+            time=now,
+            needs_replay=False,
+            received=now,
+            key=key,
+        )
+        kept = LoggedAs(now) if logged is None else logged
+        new = kept.applied(new)
+        columns: dict[str, Any] = {
+            **log.append(connection, record, [new], kept.seals(new.seq)),
+            "amendments": record.amendments + 1,
+            "initial": new.seq,
+            "known_ratings": len(content.players),
+            "players": len(content.players),
+            "shared": state.state.shared,
+        }
+        if record.replay_until is not None:
+            # A running replay has begun with other ratings. It notices this and begins again.
+            columns |= {"replay_owner": None, "replay_until": None}
+        ratings.forget_all(connection, record.id)
+        write_seed_ratings(connection, record.id, record.generation, rules, state)
+        _mark_disqualified(connection, record)
+        change_pool(connection, record.id, **columns)
+        audit.note(
+            connection,
+            "initial_ratings.set",
+            now=now,
+            key=key,
+            pool=pool,
+            seq=new.seq,
+            players=len(content.players),
+            pools=[] if content.pool is None else [content.pool],
+            reason=content.reason,
+        )
+        return _message(connection, replace(record, **columns), known)
+
+
+def _are_same(one: KnownContent, other: KnownContent) -> bool:
+    """Return whether two contents give the same ratings, from the same source."""
+    return msgspec.structs.replace(one, reason="") == msgspec.structs.replace(other, reason="")
+
+
+def _check_no_start(connection: Connection, pool: PoolRecord) -> None:
+    """Check that players of a pool can still begin with other ratings. Raises : ConflictError."""
+    if pool.matches:
+        matches = counted(pool.matches, "match", "matches")
+        raise ConflictError(
+            f"known ratings must be set before the first match, and pool {pool.name!r} has "
+            f"{matches}, void and unrated ones included: set them in a new pool"
+        )
+    if pool.follows is not None and pools.content_of(connection, pool.id) is not None:
+        raise ConflictError(
+            f"pool {pool.name!r} began with the ratings of the season before, which a soft reset "
+            "gave it: end that season with a hard reset to begin with others"
+        )
+
+
+def _mark_disqualified(connection: Connection, pool: PoolRecord) -> None:
+    """Mark the players who are disqualified already."""
+    eligible = amendments_of(connection, pool).eligibility
+    players = [one for one in eligible.players if eligible.disqualification_of(one) is not None]
+    if players:
+        ratings.mark_disqualified(connection, pool.id, [pool.generation], players, True)
+
+
+def _message(
+    connection: Connection, pool: PoolRecord, known: KnownRatings | None
+) -> InitialMessage:
+    """Return the known ratings of a pool in short."""
+    if known is None:
+        return InitialMessage(pool.name, None, 0)
+    record = log.record_at(connection, pool.id, pool.initial)
+    content = known.content
+    return InitialMessage(
+        pool=pool.name,
+        seq=pool.initial,
+        players=len(content.players),
+        received=None if record is None else iso(record.received),
+        source=content.pool,
+        mapping=content.mapping,
+        reason=content.reason,
+    )
+
+
+def initial_ratings(
+    store: Store, pool: str, *, cursor: str | None = None, limit: int = 50
+) -> InitialPage:
+    """Return a page of the known ratings of a pool, by player.
+
+    cursor : from an earlier page; limit : players, from 1 to 1000
+    Raises : NotFoundError, InvalidParameterError
+    """
+    check_limit(limit)
+    begin = decode_cursor(cursor, int) or 0
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        known = cached_known(connection, record)
+        summary = _message(connection, record, known)
+    content = KnownContent([], [], []) if known is None else known.content
+    end = max(begin, 0) + limit
+    rows = range(max(begin, 0), min(end, len(content.players)))
+    shown = [
+        InitialRating(content.players[row], content.rating[row], content.deviation[row])
+        for row in rows
+    ]
+    more = end < len(content.players)
+    return InitialPage(summary, shown, encode_cursor(end) if more else None)

@@ -1,0 +1,181 @@
+"""Known ratings over HTTP: before the first match, from a list, a table or another pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from web.conftest import Serve, Served, duel
+
+KNOWN = [
+    {"player": "a", "rating": 1800, "deviation": 90.5},
+    {"player": "b", "rating": 1650.25},
+    {"player": 7, "rating": 1400},
+]
+
+
+def place(pool: str) -> str:
+    return f"/v1/pools/{pool}/initial-ratings"
+
+
+def said(answer: Any, status: int) -> str:
+    """Return the message and the problems of an error."""
+    assert answer.status_code == status, answer.text
+    error = answer.json()["error"]
+    listed = [f"{one['field']} {one['rule']}" for one in error["problems"]]
+    return "\n".join([error["message"], *listed])
+
+
+def table(served: Served, pool: str, content: bytes, query: str = "") -> Any:
+    headers = {"Content-Type": "text/csv"}
+    return served.ask("PUT", place(pool) + query, content=content, headers=headers)
+
+
+def test_a_list_is_set_read_and_kept(served: Served) -> None:
+    """The same again is answered alike, also after the first match; others are a conflict."""
+    pool = served.pool(system="glicko")
+    nothing = served.get(place(pool)).json()
+    assert (nothing["summary"]["seq"], nothing["ratings"], nothing["next"]) == (None, [], None)
+    body = {"ratings": KNOWN, "reason": "from the old site"}
+    made = served.put(place(pool), body)
+    assert made.status_code == 200, made.text
+    told = made.json()
+    assert (told["seq"], told["players"], told["reason"]) == (1, 3, "from the old site")
+    page = served.get(place(pool) + "?limit=2")
+    assert page.json()["ratings"] == [
+        {"player": "7", "rating": 1400.0},
+        {"player": "a", "rating": 1800.0, "deviation": 90.5},
+    ]
+    rest = served.get(f"{place(pool)}?cursor={page.json()['next']}").json()
+    assert rest["ratings"] == [{"player": "b", "rating": 1650.25}]
+    tag = {"If-None-Match": page.headers["ETag"]}
+    assert served.get(place(pool) + "?limit=2", headers=tag).status_code == 304
+    assert served.get(f"/v1/pools/{pool}").json()["known_ratings"] == 3
+    shown = served.get(f"/v1/pools/{pool}/players/a").json()
+    assert (shown["rating"], shown["known_rating"], shown["known_deviation"]) == (1800, 1800, 90.5)
+    posted = served.post(f"/v1/pools/{pool}/matches", duel("m"))
+    assert posted.status_code == 200, posted.text
+    before = [one["rating_before"] for team in posted.json()["teams"] for one in team["players"]]
+    assert before == [1800.0, 1650.25]
+    assert served.put(place(pool), body).json() == told
+    words = said(served.put(place(pool), {"ratings": []}), 409)
+    assert "must be set before the first match" in words
+    newcomer = served.post(f"/v1/pools/{pool}/matches", duel("n", "new", "a")).json()
+    assert newcomer["teams"][0]["players"][0]["rating_before"] == 1500.0
+    assert served.get(f"/v1/pools/{pool}/players/new").json()["known_rating"] is None
+    kinds = [one["kind"] for one in served.get(f"/v1/pools/{pool}/amendments").json()["amendments"]]
+    assert kinds == ["initial"]
+
+
+def test_a_table_is_set(served: Served) -> None:
+    pool = served.pool(system="glicko")
+    content = b"player,rating,deviation\na,1800,90.5\nb,1650.25,\n7,1400,\n"
+    made = table(served, pool, content, "?reason=moved")
+    assert (made.status_code, made.json()["players"], made.json()["reason"]) == (200, 3, "moved")
+    other = served.pool(system="glicko")
+    served.put(place(other), {"ratings": KNOWN})
+    assert served.get(place(other)).json()["ratings"] == served.get(place(pool)).json()["ratings"]
+    mapped = table(served, pool, content, "?mapping=1500=1500,1600=1550")
+    assert mapped.json()["mapping"] == {"there": [1500, 1600], "here": [1500, 1550]}
+    found = served.get(place(pool)).json()["ratings"]
+    assert [one["rating"] for one in found] == [1450.0, 1650.0, 1575.125]
+    assert found[1]["deviation"] == 45.25
+
+
+def test_another_pool_is_copied(served: Served) -> None:
+    source, same, other = (served.pool(system=name) for name in ("glicko", "glicko", "trueskill"))
+    served.put(place(source), {"ratings": KNOWN})
+    assert served.put(place(same), {"pool": source}).json()["source"] == source
+    words = said(served.put(place(other), {"pool": source}), 422)
+    assert "has ratings of glicko, and not of trueskill: say how they correspond" in words
+    mapping = {"there": [1500, 1600], "here": [1500, 1700]}
+    made = served.put(place(other), {"pool": source, "mapping": mapping})
+    assert made.json()["mapping"] == mapping
+    assert served.get(f"/v1/pools/{other}/players/a").json()["known_rating"] == 2100.0
+
+
+def test_only_who_may_read_a_pool_can_copy_it(served: Served) -> None:
+    """Otherwise it is not even said whether it exists."""
+    source, target = served.pool(), served.pool()
+    served.put(place(source), {"ratings": KNOWN})
+    own = served.key("admin", target)
+    for pool in (source, "nowhere"):
+        words = said(served.put(place(target), {"pool": pool}, key=own), 403)
+        assert words == f"the key is for another pool than {pool!r}"
+    assert "no pool 'nowhere'" in said(served.put(place(target), {"pool": "nowhere"}), 404)
+    public = served.pool(public=True)
+    served.put(place(public), {"ratings": KNOWN})
+    assert served.put(place(target), {"pool": public}, key=own).status_code == 200
+
+
+def test_it_needs_an_admin(served: Served) -> None:
+    pool = served.pool()
+    body = {"ratings": KNOWN}
+    said(served.put(place(pool), body, key=served.key("writer")), 403)
+    said(served.ask("PUT", place(pool), key=None, json=body), 401)
+    said(served.put(place("nowhere"), body), 404)
+    assert served.get(place(pool), key=served.key("reader", pool)).status_code == 200
+    said(served.get(place(pool), key=None), 401)
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ({}, "ratings must be given, unless pool is"),
+        ({"ratings": [{"player": "a"}]}, "ratings[0].rating must be given"),
+        ({"ratings": [{"player": "a", "rating": "1"}]}, "ratings[0].rating must be a number"),
+        (
+            {"ratings": [{"player": "a", "rating": 1, "deviation": 0}]},
+            "ratings[0].deviation must be more than 0",
+        ),
+        ({"ratings": [KNOWN[0], KNOWN[0]]}, "ratings[1].player must not repeat a player"),
+        ({"ratings": [{"player": "", "rating": 1}]}, "player must have 1 to 200 characters"),
+        ({"ratings": [{"player": "a", "rating": 1e300}]}, "must be from -1e9 to 1e9"),
+        ({"ratings": [], "reason": "x" * 2001}, "reason"),
+        (
+            {"ratings": [], "mapping": {"there": [1, 2], "here": [2, 1]}},
+            "the higher rating must stay the higher one",
+        ),
+        ({"ratings": [], "mapping": {"there": [1], "here": [2, 1]}}, "mapping.there"),
+        ({"ratings": [], "more": 1}, "more unknown field"),
+    ],
+)
+def test_bad_bodies_are_named(served: Served, body: Any, sentence: str) -> None:
+    pool = served.pool()
+    assert sentence in said(served.put(place(pool), body), 422)
+    assert served.get(f"/v1/pools/{pool}").json()["last_seq"] == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "query", "status", "sentence"),
+    [
+        (b"player,rating\na,x\n", "", 422, "rating must be a number"),
+        (b"player,rating\na,1\n", "?mapping=1", 422, "mapping takes THERE=HERE"),
+        (b"name,rating\na,1\n", "", 422, "player must be a column"),
+        (b"", "", 422, ""),
+        (b"\x1f\x8b\x08", "", 400, "must be uncompressed text"),
+        (b"player,rating\n" + b"," * 1_100, "", 422, ""),
+        (b"," * 1_100 + b"\n", "", 413, "columns"),
+    ],
+)
+def test_bad_tables_are_named(
+    served: Served, content: bytes, query: str, status: int, sentence: str
+) -> None:
+    pool = served.pool()
+    assert sentence in said(table(served, pool, content, query), status)
+
+
+def test_what_belongs_to_a_table_is_not_for_a_list(served: Served) -> None:
+    pool = served.pool()
+    words = said(served.put(place(pool) + "?reason=x", {"ratings": []}), 422)
+    assert "fields of the body" in words
+    headers = {"Content-Type": "text/plain"}
+    assert served.ask("PUT", place(pool), content=b"x", headers=headers).status_code == 415
+
+
+def test_its_size_is_limited(serve: Serve) -> None:
+    served = serve(body_bytes=1_000)
+    pool = served.pool()
+    body = {"ratings": [{"player": f"p{n}", "rating": 1500} for n in range(100)]}
+    assert said(served.put(place(pool), body), 413).startswith("the body must have at most 1000")
