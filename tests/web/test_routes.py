@@ -46,7 +46,12 @@ def test_a_pool_is_made_once(served: Served) -> None:
         ({"system": "elo", "parameters": {"k": "x"}}, "parameters.k", "must be a number", "'x'"),
         ({"system": "elo", "parameters": {"kk": 1}}, "parameters.kk", "elo has no parameter", ""),
         ({"parameters": {"entry": "lerned"}}, "parameters.entry", "must be", "'lerned'"),
-        ({"parameters": {"hold_level": 1.5}}, "parameters.hold_level", "from 0 to 1", "1.5"),
+        (
+            {"parameters": {"hold_level": 1.5}},
+            "parameters.hold_level",
+            "must be from 0 to 1",
+            "1.5",
+        ),
         ({"system": "eloo"}, "system", "", "eloo"),
     ],
 )

@@ -19,8 +19,11 @@ from equipoise.messages.matches import (
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools import amending
 from equipoise.pools.pool.pools import create_pool
+from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting import planning, posting
+from equipoise.pools.reading.explaining import explain_player
 from equipoise.pools.replay import replaying
+from equipoise.rating.base_system import System
 from equipoise.store.connection import open_store
 
 log = logging.getLogger(__name__)
@@ -31,7 +34,10 @@ _NOW = 10 * 86_400_000_000
 
 
 def precompile(request: PoolRequest) -> bool:
-    """Rate, void and replay in a throw-away pool; return whether the system can do that."""
+    """Rate, void and replay in a throw-away pool; return whether the system can do that.
+
+    Where newcomers do not enter at a fixed rating, a match is explained as well.
+    """
     request = msgspec.structs.replace(request, statistics={}, late="reject")
     with tempfile.TemporaryDirectory(prefix="equipoise-precompile-") as folder:
         store = open_store(f"sqlite:///{Path(folder) / 'pools.db'}")
@@ -41,6 +47,10 @@ def precompile(request: PoolRequest) -> bool:
             failed = [one for one in answers if isinstance(one, EquipoiseError)]
             if failed:
                 raise failed[0]
+            system = PoolRules(request).system
+            if isinstance(system, System) and system.changes_entry:
+                # Explanations also rate with a fixed entry, which no other pool may need.
+                explain_player(store, _POOL, "a")
             amending.void_match(store, _POOL, "1", ReasonRequest(), key=None, now=_NOW)
             replaying.maintain_pool(store, _POOL, owner="precompile", stop=lambda: False)
         except EquipoiseError as error:

@@ -1,0 +1,118 @@
+"""The entry and level of a pool on its pages and over HTTP: shown, previewed, changed."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+from equipoise.messages.pools import PoolRequest
+from web.page import invented
+from web.page.markup import Page
+from web.page.test_forms_at_work import token
+from web.page.test_pages import look
+
+LEARNED = {"entry": "learned", "hold_level": 0.3, "entry_weight": 2.0, "level_memory": 20.0}
+
+
+def rated(site: Any, pool: str) -> dict[str, Any]:
+    """Return a pool once its replay is done."""
+    for _ in range(600):
+        found: dict[str, Any] = site.ask("GET", f"/pools/{pool}").json()
+        if not found["pending"]:
+            return found
+        time.sleep(0.1)
+    raise AssertionError("the replay takes too long")
+
+
+def previewed(site: Any, pool: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the preview of changed parameters, once their kernels are there."""
+    while True:
+        answer = site.ask("PATCH", f"/pools/{pool}?preview=true", {"parameters": parameters})
+        if answer.status_code != 503:  # On a machine that has no kernels yet.
+            assert answer.status_code == 200, answer.text
+            found: dict[str, Any] = answer.json()
+            return found
+        time.sleep(1.0)
+
+
+def test_a_pool_shows_where_newcomers_start(site: Any) -> None:
+    """Its overview has entry and level; a player's page the start and the level adjustment."""
+    request = PoolRequest(system="elo-mmr", parameters=LEARNED, public=True)
+    pool = site.new_pool("entry-shown", request, invented.club(30))
+    entry = site.ask("GET", f"/pools/{pool}").json()["entry"]
+    assert entry["rating"] != 1500.0
+    assert entry["target"] == 1500.0
+    assert entry["level"] != 1500.0
+    assert entry["weight"] >= 2.0
+    with site.visitor() as visitor:
+        text = look(visitor, f"/pools/{pool}").text
+        assert f"Newcomers start at {entry['rating']:,.0f}" in text
+        assert f"Level {entry['level']:,.0f} to hold: 1,500" in text
+        rows = site.ask("GET", f"/pools/{pool}/leaderboard").json()["players"]
+        histories = [
+            site.ask("GET", f"/pools/{pool}/players/{row['player']}/history").json() for row in rows
+        ]
+        # The last of them to begin.
+        last = max(histories, key=lambda one: one["matches"][-1]["seq"])
+        first, player = last["matches"][-1], last["player"]
+        assert first["rating_before"] != 1500.0
+        query = f"match={first['match']}&wait=1"
+        said = look(visitor, f"/pools/{pool}/players/{player}?{query}").text
+        assert f"Started at {first['rating_before']:,.0f}" in said
+        assert "learned from recent newcomers (the fixed starting rating is 1500)" in said
+        found = site.ask("GET", f"/pools/{pool}/players/{player}/explain?match={first['match']}")
+        names = [one["name"] for one in found.json()["contributions"]]
+        assert "level adjustment" in names
+        assert "level adjustment" in said
+
+
+def test_a_fixed_pool_shows_nothing_of_it(site: Any) -> None:
+    """Neither in its message nor on its pages."""
+    request = PoolRequest(system="elo-mmr", public=True)
+    pool = site.new_pool("entry-fixed", request, invented.club(5))
+    found = site.ask("GET", f"/pools/{pool}").json()
+    assert found["entry"] is None
+    assert "entry" not in found["parameters"]
+    with site.visitor() as visitor:
+        assert "Newcomers start at" not in visitor.get(f"/pools/{pool}").text
+
+
+def test_the_entry_is_changed_after_what_would_happen_was_seen(site: Any) -> None:
+    """Over HTTP and on the page: a preview changes nothing, and the change rates all again."""
+    pool = site.new_pool("entry-changed", PoolRequest(system="elo-mmr"), invented.club(30))
+    before = site.ask("GET", f"/pools/{pool}/leaderboard").json()["players"]
+    shown = previewed(site, pool, LEARNED)
+    assert (shown["kind"], shown["seq"]) == ("preview", None)
+    assert shown["settings"] == {"parameters": LEARNED}
+    assert shown["difference"]["changed"] > 0
+    assert site.ask("GET", f"/pools/{pool}/leaderboard").json()["players"] == before
+
+    path = f"/pools/{pool}/settings/entry"
+    with site.visitor(f"{pool} admin") as admin:
+        assert f'href="{path}"' in admin.get(f"/pools/{pool}/settings").text
+        fields = {name: str(value) for name, value in LEARNED.items()}
+        fields |= {"token": token(admin, path), "reason": "newcomers are weaker"}
+        preview = admin.post(path, data=fields)
+        assert preview.status_code == 200, preview.text
+        text = Page(preview.text).text
+        assert f"{shown['difference']['changed']} ratings would change" in text
+        seen = re.search(r'name="do" value="([0-9a-f]{64})"', preview.text)
+        assert seen is not None
+        wrong = admin.post(path, data={**fields, "hold_level": "2"})
+        assert "from 0 to 1" in Page(wrong.text).text
+        done = admin.post(path, data={**fields, "do": seen[1]})
+        assert (done.status_code, done.headers["location"]) == (303, f"/pools/{pool}/amendments")
+        now = rated(site, pool)
+        assert now["parameters"]["entry"] == "learned"
+        assert now["entry"]["rating"] != 1500.0
+        text = look(admin, f"/pools/{pool}/amendments/31").text
+        assert "hold level" in text
+        assert f"{shown['difference']['changed']} ratings changed" in text
+        again = admin.post(path, data=fields)
+        assert "has these parameters already" in Page(again.text).text
+    told = {one["player"]: one["rating"] for one in shown["difference"]["players"]}
+    after = site.ask("GET", f"/pools/{pool}/leaderboard").json()["players"]
+    assert {one["player"]: one["rating"] for one in after if one["player"] in told} == told
+    refused = site.ask("PATCH", f"/pools/{pool}", {"parameters": {"rho": 0.5}})
+    assert refused.status_code == 409
