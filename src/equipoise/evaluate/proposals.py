@@ -245,6 +245,18 @@ SPACES: dict[str, dict[str, Span]] = {
     "trueskill-spb": {"eps": Span(0.1, 100, 10, 0.1), "beta": _BETA, "sigma_drift": _DRIFT},
 }
 
+#: Constants of a learned entry and of a held level (docs/guides/entry.md), for every system. The
+#: middle values are near those of benchmarks/results/entry.md.
+ENTRY_SPACE: dict[str, Span] = {
+    "entry_half_life": Span(300, 9000, 4, 100),
+    "entry_weight": Span(3, 30, 3, 0.5),
+    "entry_clip": Span(0.5, 2, 3, 0.1),
+}
+LEVEL_SPACE: dict[str, Span] = {
+    "hold_level": Span(0.02, 0.1, 3, 0.01),
+    "level_step": Span(0.015, 0.06, 3, 0.005),
+}
+
 
 def starting_values(system: RatingSystem, names: Iterable[str]) -> dict[str, Value]:
     """Return the present values; limits are computed if other parameters define them."""
@@ -254,16 +266,22 @@ def starting_values(system: RatingSystem, names: Iterable[str]) -> dict[str, Val
     return {name: values[name] for name in names}
 
 
-def default_grid(system: RatingSystem) -> dict[str, tuple[Value, ...]]:
+def default_grid(system: RatingSystem, *, entry: bool = False) -> dict[str, tuple[Value, ...]]:
     """Return the values to try for a system.
 
+    entry : those of the entry and of the level, instead of the system's own
     Raises : InvalidParameterError if none are known
     """
-    return {name: span.grid() for name, span in _space(system).items()}
+    space = _entry_space(system) if entry else _space(system)
+    return {name: span.grid() for name, span in space.items()}
 
 
-def default_ranges(system: RatingSystem) -> dict[str, Range]:
-    """Return the ranges to sample for a system. Raises : InvalidParameterError."""
+def default_ranges(system: RatingSystem, *, entry: bool = False) -> dict[str, Range]:
+    """Return the ranges to sample for a system, as `default_grid` has values.
+
+    Raises : InvalidParameterError
+    """
+    space = _entry_space(system) if entry else _space(system)
     return {
         name: Range(
             low=span.low,
@@ -271,8 +289,20 @@ def default_ranges(system: RatingSystem) -> dict[str, Range]:
             log=span.log,
             whole=kind_of(system.name, name) == "whole",
         )
-        for name, span in _space(system).items()
+        for name, span in space.items()
     }
+
+
+def _entry_space(system: RatingSystem) -> dict[str, Span]:
+    """Return the constants that have an effect. Raises : InvalidParameterError if there is none."""
+    spaces = (("learns_entry", ENTRY_SPACE), ("holds_level", LEVEL_SPACE))
+    found = {k: v for on, space in spaces if getattr(system, on, False) for k, v in space.items()}
+    if not found:
+        raise InvalidParameterError(
+            f"{system.name} with these parameters has a fixed entry and holds no level, so their "
+            "constants have no effect: use entry=learned or hold_level=0.05"
+        )
+    return found
 
 
 def _space(system: RatingSystem) -> dict[str, Span]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -102,12 +103,23 @@ def unused_of(
 
 def idle_parameters(system: RatingSystem, searched: Collection[str] = ()) -> list[str]:
     """Return the parameters that were set or are searched, and have no effect in this system."""
-    usual = parameters_of(make_system(system.name))
+    usual, idle = parameters_of(make_system(system.name)), _idle(system, searched)
     return [
         name
         for name, value in parameters_of(system).items()
-        if name in system.capabilities.idle and (value != usual[name] or name in searched)
+        if name in idle and (value != usual[name] or name in searched)
     ]
+
+
+def _idle(system: RatingSystem, searched: Collection[str]) -> frozenset[str]:
+    """Return the parameters without effect, also while those that turn others on are searched."""
+    idle = system.capabilities.idle
+    for name, value in (("entry", "learned"), ("hold_level", 0.05)):
+        if name in searched:
+            with suppress(InvalidParameterError):
+                on = make_system(system.name, {**parameters_of(system), name: value})
+                idle &= on.capabilities.idle
+    return idle
 
 
 def unused_at(system: RatingSystem) -> list[str]:

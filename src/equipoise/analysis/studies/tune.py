@@ -33,6 +33,7 @@ from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tuning import Choice, Range, Trial, Tuning
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
+from equipoise.evaluate.proposals import default_grid, default_ranges
 from equipoise.evaluate.scoring.scored import Scored
 from equipoise.evaluate.tuning import GIVEN_TRIAL, checked_choices, tune
 from equipoise.formats import write_table
@@ -58,12 +59,14 @@ class TuneRequest(ScoringRequest):
     """What to search, on which matches, and where the answer goes.
 
     choices, trials, metric, workers : as `tune` has them; it uses the same random seed
+    entry : without choices, search the constants of the entry and of the level
     first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text
     study : URL or path of a database that keeps the trials; study_name : its name in the database
     output : path of the parameters; trials_output : of the table of trials; chart : of the figure
     """
 
     choices: Mapping[str, Choice] | None = None
+    entry: bool = False
     trials: int | None = None
     metric: str = "pair_inversion"
     first: str = "10%"
@@ -110,7 +113,7 @@ def search(
     Raises : EquipoiseError, and then nothing was written but trials in the study
     """
     _check(request)
-    choices = checked_choices(system, request.choices, request.trials)
+    choices = _choices(system, request)
     history, reading = read(request.history, {system.name: system}, choices)
     check_times(system, history)
     first = _first(request, history)
@@ -152,6 +155,19 @@ def search(
     )
     _write(answer)
     return answer
+
+
+def _choices(system: RatingSystem, request: TuneRequest) -> dict[str, Choice]:
+    """Return the values or ranges to try. Raises : InvalidParameterError."""
+    if not request.entry:
+        return checked_choices(system, request.choices, request.trials)
+    if request.choices is not None:
+        raise InvalidParameterError(
+            "--entry cannot be combined with --grid and --range: it chooses the parameters itself"
+        )
+    if request.trials is None:
+        return {**default_grid(system, entry=True)}
+    return {**default_ranges(system, entry=True)}
 
 
 def _check(request: TuneRequest) -> None:

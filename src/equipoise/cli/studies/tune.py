@@ -68,6 +68,11 @@ def tune(
         "system]",
         "NAME=LOW:HIGH[:log]",
     ),
+    entry: bool = option(
+        False,
+        "Search the constants of a learned entry and of a held level, instead of those of the "
+        "system. Needs --set entry=learned or --set hold_level=0.05.",
+    ),
     seed: int = option(0, "Random seed of samples and resamples.", min=0),
     study: str | None = option(
         None,
@@ -120,6 +125,7 @@ def tune(
     request = work.TuneRequest(
         history=reading.request(history, settings),
         choices=choices_of(given.name, grid or [], range_ or [], trials),
+        entry=entry,
         trials=trials,
         metric=metric,
         first=first,
