@@ -10,13 +10,14 @@ from functools import partial
 import msgspec
 import numpy as np
 
-from equipoise.analysis.files.initial import initial_notes, read_initial
+from equipoise.analysis.files.initial_notes import initial_notes
 from equipoise.analysis.files.rating import NOT_COMPARED, state_to_resume
 from equipoise.analysis.files.reading import HistoryRequest, history_message, read
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
 from equipoise.data.explanation import Explanation, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.data.times import iso
+from equipoise.formats.initial_ratings import read_initial_ratings
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import ExplainMessage, HistoryMessage, RememberedMessage
 from equipoise.rating.explaining import explain
@@ -55,7 +56,7 @@ def explain_match(
     Raises : EquipoiseError
     """
     before = state_to_resume(request.resume, request.restart)
-    initial = read_initial(request.initial)
+    initial = None if request.initial is None else read_initial_ratings(request.initial)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
     history, reading = read(request.history, {system.name: system})

@@ -11,12 +11,12 @@ from typing import TextIO
 
 import numpy as np
 
-from equipoise.analysis.files.initial import read_initial
 from equipoise.analysis.files.reading import unused_at, unused_notes
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.evaluate.placing import place_distribution
+from equipoise.formats.initial_ratings import read_initial_ratings
 from equipoise.formats.lobby import ids_of
 from equipoise.formats.spreadsheets import unescaped_text
 from equipoise.formats.times import check_time_format, moment
@@ -32,7 +32,7 @@ from equipoise.messages.questions import (
 from equipoise.rating.lineup import Lineup, lineup
 from equipoise.rating.pool_state import PoolState, newcomers_note
 from equipoise.rating.registry import make_system
-from equipoise.rating.replay import check_system, days, predict, starting_pool
+from equipoise.rating.replay import check_system, days, known_pool, predict
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.what_if import what_if
 from equipoise.wording import counted
@@ -207,14 +207,13 @@ def _pool(request: PredictRequest, system: RatingSystem | None) -> PoolState:
         pool = PoolState.load(request.state)
         check_system(pool, system or pool.system)
         return pool
-    system = system or make_system(DEFAULT_SYSTEM)
-    found = starting_pool(system, read_initial(request.initial))
-    if found is None:
+    if request.initial is None:
         raise InvalidParameterError(
             "a prediction needs ratings: a saved state (--resume), or known ratings before the "
             "first match (--initial)"
         )
-    return found
+    known = read_initial_ratings(request.initial)
+    return known_pool(system or make_system(DEFAULT_SYSTEM), known)
 
 
 def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.files.initial import initial_notes, read_initial
+from equipoise.analysis.files.initial_notes import initial_notes
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
@@ -24,6 +24,7 @@ from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.formats import write_table
+from equipoise.formats.initial_ratings import read_initial_ratings
 from equipoise.formats.times import moment
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
@@ -90,7 +91,7 @@ def rate(
     """
     _check_targets(request)
     before = state_to_resume(request.resume, request.restart)
-    initial = read_initial(request.initial)
+    initial = None if request.initial is None else read_initial_ratings(request.initial)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
     clock = [working_time()]

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.files.initial import initial_notes, read_initial
+from equipoise.analysis.files.initial_notes import initial_notes
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
@@ -37,6 +37,7 @@ from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
 from equipoise.formats import write_table
+from equipoise.formats.initial_ratings import read_initial_ratings
 from equipoise.formats.times import moment, order_bound
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message, to_messages
@@ -129,7 +130,7 @@ def compare(
         check_target(request.output)
     if request.report is not None:
         check_page(request.report)
-    initial = read_initial(request.initial)
+    initial = None if request.initial is None else read_initial_ratings(request.initial)
     history, reading = read(request.history, systems)
     for system in systems.values():
         check_times(system, history)

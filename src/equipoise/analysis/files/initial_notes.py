@@ -1,4 +1,4 @@
-"""Known ratings with which players begin (`--initial`), and notes on those without effect."""
+"""Notes on known ratings with which players begin (`--initial`), where they have no effect."""
 
 from __future__ import annotations
 
@@ -8,22 +8,13 @@ import numpy as np
 
 from equipoise.analysis.files.reading import unused_notes
 from equipoise.data.history import History
-from equipoise.data.ratings import InitialRatings
-from equipoise.formats.initial_ratings import read_initial_ratings
+from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
 
-def read_initial(path: str | None) -> InitialRatings | None:
-    """Return the table of known ratings at this path, None without one.
-
-    Raises : InvalidDataError, InvalidParameterError
-    """
-    return None if path is None else read_initial_ratings(path)
-
-
 def initial_notes(
-    initial: InitialRatings | None,
+    initial: InitialRatings | Ratings | None,
     history: History,
     systems: Mapping[str, RatingSystem],
     *,
