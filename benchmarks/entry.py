@@ -38,6 +38,7 @@ from entry_scores import (
     change,
     choose,
     first_half,
+    kept_path,
     made,
     measure,
     nine_tenths,
@@ -88,6 +89,7 @@ SYSTEMS: Mapping[str, tuple[str, ...]] = {
     "football": (
         "glicko2",
         "elo",
+        "elo, home advantage",
         "trueskill-spb",
         "plackett-luce",
         "elo-mmr",
@@ -109,6 +111,8 @@ def case(name: str) -> Case:
 
 def settings_of(data: str, system: str) -> Mapping[str, Any]:
     """Return the authors' parameters on Codeforces, defaults elsewhere."""
+    if system == "elo, home advantage":
+        return {"home_advantage": 100.0}  # as benchmarks/team_games.py tunes it
     return AS_RUN.get(system, {}) if data == "codeforces" else {}
 
 
@@ -195,22 +199,16 @@ class Study:
         data, authors = "codeforces", AS_RUN["elo-mmr"]
         found = self.chosen(data, "elo-mmr").entry or FIRST_STUDY
         inner = make_system("elo-mmr", authors)
-        follow = Entry(hold_level=1e-300)  # the level is followed, and nothing is handed out
-        of_data = case(data)
-
-        def early(gap: float) -> float:
-            system = AtLevel(system=inner, parameters=follow, gap=gap)
-            part = first_half(of_data.history)
-            return measure(of_data, part, system, self.kept).of("all", "log_loss")
-
-        gap = min((0.0, -100.0, -200.0, -300.0, -400.0, -500.0), key=early)
+        gap = self._gap()
         held = Entry(hold_level=0.2, level_step=1.0, level_memory=500.0)
         variants: dict[str, RatingSystem] = {
             "fixed entry": inner,
             "everybody recentred, fixed entry": everybody(BothWays(system=inner, parameters=held)),
             "level held, fixed entry": self.made("elo-mmr", authors, replace(found, entry="fixed")),
-            "entry at the level of the experienced": AtLevel(system=inner, parameters=follow),
-            f"entry {-gap:.0f} below that level": AtLevel(system=inner, parameters=follow, gap=gap),
+            "entry at the level of the experienced": AtLevel(system=inner, parameters=_FOLLOW),
+            f"entry {-gap:.0f} below that level": AtLevel(
+                system=inner, parameters=_FOLLOW, gap=gap
+            ),
             "learned entry": self.made("elo-mmr", authors, replace(found, hold_level=0.0)),
             "learned entry, level held": self.made("elo-mmr", authors, found),
         }
@@ -257,18 +255,33 @@ class Study:
             ),
         ]
 
+    def _gap(self) -> float:
+        """Return how far below the experienced newcomers enter best, on the first half."""
+        inner, of_data = make_system("elo-mmr", AS_RUN["elo-mmr"]), case("codeforces")
+
+        def early(gap: float) -> float:
+            system = AtLevel(system=inner, parameters=_FOLLOW, gap=gap)
+            part = first_half(of_data.history)
+            return measure(of_data, part, system, self.kept).of("all", "log_loss")
+
+        return min((0.0, -100.0, -200.0, -300.0, -400.0, -500.0), key=early)
+
     def variants(self) -> list[Part]:
         """Return what did not help in the first study, with the constants of this one."""
         data, authors = "codeforces", AS_RUN["elo-mmr"]
         found = self.chosen(data, "elo-mmr").entry or FIRST_STUDY
         inner, alone = make_system("elo-mmr", authors), replace(found, hold_level=0.0)
-        unclipped = replace(found, entry_clip=_UNCLIPPED)
+        unclipped, gap = replace(found, entry_clip=_UNCLIPPED), self._gap()
         tried: dict[str, RatingSystem] = {
             "the deviation is learned as well": LearnedDeviation(system=inner, parameters=found),
             "entry relative to the experienced of the field": AtField(
                 system=inner, parameters=found
             ),
             "the same, level not held": AtField(system=inner, parameters=alone),
+            "entry at the level of the experienced": AtLevel(system=inner, parameters=_FOLLOW),
+            f"entry {-gap:.0f} below that level": AtLevel(
+                system=inner, parameters=_FOLLOW, gap=gap
+            ),
             "entry at the mean of all players": AtMean(system=inner, parameters=found),
             "everybody shifted to hold the level": everybody(
                 EntryPrototype(system=inner, parameters=found)
@@ -329,7 +342,7 @@ class Study:
                 one = self.later(data, system)
                 every = change(one, fixed, "all", "pair_inversion").show(2)
                 loss = change(one, fixed, "all", "log_loss").show(4)
-                low, last, high = _entries(system, case(data).history)
+                low, last, high = _entries(system, case(data), self.kept)
                 entries = (f"{low:.0f} to {high:.0f}", f"{last:.0f}")
                 rows.append((data, name, label, every, loss, *entries))
         return Part(
@@ -479,6 +492,9 @@ class Study:
         return rows
 
 
+#: The level is followed, and nothing is handed out.
+_FOLLOW = Entry(hold_level=1e-300)
+
 #: Nothing is clipped.
 _UNCLIPPED = 100.0
 
@@ -573,14 +589,22 @@ def _bias(system: RatingSystem, history: History, skill: Floats) -> float:
     return float(np.mean(trace["rating_before"][rows] - skill[rows]))
 
 
-def _entries(system: EntryPrototype, history: History) -> tuple[float, float, float]:
+def _entries(system: EntryPrototype, of_data: Case, kept: Path | None) -> Floats:
     """Return the least, the last and the largest entry of a history."""
+    path = kept_path(kept, "entries", of_data.name, repr(system))
+    if path is not None and path.exists():
+        with np.load(path) as found:
+            entries: Floats = found["entries"]
+            return entries
     course: list[tuple[float, ...]] = []
     traced = replace(system, course=course)
-    state = traced.initial(history.players)
-    traced.run(state, history, 0, history.matches)
-    entries = [row[1] for row in course]
-    return min(entries), entries[-1], max(entries)
+    state = traced.initial(of_data.history.players)
+    traced.run(state, of_data.history, 0, of_data.history.matches)
+    every = [row[1] for row in course]
+    entries = np.array([min(every), every[-1], max(every)])
+    if path is not None:
+        np.savez(path, entries=entries)
+    return entries
 
 
 def _years(history: History) -> Ints:

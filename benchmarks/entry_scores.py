@@ -78,7 +78,11 @@ def made(
     entry: Entry | None,
     implementation: Implementation = "prototype",
 ) -> RatingSystem:
-    """Return a system; without an entry it is the package's own, with a fixed one."""
+    """Return a system; without an entry it is the package's own, with a fixed one.
+
+    name : of the system; what follows a comma says which settings these are
+    """
+    name = name.partition(",")[0]
     if entry is None:
         return make_system(name, settings)
     if implementation == "engine":
@@ -148,8 +152,7 @@ def measure(case: Case, part: Part, system: RatingSystem, kept: Path | None) -> 
 
     kept : directory of earlier results; None measures again
     """
-    text = repr((case.name, case.history.participations, tuple(part), repr(system)))
-    path = None if kept is None else kept / f"{hashlib.sha256(text.encode()).hexdigest()[:24]}.npz"
+    path = kept_path(kept, case.name, case.history.participations, tuple(part), repr(system))
     if path is not None and path.exists():
         with np.load(path) as found:
             return Measured({group: found[group] for group in GROUPS}, found["earlier"])
@@ -159,6 +162,13 @@ def measure(case: Case, part: Part, system: RatingSystem, kept: Path | None) -> 
         sums: dict[str, Any] = {"earlier": measured.earlier, **measured.blocks}
         np.savez(path, **sums)
     return measured
+
+
+def kept_path(kept: Path | None, *what: object) -> Path | None:
+    """Return where a result is kept; None without a directory."""
+    if kept is None:
+        return None
+    return kept / f"{hashlib.sha256(repr(what).encode()).hexdigest()[:24]}.npz"
 
 
 def _measure(history: History, first: int, system: RatingSystem) -> Measured:

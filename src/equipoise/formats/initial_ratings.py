@@ -9,11 +9,14 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.data.ratings import InitialRatings
-from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.findings import Fault, Findings, faulty_rows
-from equipoise.formats.lobby import check_player_columns, open_players
-from equipoise.formats.tables.columns import NUMBER, read_numbers, required_ids
-from equipoise.wording import counted
+from equipoise.formats.findings import Fault, Findings
+from equipoise.formats.players import (
+    check_player_columns,
+    open_players,
+    player_ids,
+    player_numbers,
+    refuse_problems,
+)
 
 _POSITIVE = "must be positive"
 _ONCE = "must not repeat a player"
@@ -29,35 +32,22 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
     """
-    table = open_players(source, format)
+    table, what = open_players(source, format), "the initial ratings"
+    check_player_columns(table, what)
     frame = table.frame
-    check_player_columns(table, frame)
     findings = Findings(table, np.arange(len(frame)))
-    ids, faults = required_ids(frame["player"], table.untyped)
-    findings.add_faults("player", faults, frame["player"])
+    ids = player_ids(table, findings)
     again = (ids.is_not_null() & ~ids.is_first_distinct()).to_numpy()
     findings.add_faults("player", [Fault(again, _ONCE)], frame["player"])
-    rating, absent, faults = read_numbers(frame["rating"])
-    findings.add_faults("rating", faults, frame["rating"])
-    if absent is not None:
-        missing = absent & ~faulty_rows(faults, len(rating))
-        findings.add_faults("rating", [Fault(missing, NUMBER)], frame["rating"])
+    rating = player_numbers(table, "rating", findings)
     deviation = np.full(len(frame), np.nan)
     if "deviation" in frame.columns:
-        deviation, _, faults = read_numbers(frame["deviation"])
-        findings.add_faults("deviation", faults, frame["deviation"])
+        deviation = player_numbers(table, "deviation", findings, may_lack="any")
         findings.add_faults("deviation", [Fault(deviation <= 0, _POSITIVE)], frame["deviation"])
-    _refuse(findings.problems(), table.name)
+    refuse_problems(findings.problems(), table, what)
     whole = ids.dtype.is_integer()
     return InitialRatings(
         player_ids=np.array(ids.to_list(), dtype=np.int64 if whole else object),
         rating=rating,
         deviation=deviation,
     )
-
-
-def _refuse(problems: tuple[Problem, ...], name: str) -> None:
-    """Raise with all problems, if there are any."""
-    if problems:
-        where = name or "the initial ratings"
-        raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in {where}")

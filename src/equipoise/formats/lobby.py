@@ -9,32 +9,47 @@ table of ratings has the same columns; its other columns are ignored.
 from __future__ import annotations
 
 import csv
-import io
 import json
-import os
-import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from equipoise.arguments import checks_arguments
-from equipoise.arrays import Floats, Ids
+from equipoise.arrays import Ids
 from equipoise.data.lobby import ONCE, Lobby
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
-from equipoise.formats.findings import Fault, Findings, faulty_rows
-from equipoise.formats.sources import format_of, open_source
-from equipoise.formats.table import SURROGATE, Table, refuse, refuse_unreadable, shown
-from equipoise.formats.tables.columns import NUMBER, Numbers, read_ids, read_numbers, required_ids
-from equipoise.formats.tables.json_lines import read_json_rows
+from equipoise.formats.findings import Findings
+from equipoise.formats.players import (
+    Lack,
+    check_player_columns,
+    heading,
+    open_players,
+    player_ids,
+    player_numbers,
+    refuse_problems,
+)
+from equipoise.formats.table import Table
+from equipoise.formats.tables.columns import read_ids
 from equipoise.wording import counted
 
 SEPARATOR = ";"
+
+#: What the table is, where it has no name.
+WHAT = "the lobby"
+
+#: Columns of numbers, and which rows may have none: deviations are of a system without them, form
+#: is of players without a match.
+_NUMBERS: Mapping[str, Lack] = {
+    "rating": "none",
+    "deviation": "all",
+    "effective_rating": "none",
+    "form": "any",
+}
 
 
 @checks_arguments()
@@ -48,7 +63,7 @@ def read_lobby(source: object, *, format: str | None = None) -> Lobby:
     Raises : InvalidParameterError   wrong usage
     """
     table = open_players(source, format)
-    return _lobby_of(table, table.frame)
+    return _lobby_of(table)
 
 
 def read_lobby_of(source: object, players: Sequence[str], *, format: str | None = None) -> Lobby:
@@ -58,7 +73,7 @@ def read_lobby_of(source: object, players: Sequence[str], *, format: str | None 
     Raises : InvalidDataError   a player is named twice, or has a bad value
     """
     table = open_players(source, format)
-    check_player_columns(table, table.frame)
+    check_player_columns(table, WHAT)
     ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String).to_list()
     row_of = {one: row for row, one in enumerate(ids) if one is not None}
     missing = [one for one in players if one not in row_of]
@@ -78,68 +93,25 @@ def read_lobby_of(source: object, players: Sequence[str], *, format: str | None 
         untyped=table.untyped,
         locate=lambda at: table.places(rows[at]),
     )
-    return _lobby_of(chosen, chosen.frame)
+    return _lobby_of(chosen)
 
 
-def open_players(source: object, format: str | None) -> Table:
-    """Return the table of a source; JSON must be a list of objects, not a contest."""
-    is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
-    if format != "json" and not (
-        format is None and is_path and format_of(Path(str(source))) == "json"
-    ):
-        return open_source(source, format)
-    if not is_path:
-        stream: Any = sys.stdin.buffer if source == "-" else source
-        data = stream.read()
-        return _json_table(
-            data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data,
-            "standard input",
-        )
-    name = str(source)
-    try:
-        return _json_table(Path(name).read_bytes(), name)
-    except OSError as error:
-        refuse_unreadable(name, error)
-
-
-def _json_table(data: bytes, name: str) -> Table:
-    """Return the table of a JSON list with one object for each player."""
-    try:
-        document = json.load(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        refuse(name, "must be text in UTF-8", f"the byte 0x{error.object[error.start]:02x}")
-    except (ValueError, RecursionError) as error:
-        refuse(name, "must be JSON", str(error))
-    if SURROGATE.search(data):
-        try:
-            json.dumps(document, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            refuse(name, "must be text in UTF-8", "half of a surrogate pair")
-    if isinstance(document, dict) and isinstance(document.get("players"), list):
-        document = document["players"]
-    if not isinstance(document, list):
-        refuse(name, "must be a list", shown(document))
-    table = read_json_rows(document, name)
-    if not table.frame.width and table.broken_rows:
-        row, _, rule, got = table.broken_rows[0]
-        refuse(name, rule, got, line=row + 1)
-    return table
-
-
-def _lobby_of(table: Table, frame: pl.DataFrame) -> Lobby:
+def _lobby_of(table: Table) -> Lobby:
     """Return the lobby of a table, or raise with every problem and its line."""
-    check_player_columns(table, frame)
+    frame = table.frame
+    check_player_columns(table, WHAT)
     findings = Findings(table, np.arange(len(frame)))
-    ids, faults = required_ids(frame["player"], table.untyped)
-    findings.add_faults("player", faults, frame["player"])
+    ids = player_ids(table, findings)
     numbers = {
-        name: _read_numbers(frame, name, findings)
-        for name in ("rating", "deviation", "effective_rating", "form")
+        name: player_numbers(table, name, findings, may_lack=may_lack)
+        for name, may_lack in _NUMBERS.items()
         if name in frame.columns
     }
     labels = {name: _labels(frame, name, findings) for name in ("party", "team")}
     # From a system without deviations, or from no system.
     deviation = numbers.get("deviation", np.zeros(len(frame)))
+    if np.isnan(deviation).all():
+        deviation = np.zeros(len(frame))
     effective = numbers.get("effective_rating")
     if effective is None and "form" in numbers:
         # Players without a match have no form.
@@ -159,8 +131,8 @@ def _lobby_of(table: Table, frame: pl.DataFrame) -> Lobby:
         )
     except InvalidDataError as error:
         found = _with_cells(findings, error.problems, table)
-        raise InvalidDataError(found, _head(found, table)) from None
-    _raise(findings.problems(), table)
+        raise InvalidDataError(found, heading(found, table, WHAT)) from None
+    refuse_problems(findings.problems(), table, WHAT)
     return lobby
 
 
@@ -179,37 +151,6 @@ def _with_cells(
         if one.line is not None and not findings.bad_in(*cells)[one.line - 1]:
             findings.add(np.array([one.line - 1]), one.field, one.rule, [one.got])
     return (*_located(whole, table), *findings.problems())
-
-
-def check_player_columns(table: Table, frame: pl.DataFrame) -> None:
-    """Refuse a table without players or ratings. Raises : InvalidDataError."""
-    got = "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
-    problems = [
-        Problem(table.name, None, name, "must be a column of the table", got)
-        for name in ("player", "rating")
-        if name not in frame.columns
-    ]
-    if not problems and not len(frame):
-        problems.append(Problem(table.name, None, "", "must have at least one row", "none"))
-    _raise(problems, table)
-
-
-def _read_numbers(frame: pl.DataFrame, name: str, findings: Findings) -> Floats:
-    """Return a column of numbers; only form may be empty, or deviation on all rows."""
-    column = frame[name]
-    values, absent, faults = _numbers(column, name)
-    findings.add_faults(name, faults, column)
-    if absent is None or name == "form":
-        return values
-    if name == "deviation" and absent.all():
-        return np.zeros(len(values))  # from a system without deviations
-    faulty = faulty_rows(faults, len(values))
-    findings.add_faults(name, [Fault(absent & ~faulty, NUMBER)], column)
-    return values
-
-
-def _numbers(column: pl.Series, name: str) -> Numbers:
-    return read_numbers(column, nan_is_absent=name in ("form", "deviation"))
 
 
 def _labels(frame: pl.DataFrame, name: str, findings: Findings) -> Ids | None:
@@ -254,16 +195,6 @@ def _located(problems: Sequence[Problem], table: Table) -> list[Problem]:
             [(file, line)] = table.places(np.array([problem.line - 1]))
         found.append(Problem(file, line, problem.field, problem.rule, problem.got))
     return found
-
-
-def _head(problems: Sequence[Problem], table: Table) -> str:
-    count = len(problems)
-    return f"{count} problem{'' if count == 1 else 's'} in {table.name or 'the lobby'}"
-
-
-def _raise(problems: Sequence[Problem], table: Table) -> None:
-    if problems:
-        raise InvalidDataError(problems, _head(problems, table))
 
 
 def ids_of(text: str, option: str) -> list[str]:

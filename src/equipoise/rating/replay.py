@@ -158,14 +158,15 @@ def starting_pool(
             f"{counted(len(state.rated), 'match', 'matches')}: leave out --initial (in Python "
             "initial=), or rate from the beginning"
         )
-    return _known(system, history, initial)
+    return known_pool(system, initial, history)
 
 
-def _known(
-    system: RatingSystem, history: History | None, initial: InitialRatings | Ratings
+def known_pool(
+    system: RatingSystem, initial: InitialRatings | Ratings, history: History | None = None
 ) -> PoolState:
-    """Return the state of players with known ratings, their ids of the type of the history's.
+    """Return the pool before its first match, of players with known ratings.
 
+    history : that will be rated; the ids get the type of its ids
     Raises : InvalidParameterError
     """
     ids = initial.player_ids

@@ -32,7 +32,7 @@ from equipoise.rating.lineup import Lineup, lineup
 from equipoise.rating.one_call.placing import place_distribution
 from equipoise.rating.pool_state import PoolState, newcomers_note
 from equipoise.rating.registry import make_system
-from equipoise.rating.replay import check_system, days, predict, starting_pool
+from equipoise.rating.replay import check_system, days, known_pool, predict
 from equipoise.rating.system import RatingSystem
 from equipoise.rating.what_if import what_if
 from equipoise.wording import counted
@@ -209,13 +209,13 @@ def _pool(request: PredictRequest, system: RatingSystem | None) -> PoolState:
         check_system(pool, system or pool.system)
         return pool
     system = system or make_system(DEFAULT_SYSTEM)
-    found = starting_pool(system, initial_ratings(request.initial, request.initial_mapping, system))
-    if found is None:
+    known = initial_ratings(request.initial, request.initial_mapping, system)
+    if known is None:
         raise InvalidParameterError(
             "a prediction needs ratings: a saved state (--resume), or known ratings before the "
             "first match (--initial)"
         )
-    return found
+    return known_pool(system, known)
 
 
 def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:

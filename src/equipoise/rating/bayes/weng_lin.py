@@ -40,8 +40,7 @@ from equipoise.rating.base_system import (
 )
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import (
-    FirstMatch,
-    first_match,
+    first_match_after_drift,
     move_rating,
     rate_each,
     read_rating,
@@ -238,20 +237,14 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
     return -1, -1.0
 
 
-@inner_kernel
-def _evidence(job: Job[Settings, TraceArrays, None], m: int, i: int) -> FirstMatch:
-    """Return what a first match said of a newcomer."""
-    player = job.table[job.matches.player[i]]
-    diffused = job.settings.drift * job.settings.drift
-    return first_match(job.entry, player, player[RATING], player[DEVIATION], diffused)
-
-
 @kernel
 def rate_with_entry(
     job: Job[Settings, TraceArrays, None], first: int, last: int
 ) -> tuple[int, float]:
     """Rate matches first:last like `rate_matches`, with their entry and level."""
-    return rate_each(job, first, last, rate_matches, _evidence, move_rating, read_rating)
+    return rate_each(
+        job, first, last, rate_matches, first_match_after_drift, move_rating, read_rating
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -187,6 +187,24 @@ def first_match(
 
 
 @inner_kernel
+def first_match_after_drift(job: Any, m: int, i: int) -> FirstMatch:
+    """Return the `FirstMatch` of participation i, where the setting `drift` widens a deviation."""
+    player = job.table[job.matches.player[i]]
+    diffused = job.settings.drift * job.settings.drift
+    return first_match(job.entry, player, player[0], player[1], diffused)
+
+
+@inner_kernel
+def first_contest(job: Any, i: int, weight: float) -> FirstMatch:
+    """Return the `FirstMatch` of participation i of a system whose deviation is constant.
+
+    weight : of the performance; that of the rating before is 1
+    """
+    change = job.table[job.matches.player[i], 0] - job.entry.pool[MU]
+    return FirstMatch(change, 1.0 / (1.0 + 1.0 / weight), job.entry.deviation)
+
+
+@inner_kernel
 def read_rating(job: Any, row: int) -> float:
     """Return a player's rating, where it is a column of the state."""
     rating: float = job.table[row, 0]

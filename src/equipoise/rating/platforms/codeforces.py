@@ -41,9 +41,9 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, PerformanceTrace, Rate, System
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import (
-    MU,
     FirstMatch,
     end_match,
+    first_contest,
     move_rating,
     rate_each,
     read_rating,
@@ -152,9 +152,7 @@ def rate_shared(job: ContestJob, m: int, workers: Workers) -> float:
 @inner_kernel
 def _evidence(job: ContestJob, m: int, i: int) -> FirstMatch:
     """Return what a first contest said of a newcomer: the rating has weight 1."""
-    weight = job.settings.weight * job.matches.weight[m]
-    change = job.table[job.matches.player[i], RATING] - job.entry.pool[MU]
-    return FirstMatch(change, 1.0 / (1.0 + 1.0 / weight), job.entry.deviation)
+    return first_contest(job, i, job.settings.weight * job.matches.weight[m])
 
 
 @kernel

@@ -71,6 +71,7 @@ from equipoise.rating.entry.entering import (
     MU,
     FirstMatch,
     end_match,
+    first_contest,
     move_rating,
     rate_each,
     read_rating,
@@ -329,8 +330,7 @@ def _evidence(job: ContestJob, m: int, i: int) -> FirstMatch:
     """Return what a first contest said of a newcomer."""
     settings, entry = job.settings, job.entry.pool[MU]
     weight = relative_weight(settings.weight_noob, entry, job.matches.weight[m], settings)
-    change = job.table[job.matches.player[i], RATING] - entry
-    return FirstMatch(change, 1.0 / (1.0 + 1.0 / weight), job.entry.deviation)
+    return first_contest(job, i, weight)
 
 
 @kernel
