@@ -406,7 +406,7 @@ class Pool:
         self._digests.append(int(digest))
         if history.time is not None:
             self._last, self._kind = int(history.time[0]), history.time_kind
-        return [Rating._of(self._facts, numbers) for numbers in numbers_of(part)]
+        return Rating._each(self._facts, numbers_of(part))
 
     def _enter(self, names: list[Any]) -> None:
         """Give new players a row, with room for later ones."""
@@ -420,7 +420,7 @@ class Pool:
     def _rating_of(self, rows: Ints) -> list[Rating]:
         """Return the ratings of players."""
         part = self._state.take(rows)
-        return [Rating._of(self._facts, numbers) for numbers in numbers_of(part)]
+        return Rating._each(self._facts, numbers_of(part))
 
 
 def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
