@@ -49,12 +49,16 @@ autodoc_member_order = "bysource"
 autodoc_type_aliases = {
     **{name: f"equipoise.arrays.{name}" for name in ("Flags", "Floats", "Ids", "Ints")},
     **{name: f"equipoise.rating.system.{name}" for name in ("RatingColumns", "TraceColumns")},
+    "System": "equipoise.rating.base_system.System",
 }
 python_maximum_signature_line_length = 88
 
 nitpicky = True
 nitpick_ignore_regex = [
     # Other projects' names; links to their pages would need a network.
+    ("py:.*", "datetime"),
+    # Type variables have no page.
+    ("py:.*", r"equipoise\.rating\.one_call\.\w+\._Name"),
     ("py:.*", r"(collections|datetime|numpy|np|pl|polars|typing|os|types)\..*"),
 ]
 

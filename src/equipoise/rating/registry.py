@@ -9,7 +9,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from equipoise.arguments import checks_arguments
 from equipoise.data.explanation import Explanation
@@ -18,6 +18,9 @@ from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.rating.entry.entering import ENTRY_PARAMETERS
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
+
+if TYPE_CHECKING:
+    from equipoise.rating.base_system import System
 
 #: explain(system, before, history, match, row), see `rating.explaining.explain_change`.
 Explainer: TypeAlias = Callable[[Any, State, History, int, int], Explanation]
@@ -151,7 +154,7 @@ def _spec_of(name: str) -> SystemSpec:
 
 
 @checks_arguments()
-def make_system(name: str, settings: Mapping[str, object] | None = None) -> RatingSystem:
+def make_system(name: str, settings: Mapping[str, object] | None = None) -> System:
     """Return a system with these parameters; text is read as the parameter's type.
 
     Raises : NotFoundError for an unknown system, InvalidParameterError for an unknown parameter
@@ -161,7 +164,7 @@ def make_system(name: str, settings: Mapping[str, object] | None = None) -> Rati
         parameter: setting_of(name, parameter, value)
         for parameter, value in (settings or {}).items()
     }
-    system: RatingSystem = system_class(name)(**values)
+    system: System = system_class(name)(**values)
     return system
 
 

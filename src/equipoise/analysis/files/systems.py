@@ -158,7 +158,7 @@ def chosen_systems(
     of_file = settings.system or DEFAULT_SYSTEM
     names = _labelled(named or [of_file])
     given = _by_label(assignments(assigned, "--set"), list(names))
-    systems = {}
+    systems: dict[str, RatingSystem] = {}
     for label, name in names.items():
         from_file = settings.parameters if name == of_file else {}
         systems[label] = make_system(name, {**from_file, **given[label]})

@@ -488,7 +488,7 @@ class Pool:
         self._ids.add(str(self._rated[-1]))
         if history.time is not None:
             self._last, self._kind = int(history.time[0]), history.time_kind
-        return [Rating._of(self._facts, numbers) for numbers in numbers_of(part)]
+        return Rating._each(self._facts, numbers_of(part))
 
     def _enter(self, names: list[Any]) -> None:
         """Give new players a row, with room for later ones."""
@@ -502,7 +502,7 @@ class Pool:
     def _rating_of(self, rows: Ints) -> list[Rating]:
         """Return the ratings of players."""
         part = self._state.take(rows)
-        return [Rating._of(self._facts, numbers) for numbers in numbers_of(part)]
+        return Rating._each(self._facts, numbers_of(part))
 
 
 def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:

@@ -61,9 +61,8 @@ def rate(
         more["at_home"] = who_is_at_home(system, able, given.sizes, home)
     if able.skips_all_tied and top == 0 and len(dense) > 2:
         return given.shaped(given.players)
-    made = Rating._of
     after = rate_match(system, numbers, given.sizes, dense, weight=float(weight), time=day, **more)
-    return given.shaped([made(facts, one) for one in after])
+    return given.shaped(Rating._each(facts, after))
 
 
 def facts_of_ratings(system: System, players: Sequence[Any]) -> SystemFacts:

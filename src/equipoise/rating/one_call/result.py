@@ -56,13 +56,13 @@ def _dense(name: str, values: list[Any], *, higher: bool) -> list[int]:
         order = sorted(range(len(values)), key=values.__getitem__, reverse=higher)
     except TypeError as error:
         raise _not_comparable(name, values) from error
-    ranks, rank = [0] * len(values), 0
-    before = order[0]
-    for team in order[1:]:
-        if values[team] != values[before]:
+    ranks, rank, before = [0] * len(values), 0, values[order[0]]
+    for team in order:
+        value = values[team]
+        if value != before:
             rank += 1
         ranks[team] = rank
-        before = team
+        before = value
     return ranks
 
 

@@ -13,11 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from equipoise.errors import InvalidParameterError, require
+
+#: What `isinstance` tests fastest: tuples of classes.
+_LISTS = (list, tuple)
+_GROUPS = (list, tuple, Mapping)
 
 _SHAPES = "a list of players, a list of teams, or a dict of names to ratings"
 
@@ -38,18 +42,16 @@ class Teams(NamedTuple):
 
     def shaped(self, values: Sequence[Any]) -> Any:
         """Return one value for each player in the shape of the teams."""
-        if self.single:
-            return (
-                list(values) if self.names is None else dict(zip(self.names, values, strict=True))
-            )
+        names, low = self.names, 0
         found: list[Any] = []
-        low = 0
+        if self.single:
+            return list(values) if names is None else dict(zip(names, values, strict=True))
         for size in self.sizes:
             part = values[low : low + size]
-            if self.names is None:
+            if names is None:
                 found.append(list(part))
             else:
-                found.append(dict(zip(self.names[low : low + size], part, strict=True)))
+                found.append(dict(zip(names[low : low + size], part, strict=True)))
             low += size
         return found
 
@@ -59,37 +61,43 @@ def flat_teams(teams: object) -> Teams:
 
     Raises : InvalidParameterError
     """
-    if isinstance(teams, Mapping):
-        names, players = list(teams), list(teams.values())
-        _check_count(len(players))
-        for name, one in teams.items():
-            if isinstance(one, Mapping | list | tuple):
-                raise InvalidParameterError(
-                    f"teams must be {_SHAPES}; got a dict with a team under {name!r}: write a list "
-                    "of the teams"
-                )
-        return Teams(players, [1] * len(players), names, single=True)
-    if not isinstance(teams, Sequence) or isinstance(teams, str | bytes):
-        kind = type(teams).__name__
-        raise InvalidParameterError(f"teams must be {_SHAPES}; got {kind}")
-    _check_count(len(teams))
-    first = type(teams[0])
+    kind = type(teams)
+    if kind is not list and kind is not tuple:
+        if isinstance(teams, Mapping):
+            return _named_players(teams)
+        if not isinstance(teams, Sequence) or isinstance(teams, str | bytes):
+            raise InvalidParameterError(f"teams must be {_SHAPES}; got {kind.__name__}")
+    given = cast(Sequence[Any], teams)
+    _check_count(len(given))
+    first = type(given[0])
     if first is list or first is tuple:
-        players = []
+        players: list[Any] = []
         sizes = []
-        for team in teams:
-            if not isinstance(team, list | tuple):
+        for team in given:
+            if not isinstance(team, _LISTS):
                 raise _mixed(team)
-            players.extend(team)
+            players += team
             sizes.append(len(team))
         _check_sizes(sizes)
-        return Teams(players, sizes, None, single=False)
-    if isinstance(teams[0], Mapping):
-        return _named_teams(teams)
-    for one in teams:
-        if isinstance(one, list | tuple | Mapping):
-            raise _mixed(teams[0])
-    return Teams(list(teams), [1] * len(teams), None, single=True)
+        return Teams(players, sizes, None, False)
+    if isinstance(given[0], Mapping):
+        return _named_teams(given)
+    for one in given:
+        if isinstance(one, _GROUPS):
+            raise _mixed(given[0])
+    return Teams(list(given), [1] * len(given), None, True)
+
+
+def _named_players(teams: Mapping[Any, Any]) -> Teams:
+    """Return single players with names. Raises : InvalidParameterError."""
+    _check_count(len(teams))
+    for name, one in teams.items():
+        if isinstance(one, _GROUPS):
+            raise InvalidParameterError(
+                f"teams must be {_SHAPES}; got a dict with a team under {name!r}: write a list of "
+                "the teams"
+            )
+    return Teams(list(teams.values()), [1] * len(teams), list(teams), True)
 
 
 def _named_teams(teams: Sequence[Any]) -> Teams:
@@ -105,7 +113,7 @@ def _named_teams(teams: Sequence[Any]) -> Teams:
         sizes.append(len(team))
     _check_sizes(sizes)
     check_named_once(names)
-    return Teams(players, sizes, names, single=False)
+    return Teams(players, sizes, names, False)
 
 
 def check_named_once(names: Sequence[Any]) -> None:
@@ -135,7 +143,7 @@ def _check_count(count: int) -> None:
 
 
 def _check_sizes(sizes: Sequence[int]) -> None:
-    require(min(sizes) >= 1, "teams", "of at least one player each", min(sizes))
+    require(0 not in sizes, "teams", "of at least one player each", 0)
 
 
 def values_of(name: str, given: Any, teams: Teams, low: float, high: float) -> list[float]:
