@@ -391,9 +391,9 @@ def starting(peers: str | None) -> Part:
     times: dict[str, list[tuple[float, float]]] = {label: [] for label in codes}
     for turn in range(STARTS + 1):
         for label, code in codes.items():
-            taken = first_call(code, environment if label in STARTS_OF else ours_only)
+            once = first_call(code, environment if label in STARTS_OF else ours_only)
             if turn:  # the first compiles kernels and byte code, if that is still to be done
-                times[label].append(taken)
+                times[label].append(once)
     rows = []
     for label, taken in times.items():
         cold = ""
@@ -419,7 +419,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.peers:
         sys.path.append(asked.peers)
-    parts = {
+    parts: dict[str, Callable[[], Part]] = {
         "rate": rating,
         "predict": predicting,
         "pool": pooling,

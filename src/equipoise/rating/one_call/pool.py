@@ -7,6 +7,7 @@ cost does not depend on the size of the pool, and a match that cannot be rated c
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -18,11 +19,16 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.ratings import InitialRatings, Ratings
-from equipoise.errors import ConflictError, InvalidParameterError, NotFoundError, require
+from equipoise.errors import (
+    ConflictError,
+    InvalidParameterError,
+    NotFoundError,
+    require,
+)
 from equipoise.rating.base_system import System
 from equipoise.rating.draws import start_counting
-from equipoise.rating.match_digest import digests_of
 from equipoise.rating.one_call.calls import PlayerValues, Result
+from equipoise.rating.one_call.digesting import Digesting, NotedMatch
 from equipoise.rating.one_call.prediction import MatchPrediction, predicted
 from equipoise.rating.one_call.rate import (
     check_sizes,
@@ -40,6 +46,7 @@ from equipoise.rating.one_match import numbers_of
 from equipoise.rating.player_state import seeded_state
 from equipoise.rating.pool_state import PoolState, check_ids, did_you_mean
 from equipoise.rating.replay import Replay, ratings_of
+from equipoise.rating.workspaces.lending import Workspaces
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -95,7 +102,15 @@ class Pool:
         start_counting(self._state)
         self._rated: list[Any] = start.rated.tolist()
         self._ids = {str(one) for one in self._rated}
-        self._digests = start.digests.tolist()
+        self._digests = Digesting(start.digests.tolist(), self._facts.able.uses)
+        self._workspaces = Workspaces(self._system, self._state.shared)
+        #: Whether a match needs no history: no records of performances, and no statistics of roles.
+        self._quick = (
+            self._workspaces.usable
+            and self._state.runs is None
+            and "role" not in self._facts.able.uses
+        )
+        self._newcomer = self._system.initial(1).table[0]
         self._last = start.last_time
         self._kind = start.time_kind if start.last_time is not None else "seconds"
 
@@ -140,7 +155,7 @@ class Pool:
             rated=_ids(self._rated),
             last_time=self._last,
             time_kind=self._kind,
-            digests=np.array(self._digests, np.uint64),
+            digests=np.array(self._digests.all(), np.uint64),
             comparable=start.comparable,
             known_ratings=start.known_ratings,
         )
@@ -257,8 +272,22 @@ class Pool:
         capped = None
         if performance_ceiling is not None:
             capped = checked_ceiling(system, able, performance_ceiling)
+        number = self._match_id(match)
+        if self._quick and role is None:
+            noted = NotedMatch(
+                given.players,
+                given.sizes,
+                dense,
+                at,
+                float(weight),
+                math.nan if capped is None else capped,
+                columns.get("performance", ()),
+                columns.get("share", ()),
+                self._at_home(given, home),
+            )
+            return given.shaped(self._add_quickly(number, noted))
         history = History(
-            match_ids=_ids([self._match_id(match)]),
+            match_ids=_ids([number]),
             player_ids=_ids(given.players),
             offsets=np.array([0, len(given.players)]),
             player=np.arange(len(given.players)),
@@ -377,8 +406,8 @@ class Pool:
         """Return the roles and the home side. Raises : InvalidParameterError."""
         system, able = self._system, self._facts.able
         found: dict[str, Ids] = {}
-        if home is not None or "at_home" in able.uses:
-            at_home = who_is_at_home(system, able, given.sizes, home)
+        at_home = self._at_home(given, home)
+        if at_home:
             found["at_home"] = np.array(at_home, np.float64)
         if role is not None:
             check_used(system, able, "role", role)
@@ -389,6 +418,60 @@ class Pool:
             )
         return found
 
+    def _at_home(self, given: Teams, home: int | None) -> list[bool]:
+        """Return whether each player is at home; nothing where it does not count.
+
+        Raises : InvalidParameterError
+        """
+        able = self._facts.able
+        if home is None and "at_home" not in able.uses:
+            return []
+        return who_is_at_home(self._system, able, given.sizes, home)
+
+    def _add_quickly(self, number: str | int, match: NotedMatch) -> list[Rating]:
+        """Rate a match in the memory of earlier ones, keep it, and return its players' ratings."""
+        rows = [self._rows.get(name, -1) for name in match.names]
+        sizes = tuple(match.sizes)
+        workspace = self._workspaces.take(sizes)
+        players = workspace.state.table
+        # The last row of the pool's table, if it has one, stands for a newcomer at first.
+        if self._state.players:
+            np.take(self._state.table, rows, axis=0, out=players, mode="wrap")
+        if -1 in rows:
+            for i, row in enumerate(rows):
+                if row < 0:
+                    players[i] = self._newcomer
+        shared = self._state.shared
+        before = [(name, values.copy()) for name, values in shared.items()]
+        try:
+            after = list(
+                workspace.rate_rows(
+                    match.ranks,
+                    match.weight,
+                    math.nan if match.time is None else match.time / MICROSECONDS_PER_DAY,
+                    math.inf if math.isnan(match.ceiling) else match.ceiling,
+                    match.performance,
+                    match.share,
+                    match.at_home,
+                )
+            )
+        except BaseException:
+            for name, values in before:
+                shared[name][:] = values
+            raise
+        # Nothing can fail from here on.
+        if -1 in rows:
+            self._enter(list(match.names))
+            rows = [self._rows[name] for name in match.names]
+        self._state.table[rows] = players
+        self._workspaces.give_back(sizes, workspace)
+        self._rated.append(number)
+        self._ids.add(str(number))
+        self._digests.note(match)
+        if match.time is not None:
+            self._last, self._kind = match.time, "datetime"
+        return [Rating._of(self._facts, (row, ())) for row in after]
+
     def _add(self, history: History) -> list[Rating]:
         """Rate the match of a history on copies, keep it, and return its players' ratings."""
         names = history.player_ids.tolist()
@@ -397,13 +480,12 @@ class Pool:
         there = np.flatnonzero(known >= 0)
         part.put(there, self._state.take(known[there]))
         self._system.run(part, history, 0, 1)
-        digest = digests_of(history, self._facts.able.uses)[0]
+        self._digests.add(history)
         # Nothing can fail from here on.
         self._enter(names)
         self._state.put(np.array([self._rows[name] for name in names], np.int64), part)
         self._rated += history.match_ids.tolist()
         self._ids.add(str(self._rated[-1]))
-        self._digests.append(int(digest))
         if history.time is not None:
             self._last, self._kind = int(history.time[0]), history.time_kind
         return Rating._each(self._facts, numbers_of(part))

@@ -34,7 +34,7 @@ from equipoise.rating.one_call.rating import SystemFacts
 from equipoise.rating.one_call.teams import flat_teams
 from equipoise.rating.one_match import state_of
 from equipoise.rating.state import State
-from equipoise.rating.system import ModelsDraws
+from equipoise.rating.system import models_draws
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
@@ -122,6 +122,10 @@ def predict(system: System, teams: Any, *, time: Any, home: int | None) -> Match
     facts = facts_of_ratings(system, given.players)
     numbers = [one._numbers for one in given.players]
     day = None if time is None else check_time(system, facts, numbers, time)
+    if facts.plain_rating and facts.plain_deviation:
+        # Reading a state of these players would give the same two columns.
+        shown = np.array([row[:2] for row, _ in numbers]).T
+        return _of_ratings(system, facts, _NO_POOL, shown[0], shown[1], given.sizes, day, home, ())
     return predicted(system, facts, state_of(system, numbers), given.sizes, day, home)
 
 
@@ -139,9 +143,52 @@ def predicted(
     day : time of the match, days since 1970; None: every player as of the last match
     """
     now = system.at(state, np.arange(state.players), day)
+    rating, deviation = now["rating"], now["deviation"]
+    return _of_ratings(system, facts, state, rating, deviation, sizes, day, home, newcomers)
+
+
+def _of_ratings(
+    system: System,
+    facts: SystemFacts,
+    state: State,
+    rating: Floats,
+    deviation: Floats,
+    sizes: Sequence[int],
+    day: float | None,
+    home: int | None,
+    newcomers: tuple[Any, ...],
+) -> MatchPrediction:
+    """Return the prediction for players with these ratings, team after team.
+
+    state : says how often two teams have drawn
+    """
     team = np.repeat(np.arange(len(sizes)), sizes)
-    at_home = who_is_at_home(system, facts.able, sizes, home)
-    match = History(
+    match = None
+    if home is not None or "at_home" in facts.able.uses:
+        at_home = who_is_at_home(system, facts.able, sizes, home)
+        match = _match_of(team, day, at_home)
+    found = team_prediction(system, state, rating, deviation, team, match=match)
+    return MatchPrediction(
+        expected=tuple(found.expected.tolist()),
+        win=None if found.win is None else tuple(found.win.tolist()),
+        draw=found.draw,
+        quality=_quality(system, found, rating, deviation, team),
+        by=found.by,
+        outlook=found.outlook,
+        newcomers=newcomers,
+    )
+
+
+#: The state of no players, where nobody has counted draws.
+_NO_POOL = State(initial={}, table=np.zeros((0, 0)))
+
+
+def _match_of(team: Any, day: float | None, at_home: Sequence[bool]) -> History:
+    """Return the match as a history, for systems in which the home side counts.
+
+    team : shape (n,), the team of each player
+    """
+    return History(
         match_ids=np.zeros(1, np.int64),
         player_ids=np.arange(len(team)),
         offsets=np.array([0, len(team)]),
@@ -151,23 +198,13 @@ def predicted(
         time=None if day is None else np.array([round(day * MICROSECONDS_PER_DAY)]),
         attributes={"at_home": np.array(at_home, np.float64)},
     )
-    found = team_prediction(system, state, now["rating"], now["deviation"], team, match=match)
-    return MatchPrediction(
-        expected=tuple(found.expected.tolist()),
-        win=None if found.win is None else tuple(found.win.tolist()),
-        draw=found.draw,
-        quality=_quality(system, found, now["rating"], now["deviation"], team),
-        by=found.by,
-        outlook=found.outlook,
-        newcomers=newcomers,
-    )
 
 
 def _quality(
     system: System, found: Prediction, rating: Floats, deviation: Floats, team: Ints
 ) -> float | None:
     """Return the match quality; None where no draws are modelled."""
-    if not isinstance(system, ModelsDraws) or found.by != system.name:
+    if not models_draws(system) or found.by != system.name:
         return None
     beta = float(getattr(system, "beta", math.nan))
     if found.outlook.curve != "normal" or not beta > 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from equipoise.arrays import Floats
 from equipoise.rating.workspaces.workspace import LARGEST, Workspace
 
 if TYPE_CHECKING:
@@ -22,19 +23,15 @@ class Workspaces:
     usable : whether the players and the match are all that the system needs
     """
 
-    __slots__ = ("_free", "_system", "usable")
+    __slots__ = ("_free", "_shared", "_system", "usable")
 
-    def __init__(self, system: System) -> None:
-        from equipoise.rating.base_system import System
+    def __init__(self, system: System, shared: dict[str, Floats] | None = None) -> None:
+        """Begin without workspaces.
 
-        self._system = system
-        kind = type(system)
-        self.usable = (
-            kind.run is System.run
-            and kind.job is System.job
-            and not system.changes_entry
-            and (kind.own is System.own or kind.rewrite_own is not System.rewrite_own)
-        )
+        shared : `State.shared` of a pool, to which kernels then write; a pool serves one thread
+        """
+        self._system, self._shared = system, shared
+        self.usable = _knows(system) and (shared is not None or not system.changes_entry)
         self._free: dict[tuple[int, ...], list[Workspace]] = {}
 
     @property
@@ -47,9 +44,9 @@ class Workspaces:
         free = self._free.get(sizes)
         try:
             # One operation, so that no other thread takes the same.
-            return free.pop() if free else Workspace(self._system, sizes)
+            return free.pop() if free else Workspace(self._system, sizes, self._shared)
         except IndexError:  # another thread was faster
-            return Workspace(self._system, sizes)
+            return Workspace(self._system, sizes, self._shared)
 
     def give_back(self, sizes: tuple[int, ...], workspace: Workspace) -> None:
         """Keep a workspace for later matches. One of a match that failed is not given back."""
@@ -77,3 +74,12 @@ def workspaces_of(system: System) -> Workspaces:
             _known.clear()
         found = _known[id(system)] = Workspaces(system)
     return found
+
+
+def _knows(system: System) -> bool:
+    """Return whether the numbers of a match are all that the kernel of a system is given."""
+    from equipoise.rating.base_system import System
+
+    kind = type(system)
+    ordinary = kind.run is System.run and kind.job is System.job
+    return ordinary and (kind.own is System.own or kind.rewrite_own is not System.rewrite_own)

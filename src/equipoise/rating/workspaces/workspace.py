@@ -11,7 +11,7 @@ A workspace serves one match at a time; `lending` lends each to one thread.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from struct import Struct
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from equipoise._jit import compiled_for
-from equipoise.arrays import Ids
+from equipoise.arrays import Floats, Ids
 from equipoise.data.history import History
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
@@ -63,13 +63,21 @@ class Workspace:
         "state",
     )
 
-    def __init__(self, system: System, sizes: Sequence[int]) -> None:
+    def __init__(
+        self, system: System, sizes: Sequence[int], shared: dict[str, Floats] | None = None
+    ) -> None:
+        """Make the memory.
+
+        shared : `State.shared` of a pool, to which the kernel then writes
+        """
         from equipoise.rating.base_system import System
 
         count = sum(sizes)
         self._system, self._sizes = system, tuple(sizes)
         self._members = all(size == 1 for size in sizes)
         self.state = system.initial(count)
+        if shared is not None:
+            self.state.shared = shared
         job = system.job(self.state, empty_match(sizes), 0, 1)
         self._rank, rank = _writable(job.matches.rank)
         self._time, time = _writable(job.matches.time)
@@ -100,17 +108,30 @@ class Workspace:
     ) -> list[PlayerNumbers]:
         """Return the players' states after a match; see `rate_match`."""
         self._row_codes.pack_into(self._table, 0, *chain.from_iterable([row for row, _ in players]))
+        if self.state.runs is None:
+            rows = self.rate_rows(ranks, weight, time, ceiling, performance, share, at_home)
+            return [(row, ()) for row in rows]
+        self._put_records([records for _, records in players])
+        rows = self.rate_rows(ranks, weight, time, ceiling, performance, share, at_home)
+        return list(zip(rows, self._take_records(), strict=True))
+
+    def rate_rows(
+        self,
+        ranks: Sequence[int],
+        weight: float,
+        time: float,
+        ceiling: float,
+        performance: Sequence[float],
+        share: Sequence[float],
+        at_home: Sequence[bool],
+    ) -> Iterator[tuple[float, ...]]:
+        """Rate a match between the players in `state`; yield their rows after it."""
         self._set_ranks(tuple(ranks))
         self._weight[0], self._time[0], self._ceiling[0] = weight, time, ceiling
         if self._rewrites:
             self._system.rewrite_own(self._job.own, performance, share, at_home)
-        if self.state.runs is not None:
-            self._put_records([records for _, records in players])
         self._run()
-        rows = self._rows.iter_unpack(self._table)
-        if self.state.runs is None:
-            return [(row, ()) for row in rows]
-        return list(zip(rows, self._take_records(), strict=True))
+        return self._rows.iter_unpack(self._table)
 
     def _run(self) -> None:
         """Rate the match. Raises : ConvergenceError."""

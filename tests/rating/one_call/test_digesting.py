@@ -1,0 +1,108 @@
+"""A pool leaves the digests of its matches for later, and rates without a history."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.data.history import History
+from equipoise.errors import ConvergenceError
+from equipoise.rating.match_digest import digests_of
+from equipoise.rating.one_call.digesting import MOST_NOTED, Digesting, NotedMatch
+
+
+def noted(generator: random.Random, match: int) -> NotedMatch:
+    """Return a match with every column, some of them empty."""
+    sizes = generator.choice([[1, 1], [2, 3], [1, 1, 2]])
+    names = generator.sample(["ada", "bo", "cy", "di", "ed", "flo"], sum(sizes))
+    count = len(names)
+    return NotedMatch(
+        names,
+        sizes,
+        generator.choice([list(range(len(sizes))), [0] * len(sizes)]),
+        10**15 + match,
+        generator.choice([1.0, 0.25]),
+        generator.choice([float("nan"), 1600.0]),
+        generator.choice([[], [1.5] * count, [float("nan")] * count]),
+        generator.choice([[], [0.5] * count]),
+        [generator.random() < 0.5 for _ in names],
+    )
+
+
+def alone(match: NotedMatch) -> History:
+    """Return a match as a history of its own, without the columns that it does not have."""
+    count = len(match.names)
+    return History(
+        match_ids=np.array([7]),
+        player_ids=np.array(match.names, dtype=object),
+        offsets=np.array([0, count]),
+        player=np.arange(count),
+        team=np.repeat(np.arange(len(match.sizes)), match.sizes),
+        rank=np.repeat(match.ranks, match.sizes),
+        time=np.array([match.time]),
+        weight=np.array([match.weight]),
+        performance_ceiling=None if np.isnan(match.ceiling) else np.array([match.ceiling]),
+        performance=np.array(match.performance) if match.performance else None,
+        share=np.array(match.share) if match.share else None,
+        attributes={"at_home": np.array(match.at_home, np.float64)},
+    )
+
+
+def test_digests_of_many_are_those_of_each() -> None:
+    """Noted matches and matches digested at once stay in order."""
+    uses = frozenset({"weight", "performance", "share", "performance_ceiling", "at_home"})
+    generator = random.Random(11)
+    digesting, expected = Digesting([3], uses), [3]
+    for number in range(MOST_NOTED + 90):
+        match = noted(generator, number)
+        expected.append(int(digests_of(alone(match), uses)[0]))
+        if number % 100 == 99:
+            digesting.add(alone(match))
+        else:
+            digesting.note(match)
+    assert digesting.all() == expected
+    assert digesting.all() == expected
+
+
+@pytest.mark.parametrize("system", [eq.Elo(), eq.PlackettLuce(entry="learned", hold_level=0.05)])
+def test_a_long_pool_is_a_replay(system: Any) -> None:
+    """More matches than are noted at once, with newcomers among them."""
+    generator = random.Random(12)
+    count, players = MOST_NOTED + 120, 60
+    duels = [generator.sample(range(min(players, 2 + k // 4)), 2) for k in range(count)]
+    ranks = [generator.choice([[0, 1], [1, 0], [0, 0]]) for _ in duels]
+    pool = eq.Pool(system)
+    for duel, places in zip(duels, ranks, strict=True):
+        pool.rate(duel, ranks=places)
+    order = list(dict.fromkeys(row for duel in duels for row in duel))
+    row_of = {player: row for row, player in enumerate(order)}
+    history = History(
+        match_ids=np.arange(1, count + 1),
+        player_ids=np.array(order),
+        offsets=np.arange(0, 2 * count + 1, 2),
+        player=np.array([row_of[row] for duel in duels for row in duel]),
+        team=np.tile([0, 1], count),
+        rank=np.array(ranks).reshape(-1),
+    )
+    assert pool.state.to_bytes() == eq.replay(system, history).state.to_bytes()
+
+
+def test_a_quick_match_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the ratings nor what the kernel wrote to the numbers of the pool."""
+    pool = eq.Pool(eq.Glicko2())
+    pool.rate(["ada", "bo"])
+
+    def fails(job: Any, first: int, last: int) -> tuple[int, float]:
+        job.draws[:] = 99.0
+        job.table[:] = 0.0
+        return 0, 1.0
+
+    monkeypatch.setattr(eq.Glicko2, "kernel", lambda *_: fails)
+    later = eq.Pool.of(pool.state)
+    with pytest.raises(ConvergenceError, match="the volatility of glicko2"):
+        later.rate(["ada", "cy"])
+    assert later.state.to_bytes() == pool.state.to_bytes()
