@@ -7,7 +7,7 @@ gives the same times.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -126,6 +126,19 @@ def utc(days: float) -> datetime | None:
         return None
     since = timedelta(microseconds=round(days * MICROSECONDS_PER_DAY))
     return _EPOCH.replace(tzinfo=UTC) + since
+
+
+def days_of(time: float | date | None) -> float | None:
+    """Return a time in days since 1970; None stays None.
+
+    time : days, a date (its beginning in UTC), or a date-time, which is in UTC without a zone
+    """
+    if time is None or not isinstance(time, date):
+        return time
+    if not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day)
+    since = (time.replace(tzinfo=UTC) if time.tzinfo is None else time) - _EPOCH.replace(tzinfo=UTC)
+    return since // timedelta(microseconds=1) / MICROSECONDS_PER_DAY
 
 
 def stamps_of(days: Floats, kind: TimeKind) -> Ids:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from equipoise.data.history import (
 )
 from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import InitialRatings, Ratings, Trace
+from equipoise.data.times import days_of
 from equipoise.display import Tabular
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.numeric.workers import Workers
@@ -110,7 +112,7 @@ def replay(
     restart: bool = False,
     initial: InitialRatings | Ratings | None = None,
     trace: bool = False,
-    at: float | None = None,
+    at: float | date | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replay:
@@ -122,7 +124,8 @@ def replay(
         that the state has rated
     initial : known ratings with which players begin; all others are newcomers
     trace : whether to keep the changes of every match for each of its players
-    at : time in days since 1970 for which ratings are read; None: as of the last matches
+    at : time for which ratings are read, a date or a date-time (UTC without a zone) or days since
+        1970; None: as of the last matches
     threads : number of threads for large matches; it never changes a result
     progress : called with (participations done, total)
     Raises : InvalidDataError if the system cannot rate this history; ConflictError if a match
@@ -158,7 +161,7 @@ def replay(
     rated = history.matches - start - len(tied) - single
     gone = int(np.isin(history.match_rows()[history.offsets[start] :], tied).sum())
     return Replay(
-        ratings=ratings_of(after, at),
+        ratings=ratings_of(after, days_of(at)),
         state=after,
         trace=None if columns is None else Trace(history, columns),
         rated_matches=rated,
@@ -284,7 +287,7 @@ def predict(
     state: PoolState,
     teams: Sequence[Sequence[object]],
     *,
-    at: float | None = None,
+    at: float | date | None = None,
     home: int | None = None,
 ) -> Prediction:
     """Return the prediction for a match between teams of player ids.
@@ -292,12 +295,13 @@ def predict(
     Players who are not in the pool are newcomers, and the prediction names them. Teams that the
     system cannot rate are compared by their mean ratings.
 
-    at : time of the match in days since 1970; None: that of the pool's last match
+    at : time of the match, a date or a date-time (UTC without a zone) or days since 1970; None:
+        that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     Raises : InvalidParameterError, also if the system is not the one that made the state
     """
     check_system(state, system)
-    field = lineup(system, state, teams, at=at, home=home, any_teams=True)
+    field = lineup(system, state, teams, at=days_of(at), home=home, any_teams=True)
     now = system.at(field.state, np.arange(len(field.team)), field.day)
     match = field.match(np.arange(field.teams))
     found = team_prediction(

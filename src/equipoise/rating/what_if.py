@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
+from equipoise.data.times import days_of
 from equipoise.display import Tabular, name_in_words, number_in_words
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.rating.lineup import Lineup, lineup
@@ -81,7 +83,7 @@ def what_if(
     teams: Sequence[Sequence[object]],
     player: object = None,
     *,
-    at: float | None = None,
+    at: float | date | None = None,
     home: int | None = None,
     places: Sequence[int] | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -93,7 +95,8 @@ def what_if(
     rating the match.
 
     player : id; None takes the first of the first team
-    at : time of the match in days since 1970; None: that of the pool's last match
+    at : time of the match, a date or a date-time (UTC without a zone) or days since 1970; None:
+        that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     places : from 1; None takes all
     progress : called with (places done, total)
@@ -103,7 +106,7 @@ def what_if(
         that the system cannot rate and for a system that did not make the state, ConvergenceError
     """
     check_system(state, system)
-    field = lineup(system, state, teams, at=at, home=home)
+    field = lineup(system, state, teams, at=days_of(at), home=home)
     if state.last_time is not None and field.time is not None and field.time < state.last_time:
         raise InvalidParameterError("the match must not be before the last match of the state")
     who = _position(field, player)
