@@ -60,6 +60,8 @@ nitpick_ignore_regex = [
     # Type variables have no page.
     ("py:.*", r"equipoise\.rating\.one_call\.\w+\._Name"),
     ("py:.*", r"(collections|datetime|numpy|np|pl|polars|typing|os|types)\..*"),
+    # That of matplotlib, which is imported for type checkers only.
+    ("py:class", "Figure"),
 ]
 
 doctest_global_setup = "import equipoise as eq"

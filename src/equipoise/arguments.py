@@ -31,6 +31,7 @@ _R = TypeVar("_R")
 #: Descriptions of expected values, for classes whose name is not enough.
 _NAMES: dict[str, str] = {
     "DataFrame": "a Polars DataFrame",
+    "Tabular": "a result that is a table",
     "Generator": "a random generator, such as numpy.random.default_rng(0)",
     "RatingSystem": "a rating system, such as equipoise.EloMMR()",
     "System": "a rating system, such as equipoise.EloMMR()",

@@ -31,6 +31,12 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     format : format of the source, if its name does not show it
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
+
+    Examples
+    --------
+    >>> known = eq.read_initial_ratings({"player": ["ann", "ben"], "rating": [1700, 1500]})
+    >>> known.rating.tolist()
+    [1700.0, 1500.0]
     """
     table, what = open_players(source, format), "the initial ratings"
     check_player_columns(table, what)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,7 @@ from equipoise.data.prediction import (
     chance,
     team_mean_outlook,
 )
+from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.draws import draw_rate
 from equipoise.rating.pool_state import PoolState, check_ids
@@ -154,22 +156,26 @@ def lineup(
 
 
 @checks_arguments()
-def lobby_of(state: PoolState, players: Sequence[object], *, at: float | None = None) -> Lobby:
+def lobby_of(
+    state: PoolState, players: Sequence[object], *, at: float | date | None = None
+) -> Lobby:
     """Return players of a pool as a lobby; unknown players are newcomers, and the lobby says so.
 
     The effective rating is that of the system if it has one, else the rating; players of a
     system without deviations have deviation 0. Ids may come as text for numbers.
 
-    at : time in days since 1970 for which ratings are read; None: that of the pool's last match
+    at : time for which ratings are read, a date or a date-time (UTC without a zone) or days since
+        1970; None: that of the pool's last match
     Raises : InvalidDataError        a player is named twice, or fewer than two are named
     Raises : InvalidParameterError   a player has played since `at`
     """
     check_ids("players", players)
     known_players, ids, known = state.with_newcomers(players)
-    if at is None and state.last_time is not None:
-        at = state.last_time / MICROSECONDS_PER_DAY
-    now = state.system.at(known_players, np.arange(len(ids)), at)
-    _check_not_earlier(now["last_time"], ids, at)
+    day = days_of(at)
+    if day is None and state.last_time is not None:
+        day = state.last_time / MICROSECONDS_PER_DAY
+    now = state.system.at(known_players, np.arange(len(ids)), day)
+    _check_not_earlier(now["last_time"], ids, day)
     return Lobby(
         player_ids=ids,
         rating=now["rating"],

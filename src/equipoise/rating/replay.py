@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +26,8 @@ from equipoise.data.history import (
 )
 from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import InitialRatings, Ratings, Trace
+from equipoise.data.times import days_of
+from equipoise.display import Tabular
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import TraceArrays
@@ -37,6 +41,10 @@ from equipoise.rating.resuming import resume, state_after
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
 #: Columns that every trace has; those of the system follow.
 TRACE_COLUMNS = TraceArrays._fields
 
@@ -44,8 +52,8 @@ TRACE_COLUMNS = TraceArrays._fields
 PIECE = 100_000
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Replay:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Replay(Tabular):
     """The result of a replay.
 
     ratings : of all players of the pool
@@ -72,6 +80,29 @@ class Replay:
     later_matches: int = 0
     unused: tuple[str, ...] = ()
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table of the ratings, best first; `ratings` has the same."""
+        return self.ratings.to_polars()
+
+    def plot(self, *players: object, title: str | None = None) -> Figure:
+        """Return a figure of matplotlib: ratings over time, or their distribution without a trace.
+
+        players : ids of those whose ratings are drawn; without any the three with the best last
+            rating. In a distribution they are marked
+        Raises : NotFoundError; EquipoiseError without matplotlib
+        """
+        from equipoise.charts.values import ratings_chart, trace_chart
+
+        name = self.state.system.name
+        if self.trace is None:
+            return ratings_chart(self.ratings, players, title=title, system=name)
+        return trace_chart(self.trace, players, title=title, system=name)
+
+    def _in_words(self) -> str:
+        matches = counted(self.rated_matches, "match", "matches")
+        known = f" after {self.known_matches:,} known ones" if self.known_matches else ""
+        return f"{matches} rated by {self.state.system.name}{known}; {self.ratings._in_words()}"
+
 
 @checks_arguments()
 def replay(
@@ -82,7 +113,7 @@ def replay(
     restart: bool = False,
     initial: InitialRatings | Ratings | None = None,
     trace: bool = False,
-    at: float | None = None,
+    at: float | date | None = None,
     threads: int = 1,
     progress: Callable[[int, int], None] | None = None,
 ) -> Replay:
@@ -94,7 +125,8 @@ def replay(
         that the state has rated
     initial : known ratings with which players begin; all others are newcomers
     trace : whether to keep the changes of every match for each of its players
-    at : time in days since 1970 for which ratings are read; None: as of the last matches
+    at : time for which ratings are read, a date or a date-time (UTC without a zone) or days since
+        1970; None: as of the last matches
     threads : number of threads for large matches; it never changes a result
     progress : called with (participations done, total)
     Raises : InvalidDataError if the system cannot rate this history; ConflictError if a match
@@ -124,7 +156,7 @@ def replay(
     rated = history.matches - start - len(tied) - single
     gone = int(np.isin(history.match_rows()[history.offsets[start] :], tied).sum())
     return Replay(
-        ratings=ratings_of(after, at),
+        ratings=ratings_of(after, days_of(at)),
         state=after,
         trace=None if columns is None else Trace(history, columns),
         rated_matches=rated,
@@ -260,7 +292,7 @@ def predict(
     state: PoolState,
     teams: Sequence[Sequence[object]],
     *,
-    at: float | None = None,
+    at: float | date | None = None,
     home: int | None = None,
     initial: InitialRatings | Ratings | None = None,
 ) -> Prediction:
@@ -270,13 +302,14 @@ def predict(
     system cannot rate are compared by their mean ratings.
 
     initial : known ratings with which players begin, before the first match of the pool
-    at : time of the match in days since 1970; None: that of the pool's last match
+    at : time of the match, a date or a date-time (UTC without a zone) or days since 1970; None:
+        that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     Raises : InvalidParameterError, also if the system is not the one that made the state
     """
     check_system(state, system)
     state = starting_pool(system, initial, state=state) or state
-    field = lineup(system, state, teams, at=at, home=home, any_teams=True)
+    field = lineup(system, state, teams, at=days_of(at), home=home, any_teams=True)
     now = system.at(field.state, np.arange(len(field.team)), field.day)
     match = field.match(np.arange(field.teams))
     found = team_prediction(

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from datetime import date
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.data.ratings import InitialRatings, Ratings
+from equipoise.data.times import days_of
+from equipoise.display import Tabular, name_in_words, number_in_words
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.rating.lineup import Lineup, lineup
 from equipoise.rating.pool_state import PoolState, did_you_mean
@@ -24,9 +27,12 @@ from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
+if TYPE_CHECKING:
+    import polars as pl
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class WhatIf:
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class WhatIf(Tabular):
     """A player's rating after each possible result of their team.
 
     player : id, int or str
@@ -51,6 +57,25 @@ class WhatIf:
         """The change of rating for each result, shape (m,)."""
         return self.rating - self.rating_before
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each result; NaN is null."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "place": self.place,
+                "tied": self.tied,
+                "rating": self.rating,
+                "change": self.change,
+                "deviation": self.deviation,
+            }
+        ).fill_nan(None)
+
+    def _in_words(self) -> str:
+        low, high = (float(bound) for bound in (self.change.min(), self.change.max()))
+        before = number_in_words(self.rating_before)
+        return f"{name_in_words(self.player)}, {before} now, from {low:+,.1f} to {high:+,.1f}"
+
 
 @checks_arguments()
 def what_if(
@@ -59,7 +84,7 @@ def what_if(
     teams: Sequence[Sequence[object]],
     player: object = None,
     *,
-    at: float | None = None,
+    at: float | date | None = None,
     home: int | None = None,
     places: Sequence[int] | None = None,
     initial: InitialRatings | Ratings | None = None,
@@ -72,7 +97,8 @@ def what_if(
     rating the match.
 
     player : id; None takes the first of the first team
-    at : time of the match in days since 1970; None: that of the pool's last match
+    at : time of the match, a date or a date-time (UTC without a zone) or days since 1970; None:
+        that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     places : from 1; None takes all
     initial : known ratings with which players begin, before the first match of the pool
@@ -84,7 +110,7 @@ def what_if(
     """
     check_system(state, system)
     state = starting_pool(system, initial, state=state) or state
-    field = lineup(system, state, teams, at=at, home=home)
+    field = lineup(system, state, teams, at=days_of(at), home=home)
     if state.last_time is not None and field.time is not None and field.time < state.last_time:
         raise InvalidParameterError("the match must not be before the last match of the state")
     who = _position(field, player)
