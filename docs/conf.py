@@ -56,6 +56,8 @@ nitpicky = True
 nitpick_ignore_regex = [
     # Other projects' names; links to their pages would need a network.
     ("py:.*", r"(collections|datetime|numpy|np|pl|polars|typing|os|types)\..*"),
+    # That of matplotlib, which is imported for type checkers only.
+    ("py:class", "Figure"),
 ]
 
 doctest_global_setup = "import equipoise as eq"

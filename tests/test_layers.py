@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,7 @@ def test_public_names_exist() -> None:
 
     assert len(equipoise.__all__) > 70
     assert dir(equipoise) == equipoise.__all__
+    assert equipoise.__version__ == metadata.version("equipoise")
     for name in equipoise.__all__:
         assert getattr(equipoise, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -15,26 +15,55 @@ from typing import TYPE_CHECKING, Any
 # library. The source is always available, because the cache of the kernels is named after a hash of
 # it.
 if TYPE_CHECKING:
+    __version__: str
+
+    from equipoise.data.audits import ActivityWindow as ActivityWindow
     from equipoise.data.audits import Drift as Drift
     from equipoise.data.audits import Incentive as Incentive
     from equipoise.data.backtest import Backtest as Backtest
+    from equipoise.data.backtest import Calibration as Calibration
+    from equipoise.data.backtest import Difference as Difference
+    from equipoise.data.backtest import Group as Group
+    from equipoise.data.backtest import GroupScores as GroupScores
+    from equipoise.data.backtest import Slice as Slice
+    from equipoise.data.backtest import SystemScores as SystemScores
+    from equipoise.data.explanation import Contribution as Contribution
     from equipoise.data.explanation import Explanation as Explanation
+    from equipoise.data.explanation import Opponent as Opponent
+    from equipoise.data.explanation import Quantity as Quantity
+    from equipoise.data.explanation import Remembered as Remembered
     from equipoise.data.games import Games as Games
     from equipoise.data.history import History as History
     from equipoise.data.lobby import Balance as Balance
+    from equipoise.data.lobby import Constraint as Constraint
     from equipoise.data.lobby import Lobby as Lobby
+    from equipoise.data.lobby import Split as Split
+    from equipoise.data.prediction import Outlook as Outlook
     from equipoise.data.prediction import Prediction as Prediction
     from equipoise.data.prediction import win_probability as win_probability
     from equipoise.data.ratings import EffectiveRating as EffectiveRating
     from equipoise.data.ratings import InitialRatings as InitialRatings
     from equipoise.data.ratings import Ratings as Ratings
     from equipoise.data.ratings import Trace as Trace
+    from equipoise.data.reading import GamesReading as GamesReading
+    from equipoise.data.reading import HistoryReading as HistoryReading
+    from equipoise.data.rebalancing import Candidate as Candidate
+    from equipoise.data.rebalancing import MatchedParty as MatchedParty
+    from equipoise.data.rebalancing import MatchedPlayer as MatchedPlayer
+    from equipoise.data.rebalancing import Optimum as Optimum
     from equipoise.data.rebalancing import Rebalance as Rebalance
     from equipoise.data.rebalancing import RebalanceRequest as RebalanceRequest
+    from equipoise.data.rebalancing import Rule as Rule
     from equipoise.data.rebalancing import Ruleset as Ruleset
+    from equipoise.data.rebalancing import Step as Step
+    from equipoise.data.tournament import Standing as Standing
+    from equipoise.data.tournament import Superiority as Superiority
     from equipoise.data.tournament import TournamentPerformance as TournamentPerformance
     from equipoise.data.tuning import Range as Range
+    from equipoise.data.tuning import Trial as Trial
     from equipoise.data.tuning import Tuning as Tuning
+    from equipoise.display import Displayed as Displayed
+    from equipoise.display import Tabular as Tabular
     from equipoise.errors import ApproximationWarning as ApproximationWarning
     from equipoise.errors import ConflictError as ConflictError
     from equipoise.errors import ConvergenceError as ConvergenceError
@@ -48,7 +77,9 @@ if TYPE_CHECKING:
     from equipoise.errors import Sweep as Sweep
     from equipoise.evaluate.backtest import backtest as backtest
     from equipoise.evaluate.drift import drift as drift
+    from equipoise.evaluate.incentives.audit import Effort as Effort
     from equipoise.evaluate.incentives.audit import incentives as incentives
+    from equipoise.evaluate.tuning import Record as Record
     from equipoise.evaluate.tuning import tune as tune
     from equipoise.formats import read_history as read_history
     from equipoise.formats import scan_history as scan_history
@@ -59,6 +90,7 @@ if TYPE_CHECKING:
     from equipoise.formats.initial_ratings import read_initial_ratings as read_initial_ratings
     from equipoise.formats.lobby import read_lobby as read_lobby
     from equipoise.formats.rebalance_request import read_rebalance_request as read_rebalance_request
+    from equipoise.numeric.workers import Workers as Workers
     from equipoise.rating.bayes.trueskill import TrueSkill as TrueSkill
     from equipoise.rating.bayes.trueskill import TrueSkillSPb as TrueSkillSPb
     from equipoise.rating.bayes.weng_lin import BradleyTerry as BradleyTerry
@@ -82,15 +114,22 @@ if TYPE_CHECKING:
     from equipoise.rating.replay import Replay as Replay
     from equipoise.rating.replay import predict as predict
     from equipoise.rating.replay import replay as replay
+    from equipoise.rating.state import Runs as Runs
+    from equipoise.rating.state import State as State
+    from equipoise.rating.system import Capabilities as Capabilities
+    from equipoise.rating.system import RatingSystem as RatingSystem
     from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2 as TeamGlicko2
     from equipoise.rating.what_if import WhatIf as WhatIf
     from equipoise.rating.what_if import what_if as what_if
     from equipoise.teams.lobby.lobby_split import balance as balance
     from equipoise.teams.parties.rebalance import rebalance as rebalance
+    from equipoise.tournament.curves import Curve as Curve
     from equipoise.tournament.equilibrium.equilibrium import Equilibrium as Equilibrium
     from equipoise.tournament.equilibrium.equilibrium import (
         performance_equilibrium as performance_equilibrium,
     )
+    from equipoise.tournament.equilibrium.uncertainty import Uncertainty as Uncertainty
+    from equipoise.tournament.formulas import Results as Results
     from equipoise.tournament.formulas import complete_performance as complete_performance
     from equipoise.tournament.formulas import fide_performance as fide_performance
     from equipoise.tournament.formulas import linear_performance as linear_performance
@@ -103,6 +142,10 @@ else:
     def __getattr__(name: str) -> Any:
         if name == "__all__":  # for `from equipoise import *`
             return sorted(_places())
+        if name == "__version__":
+            from importlib.metadata import version
+
+            return version("equipoise")
         place = _places().get(name)
         if place is None:
             raise AttributeError(f"module 'equipoise' has no attribute {name!r}")

@@ -19,26 +19,69 @@ SHOWN_IDS = 4
 
 
 class EquipoiseError(Exception):
-    """Base class of all errors raised on purpose by this package."""
+    """Base class of all errors raised on purpose by this package.
+
+    Examples
+    --------
+    >>> try:
+    ...     eq.Elo(k=-1.0)
+    ... except eq.EquipoiseError as error:
+    ...     print(error)
+    k must be positive; got -1.0
+    """
 
     #: Short name used in JSON answers.
     code = "error"
 
 
 class InvalidParameterError(EquipoiseError, ValueError):
-    """A parameter of a function, a system or a command is outside its range."""
+    """A parameter of a function, a system or a command is outside its range.
+
+    Examples
+    --------
+    >>> try:
+    ...     eq.make_system("elo", {"k": "many"})
+    ... except eq.InvalidParameterError as error:
+    ...     print(error)
+    elo.k must be a number; got 'many'
+    """
 
     code = "invalid-parameter"
 
 
 class NotFoundError(EquipoiseError, LookupError):
-    """A system, player, match or another named thing does not exist."""
+    """A system, player, match or another named thing does not exist.
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> try:
+    ...     duels.player_row("zoe")
+    ... except eq.NotFoundError as error:
+    ...     print(error)
+    no player 'zoe' in this history of 3 players
+    """
 
     code = "not-found"
 
 
 class ConflictError(EquipoiseError):
-    """A request contradicts what is already recorded."""
+    """A request contradicts what is already recorded.
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> done = eq.replay(eq.Elo(), duels)
+    >>> try:
+    ...     eq.replay(eq.Elo(), duels.slice(1, 2), state=done.state, restart=True)
+    ... except eq.ConflictError as error:
+    ...     print(type(error).__name__)
+    ConflictError
+    """
 
     code = "conflict"
 
@@ -76,6 +119,12 @@ class ConvergenceError(EquipoiseError, RuntimeError):
     what : the equation that was being solved
     iterations : how many steps were taken
     residual : residual of the equation at the last step
+
+    Examples
+    --------
+    >>> error = eq.ConvergenceError("the volatility", 100, 0.5)
+    >>> error.iterations, error.residual
+    (100, 0.5)
     """
 
     code = "no-convergence"
@@ -93,6 +142,11 @@ class ApproximationWarning(UserWarning):
     """A parameter selects an approximation without the guarantees of the exact computation.
 
     It is issued once for every system made with it; the ratings are as requested.
+
+    Examples
+    --------
+    >>> issubclass(eq.ApproximationWarning, UserWarning)
+    True
     """
 
 
@@ -105,6 +159,11 @@ class Problem:
     field : column or key, "" where it concerns the complete row or file
     rule : what must hold, without a full stop: "must be a whole number from 0"
     got : the value found, as text; "" where the rule is enough
+
+    Examples
+    --------
+    >>> print(eq.Problem("games.csv", 3, "rank", "must be a number", "x"))
+    games.csv, line 3, rank: must be a number; got x
     """
 
     file: str
@@ -127,6 +186,14 @@ class InvalidDataError(EquipoiseError, ValueError):
     """An input breaks one or more rules; `problems` lists all that were found.
 
     Such an input is not used for any result.
+
+    Examples
+    --------
+    >>> try:
+    ...     eq.read_history({"match": [1, 1], "player": ["ann", "ann"], "rank": [1, 2]})
+    ... except eq.InvalidDataError as error:
+    ...     print(error.problems[0].field)
+    player
     """
 
     code = "invalid-data"
@@ -141,7 +208,7 @@ class InvalidDataError(EquipoiseError, ValueError):
         super().__init__("\n  ".join([f"{head}:", *lines]) if lines else head)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Sweep:
     """Two groups of players, of which one took every point of the games between them.
 
@@ -150,6 +217,11 @@ class Sweep:
     difference : lower bound of the winners' mean rating minus that of the losers, rating points:
         with this difference, winning all these games has probability 1 - confidence. NaN unless
         requested
+
+    Examples
+    --------
+    >>> eq.Sweep(winners=("ann",), losers=("ben", "cid"), games=4)
+    <Sweep: ann over ben, cid, games 4>
     """
 
     winners: tuple[int | str, ...]
@@ -157,11 +229,25 @@ class Sweep:
     games: float
     difference: float = math.nan
 
+    def __repr__(self) -> str:
+        """Return the sweep with at most the first players of each group."""
+        winners, losers = _listed(self.winners), _listed(self.losers)
+        return f"<Sweep: {printable(winners)} over {printable(losers)}, games {self.games:g}>"
+
 
 class NoEquilibriumError(EquipoiseError):
     """No finite ratings predict every score, since some players took all points of others.
 
     sweeps : every pair of groups of which one swept the other
+
+    Examples
+    --------
+    >>> games = eq.Games.from_arrays(["ann", "ben"], ["ben", "cid"], [1, 1])
+    >>> try:
+    ...     eq.performance_equilibrium(games)
+    ... except eq.NoEquilibriumError as error:
+    ...     print(len(error.sweeps))
+    2
     """
 
     code = "no-equilibrium"

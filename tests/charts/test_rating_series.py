@@ -28,7 +28,7 @@ ROWS: dict[str, list[object]] = {
 def test_a_series_is_the_players_rows_of_the_trace() -> None:
     """Every column bit for bit, in the order of the history."""
     found = trace(ROWS)
-    table = found.to_polars()
+    table = found.file_table()
     for row, player in enumerate(["ann", "bob", "cyd"]):
         one = rating_series(found, row, "time")
         mine = table.filter((table["player"] == player) & table["rating"].is_not_null())

@@ -57,7 +57,7 @@ def test_json_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str])
     window = ActivityWindow("days", 30)
     found = drift(eq.EloMMR(), eq.read_history(SAMPLE), window=window, points=6)
     assert one["start"] == found.start
-    table = found.to_polars()
+    table = found.file_table()
     assert one["points"] == json.loads(table.write_json())
     assert one["points"][0]["by_performance"] is None
     assert answer["history"]["matches"] == 40

@@ -36,7 +36,7 @@ def test_json_has_the_series_of_the_trace(capsys: pytest.CaptureFixture[str]) ->
     assert answer["distribution"] is None
     trace = eq.replay(eq.EloMMR(), eq.read_history(SAMPLE), trace=True).trace
     assert trace is not None
-    table = trace.to_polars()
+    table = trace.file_table()
     assert [one["player"] for one in answer["series"]] == ["jade-kite", "birch-fox"]
     for one in answer["series"]:
         mine = table.filter(table["player"] == one["player"])

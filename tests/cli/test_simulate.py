@@ -46,7 +46,7 @@ def test_parquet_holds_the_same_history(tmp_path: Path) -> None:
     target = tmp_path / "s.parquet"
     assert simulate(*SMALL, "--output", str(target)) == 0
     history, _ = simulate_contests(MODEL, rng=np.random.default_rng(5))
-    assert pl.read_parquet(target).equals(history.to_polars())
+    assert pl.read_parquet(target).equals(history.file_table())
 
 
 def test_true_skills_come_beside(tmp_path: Path) -> None:
@@ -209,11 +209,11 @@ def test_teams_are_written_as_the_library_makes_them(
     assert simulate(*TEAMS, *options, "--with-skill", "--output", str(target)) == 0
     model = dataclasses.replace(TEAM_MODEL, **parameters)  # type: ignore[arg-type]
     history, skill = simulate_teams(model, rng=np.random.default_rng(5))
-    table = history.to_polars().with_columns(skill=skill)
+    table = history.file_table().with_columns(skill=skill)
     found = read_history(target, statistics=(*STATISTICS, "skill"))
-    assert found.to_polars().select(table.columns).equals(table)
+    assert found.file_table().select(table.columns).equals(table)
     plain, usual = simulate_teams(TEAM_MODEL, rng=np.random.default_rng(5))
-    same = plain.to_polars().with_columns(skill=usual).equals(table)
+    same = plain.file_table().with_columns(skill=usual).equals(table)
     assert same == (not parameters)
 
 

@@ -541,16 +541,16 @@ def test_times_that_are_written_are_read_back(seconds, fraction):
         rank=np.zeros(count, np.int64),
         time=times,
     )
-    again = read_history(history.to_polars())
+    again = read_history(history.file_table())
     assert again.time.tolist() == times.tolist()
 
 
 def test_seconds_are_written_as_seconds_where_they_read_so():
     """As before; else as in ISO 8601."""
-    plain = read_history(table_of([94_694_400, 1_700_000_000])).to_polars()
+    plain = read_history(table_of([94_694_400, 1_700_000_000])).file_table()
     assert plain["time"].to_list() == [94_694_400, 1_700_000_000]
     for time in (5, 20240131, 45322, 94_694_399, -1, 2024013112):
-        frame = read_history(table_of([time]), time_format="s").to_polars()
+        frame = read_history(table_of([time]), time_format="s").file_table()
         assert frame["time"].to_list() == [datetime(1970, 1, 1) + timedelta(seconds=time)]
 
 

@@ -124,8 +124,8 @@ def test_reading_what_was_written_gives_the_same_history(tmp_path, suffix, histo
 @given(history=histories())
 @settings(max_examples=40, deadline=None)
 def test_a_history_read_from_its_own_table_is_the_same(history):
-    """`to_polars` and the reader of frames are inverse."""
-    again = read_history(history.to_polars(), statistics=list(history.statistics))
+    """`file_table` and the reader of frames are inverse."""
+    again = read_history(history.file_table(), statistics=list(history.statistics))
     assert_same_history(again, read_back(history))
 
 

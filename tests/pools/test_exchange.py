@@ -207,7 +207,7 @@ def test_the_tables_are_those_of_the_command_rate(
             found = pl.read_ndjson(path, infer_schema_length=None)
         else:
             found = pl.read_csv(path) if suffix == "csv" else pl.read_parquet(path)
-        wanted = expected.to_polars().with_columns(pl.col("^match$").cast(pl.String))
+        wanted = expected.file_table().with_columns(pl.col("^match$").cast(pl.String))
         found = found.with_columns(pl.col("^match$").cast(pl.String))
         assert_frame_equal(found, wanted, check_exact=True)
 
@@ -226,7 +226,7 @@ def test_the_matches_that_count_are_a_history_that_rates_alike(
     rated = eq.replay(eq.EloMMR(), history).ratings
     export_file(store, "eventful", "ratings", str(tmp_path / "ratings.parquet"))
     found = pl.read_parquet(tmp_path / "ratings.parquet")
-    wanted = rated.to_polars().with_columns(pl.col("player").cast(pl.String))
+    wanted = rated.file_table().with_columns(pl.col("player").cast(pl.String))
     columns = ["player", "rating", "deviation", "matches"]
     # Who is disqualified comes after all others in the table of the pool.
     assert found["disqualified"].to_list() == sorted(found["disqualified"].to_list())
@@ -245,7 +245,7 @@ def test_statistics_shares_and_teams_survive(store: Store, tmp_path: Path) -> No
     played = with_performance(again, STATISTICS)
     trace = eq.replay(eq.TeamGlicko2(), played, trace=True).trace
     assert trace is not None
-    wanted = trace.to_polars()
+    wanted = trace.file_table()
     export_file(store, "teams", "changes", str(tmp_path / "changes.parquet"))
     found = pl.read_parquet(tmp_path / "changes.parquet")
     numbers = [name for name in wanted.columns if name != "team"]

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from equipoise.arrays import Floats
 from equipoise.charts import svg, theme
 from equipoise.charts.axes import Scale, around
-from equipoise.charts.markup import decimals, element
 from equipoise.data.backtest import Calibration
+from equipoise.markup import decimals, element
 from equipoise.wording import counted
 
 #: Pixels: size of the square, and height of the bars below it.

@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from equipoise.charts import theme
 from equipoise.charts.axes import shortened
-from equipoise.charts.markup import Content, decimals, element, joined
+from equipoise.markup import Content, decimals, element, joined
 
 #: Pixels: the width of a chart, the size of its text, and the height of a line of text.
 WIDTH = 360.0

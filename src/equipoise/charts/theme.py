@@ -6,10 +6,12 @@ Matplotlib is an extra. It is imported only inside functions that draw figures.
 from __future__ import annotations
 
 import importlib.util
+import io
 import textwrap
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -130,15 +132,32 @@ def style() -> Iterator[None]:
     """Apply the style of all charts to figures within the block."""
     import matplotlib as mpl
 
-    with mpl.rc_context(cast(Any, _STYLE)):
+    with mpl.rc_context(cast(Any, _STYLE)), warnings.catch_warnings():
+        # Letters that are in no installed font are drawn as boxes, which is no programming error.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
+
+
+@lru_cache(maxsize=1)
+def _figure_class() -> type[Figure]:
+    """Return the class of figures, which notebooks show; made when matplotlib is first used."""
+    from matplotlib.figure import Figure
+
+    class NotebookFigure(Figure):
+        """A figure that notebooks show without pyplot, which would keep it and its own state."""
+
+        def _repr_png_(self) -> bytes:
+            """Return the figure as an image."""
+            file = io.BytesIO()
+            save(self, file, "png")
+            return file.getvalue()
+
+    return NotebookFigure
 
 
 def new_figure(title: str, subtitle: str, size: Size = WIDE) -> tuple[Figure, Axes]:
     """Return a figure with its titles at the top left and axes below; call it within `style`."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size)
+    figure = _figure_class()(figsize=size)
     top = _heading(figure, title, subtitle)
     axes = figure.add_axes((0.1, 0.12, 0.8, top - 0.12))
     return figure, axes
@@ -170,9 +189,7 @@ def save(figure: Figure, file: IO[bytes], kind: str) -> None:
         "png": {"Software": "Equipoise"},
         "pdf": {"CreationDate": None, "Creator": "Equipoise", "Producer": None},
     }
-    with style(), warnings.catch_warnings():
-        # Letters that are in no installed font are drawn as boxes, which is no programming error.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+    with style():
         figure.savefig(file, format=kind, dpi=_DOTS_PER_INCH, metadata=nothing[kind])
 
 

@@ -8,9 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.data.times import utc_column
+from equipoise.display import Tabular, name_in_words, number_in_words
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 
 class ActivityWindow(NamedTuple):
@@ -18,6 +22,11 @@ class ActivityWindow(NamedTuple):
 
     unit : what the length counts; matches of the complete history, whoever played them
     length : above 0; for matches a whole number
+
+    Examples
+    --------
+    >>> str(eq.ActivityWindow("days", 90))
+    '90 days'
     """
 
     unit: Literal["days", "matches"]
@@ -29,8 +38,8 @@ class ActivityWindow(NamedTuple):
         return f"{self.length:,.10g} {one if self.length == 1 else self.unit}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Drift:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Drift(Tabular):
     """Result of a drift audit: ratings at k points of a history; every array has shape (k,).
 
     system : its name in the registry
@@ -49,6 +58,15 @@ class Drift:
       matches, to players who became active (for the first time or again), and to players who became
       inactive
     by_performance : part of `by_matches` due to scaling by performance; NaN as above
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> drift = eq.drift(eq.Elo(), club)
+    >>> drift.window.unit
+    'days'
+    >>> drift.head(2).columns[:4]
+    ['matches', 'time', 'active', 'rating']
     """
 
     system: str
@@ -105,7 +123,28 @@ class Drift:
         return self.times.astype("datetime64[us]")
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with one row for each point; NaN is null."""
+        """Return a table with one row for each point; NaN is null, and times are in UTC."""
+        return _in_utc(self.file_table(), self.times)
+
+    def plot(self, *, title: str | None = None) -> Figure:
+        """Return a figure of matplotlib: mean ratings of active players, and points created.
+
+        Raises : NotFoundError without active players; EquipoiseError without matplotlib
+        """
+        from equipoise.charts.values import drift_chart
+
+        return drift_chart(self, title=title)
+
+    def _in_words(self) -> str:
+        return (
+            f"{self.system}, {counted(len(self.matches), 'point')}; "
+            f"{number_in_words(float(self.inflation[-1]), 3)} points created per rated match"
+            if len(self.matches)
+            else f"{self.system}, no points"
+        )
+
+    def file_table(self) -> pl.DataFrame:
+        """Return the same table for a file, with times of the kind that came in."""
         import polars as pl
 
         columns: dict[str, object] = {"matches": self.matches}
@@ -137,6 +176,11 @@ DRIFT_COLUMNS = (
 )
 
 
+def _in_utc(table: pl.DataFrame, times: Ids | None) -> pl.DataFrame:
+    """Return a table with its times in UTC, if it has times."""
+    return table if times is None else table.with_columns(utc_column(times).alias("time"))
+
+
 def _quotient(sums: Floats, counts: Ints) -> Floats:
     """Return sums over counts, NaN if a count is 0."""
     quotient = np.full(len(sums), np.nan)
@@ -152,8 +196,8 @@ Others: TypeAlias = Literal["frozen", "replayed"]
 LEAST_GAIN = 1e-6
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Incentive:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Incentive(Tabular):
     """Result of an incentive audit: the best plan found for one player; arrays have shape (k,).
 
     A plan says in which of k matches the player's team comes in worse than it did.
@@ -172,6 +216,13 @@ class Incentive:
     plans, failed : number of plans tried, including the honest one, and number of those after which
         the system has no rating for the player
     complete : whether all plans were tried, so that no better one exists
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> found = eq.incentives(eq.Elo(), club, ["cedar-bear"])
+    >>> found[0].gain
+    0.0
     """
 
     system: str
@@ -205,7 +256,27 @@ class Incentive:
         return worse
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a table with one row for each match."""
+        """Return a table with one row for each match; times are in UTC."""
+        return _in_utc(self.file_table(), self.times)
+
+    def plot(self, *, title: str | None = None) -> Figure:
+        """Return a figure of matplotlib: the rating as it was, and by the plan.
+
+        Raises : EquipoiseError without matplotlib
+        """
+        from equipoise.charts.values import incentive_chart
+
+        return incentive_chart(self, title=title)
+
+    def _in_words(self) -> str:
+        return (
+            f"{name_in_words(self.player)} gains {number_in_words(self.gain)} points in "
+            f"{self.system} by throwing {int(self.thrown.sum())} of "
+            f"{counted(len(self.match_ids), 'match', 'matches')}"
+        )
+
+    def file_table(self) -> pl.DataFrame:
+        """Return the same table for a file, with times of the kind that came in."""
         import polars as pl
 
         columns: dict[str, object] = {"match": self.match_ids}

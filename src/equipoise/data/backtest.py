@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from equipoise.arrays import Floats
+from equipoise.display import Displayed, Tabular, number_in_words
 from equipoise.errors import NotFoundError
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 #: Every metric, by name. Metrics of order: the first four are in percent [EM]_ sec. 6.2, the last
 #: is from 0 to 1.
@@ -45,13 +48,20 @@ LEAST_DIFFERENCE: Mapping[str, float] = MappingProxyType(
 BASELINE = "baseline"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Calibration:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Calibration(Tabular):
     """Expected scores compared with observed ones, in bins of equal width from 0 to 1.
 
     participations : shape (bins,), number in each bin; a participation is divided among bins by its
         opponents
     expected, observed : shape (bins,), mean scores; NaN in an empty bin
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> found = eq.backtest({"elo": eq.Elo(), "glicko": eq.Glicko()}, club, resamples=0)
+    >>> found.of("elo").calibration.head(2)["participations"].len()
+    2
     """
 
     participations: Floats
@@ -65,6 +75,33 @@ class Calibration:
         difference = np.abs(self.expected - self.observed)[filled]
         return float(np.average(difference, weights=self.participations[filled]))
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each bin; the scores of an empty bin are null."""
+        import polars as pl
+
+        edges = np.linspace(0.0, 1.0, len(self.expected) + 1)
+        return pl.DataFrame(
+            {
+                "from": edges[:-1],
+                "to": edges[1:],
+                "participations": self.participations,
+                "expected": self.expected,
+                "observed": self.observed,
+            }
+        ).fill_nan(None)
+
+    def plot(self, *, title: str | None = None) -> Figure:
+        """Return a figure of matplotlib: observed beside expected scores.
+
+        Raises : EquipoiseError without matplotlib
+        """
+        from equipoise.charts.values import calibration_chart
+
+        return calibration_chart(self, title=title)
+
+    def _in_words(self) -> str:
+        return f"{counted(len(self.expected), 'bin')}, mean error {self.error:.4f}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
@@ -74,6 +111,14 @@ class Slice:
     first, last : of the range, both included; last is None if it is open
     participations : number of those scored
     metrics : those of `METRICS` without top 100 and gain; NaN if nothing is scored
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> found = eq.backtest({"elo": eq.Elo(), "glicko": eq.Glicko()}, club, resamples=0)
+    >>> one = found.of("elo").slices[0]
+    >>> one.by, one.first, one.last
+    ('earlier', 5, 9)
     """
 
     by: Literal["earlier", "size"]
@@ -87,14 +132,23 @@ class Slice:
 Interval: TypeAlias = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemScores:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SystemScores(Displayed):
     """How well one system predicted.
 
     label : unique within the backtest
     system, parameters : name in the registry, or "constant-rate" for the baseline
     metrics : of `METRICS`; NaN if nothing is scored
     intervals : metric -> bounds; empty without resampling
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> found = eq.backtest({"elo": eq.Elo(), "glicko": eq.Glicko()}, club, resamples=0)
+    >>> found.of("glicko").system
+    'glicko'
+    >>> len(found.of("glicko").metrics)
+    7
     """
 
     label: str
@@ -105,12 +159,26 @@ class SystemScores:
     calibration: Calibration
     slices: tuple[Slice, ...]
 
+    def _in_words(self) -> str:
+        return f"{self.label}, {_metrics_in_words(self.metrics)}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Difference(Displayed):
     """Each metric of the system `first` minus that of `second`, on the same matches.
 
     metrics, intervals : as those of `SystemScores`
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> found = eq.backtest({"elo": eq.Elo(), "glicko": eq.Glicko()}, club, resamples=0)
+    >>> one = found.differences[0]
+    >>> one.first, one.second
+    ('elo', 'glicko')
+    >>> elo, glicko = (found.of(name).metrics["brier"] for name in ("elo", "glicko"))
+    >>> one.metrics["brier"] == elo - glicko
+    True
     """
 
     first: str
@@ -118,18 +186,32 @@ class Difference:
     metrics: Mapping[str, float]
     intervals: Mapping[str, Interval]
 
+    def _in_words(self) -> str:
+        return f"{self.first} minus {self.second}, {_metrics_in_words(self.metrics)}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupScores:
-    """How well one system predicted players of a group; fields as those of `SystemScores`."""
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GroupScores(Displayed):
+    """How well one system predicted players of a group; fields as those of `SystemScores`.
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> found = eq.backtest({"elo": eq.Elo(), "glicko": eq.Glicko()}, club, resamples=0)
+    >>> sorted(found.group(5, None).of("elo").metrics)
+    ['brier', 'log_loss', 'pair_inversion', 'rank_deviation']
+    """
 
     label: str
     metrics: Mapping[str, float]
     intervals: Mapping[str, Interval]
 
+    def _in_words(self) -> str:
+        return f"{self.label}, {_metrics_in_words(self.metrics)}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Group(Displayed):
     """Metrics of players with a range of earlier matches.
 
     A pair belongs to the group of its less experienced player, a distance between places to the
@@ -141,6 +223,15 @@ class Group:
     systems : as in the backtest, with `GROUP_METRICS`
     differences : of all pairs of systems, without the baseline
     over_baseline : differences of every system from the baseline
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> found = eq.backtest({"elo": eq.Elo(), "glicko": eq.Glicko()}, club, resamples=0)
+    >>> found.group(5, None).everybody
+    False
+    >>> [one.label for one in found.group(5, None).systems]
+    ['elo', 'glicko', 'baseline']
     """
 
     first: int
@@ -154,6 +245,11 @@ class Group:
     def everybody(self) -> bool:
         """Whether the group has all players."""
         return self.first == 0 and self.last is None
+
+    def _in_words(self) -> str:
+        who = players_with(self.first, self.last)
+        systems = counted(len(self.systems), "system")
+        return f"{who}, {systems}, {counted(self.participations, 'participation')}"
 
     def of(self, label: str) -> GroupScores:
         """Return the scores of one system. Raises : NotFoundError."""
@@ -193,8 +289,8 @@ def players_with(first: int, last: int | None) -> str:
     return f"players with {first} to {last} earlier matches"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backtest:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Backtest(Tabular):
     """Result of a backtest.
 
     systems : in the order in which they were named, with the baseline last
@@ -210,6 +306,15 @@ class Backtest:
       player, None if earlier matches were counted
     confidence, resamples : of the intervals
     least_differences : metric -> smallest difference that matters
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> found = eq.backtest({"elo": eq.Elo(), "glicko": eq.Glicko()}, club, resamples=0)
+    >>> found
+    <Backtest: elo, glicko, baseline; 34 scored matches>
+    >>> found.head()["label"].to_list()
+    ['elo', 'glicko', 'baseline']
     """
 
     systems: tuple[SystemScores, ...]
@@ -259,6 +364,39 @@ class Backtest:
                 row[f"{name}_lower"], row[f"{name}_upper"] = scores.intervals[name]
             rows.append({**row, "matches": self.matches, "participations": self.participations})
         return pl.DataFrame(rows, infer_schema_length=None).fill_nan(None)
+
+    def plot(self, *, title: str | None = None) -> Figure:
+        """Return a figure of matplotlib: the calibration of all systems, without the baseline.
+
+        Raises : InvalidParameterError for more than six systems; EquipoiseError without matplotlib
+        """
+        from equipoise.charts.values import backtest_chart
+
+        return backtest_chart(self, title=title)
+
+    def _in_words(self) -> str:
+        labels = ", ".join(scores.label for scores in self.systems)
+        return f"{labels}; {counted(self.matches, 'scored match', 'scored matches')}"
+
+    def _shown(self, rows: int) -> pl.DataFrame:
+        # The bounds of intervals are in `to_polars`; here they would hide the metrics.
+        import polars as pl
+
+        return self.to_polars().select(
+            pl.exclude(r"^.*_(lower|upper)$", "system", "matches", "participations")
+        )[:rows]
+
+    def _notes(self) -> tuple[str, ...]:
+        return (
+            f"{self.for_whom}, {counted(self.participations, 'participation')}; "
+            "higher pair_inversion and ndcg are better, and lower values of the others",
+        )
+
+
+def _metrics_in_words(metrics: Mapping[str, float]) -> str:
+    """Return the first metrics for a line of text."""
+    first = [name for name in ("pair_inversion", "log_loss", "brier") if name in metrics]
+    return ", ".join(f"{name} {number_in_words(metrics[name], 4)}" for name in first)
 
 
 _Labelled = TypeVar("_Labelled", SystemScores, GroupScores)

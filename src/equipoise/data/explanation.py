@@ -3,6 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from equipoise.data.times import to_the_minute, utc
+from equipoise.display import Tabular, name_in_words, number_in_words
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,6 +20,16 @@ class Contribution:
     name : its source, short: "this match", "earlier performances"
     change : rating points; all parts of an explanation add up to the total change
     reason : a sentence that explains its size
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> why = eq.explain(eq.Elo(), duels, "ben")
+    >>> for one in why.contributions:
+    ...     print(one.name, round(one.change, 2))
+    the win 16.74
     """
 
     name: str
@@ -27,6 +45,19 @@ class Quantity:
     value : in `unit`
     unit : "points", "places", "" for a plain number
     meaning : a sentence
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> why = eq.explain(eq.Elo(), duels, "ben")
+    >>> for one in why.quantities:
+    ...     print(one.name, round(one.value, 3))
+    strength 1484.0
+    expected score 0.477
+    score 1.0
+    K 32.0
     """
 
     name: str
@@ -46,6 +77,16 @@ class Opponent:
     expected : the score that was expected
     effect : change of the performance by this result in rating points, or of the rating in systems
       without performances; to first order if the effects of opponents are not additive
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> why = eq.explain(eq.Elo(), duels, "ben")
+    >>> one = why.opponents[0]
+    >>> one.player, one.score, round(one.effect, 2)
+    ('cid', 1.0, 16.74)
     """
 
     player: object
@@ -66,6 +107,12 @@ class Remembered:
     performance : rating points
     weight : fraction of the new rating, which is the mean of performances with these weights
     change : weight x (performance - rating before): its part of the change
+
+    Examples
+    --------
+    >>> one = eq.Remembered(match=7, time=19723.5, performance=1600.0, weight=0.1, change=12.0)
+    >>> print(one.when)
+    2024-01-01 12:00:00+00:00
     """
 
     match: object
@@ -74,9 +121,14 @@ class Remembered:
     weight: float
     change: float
 
+    @property
+    def when(self) -> datetime | None:
+        """The time in UTC; None if it is unknown."""
+        return utc(self.time)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Explanation(Tabular):
     """Why the rating of a player changed in a match.
 
     system : name
@@ -92,6 +144,17 @@ class Explanation:
     remembered : newest first; empty for systems that remember nothing
     least_change, largest_change : bounds of the change over all possible results; NaN if the system
       has no bound
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> why = eq.explain(eq.Elo(), duels, "ben")
+    >>> why
+    <Explanation: ben in match 2, 1,484.0 to 1,500.7 (+16.7) by elo>
+    >>> round(sum(one.change for one in why.contributions) - why.change, 9)
+    -0.0
     """
 
     system: str
@@ -114,3 +177,41 @@ class Explanation:
     remembered: tuple[Remembered, ...] = ()
     least_change: float
     largest_change: float
+
+    @property
+    def when(self) -> datetime | None:
+        """The time of the match in UTC; None without times."""
+        return utc(self.time)
+
+    @property
+    def change(self) -> float:
+        """The change of rating, rating points."""
+        return self.rating - self.rating_before
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each part of the change; they add up to `change`."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "part": [one.name for one in self.contributions],
+                "change": [one.change for one in self.contributions],
+                "reason": [one.reason for one in self.contributions],
+            },
+            schema={"part": pl.String, "change": pl.Float64, "reason": pl.String},
+        )
+
+    def _in_words(self) -> str:
+        when = "" if self.when is None else f" ({to_the_minute(self.when)})"
+        before, after = number_in_words(self.rating_before), number_in_words(self.rating)
+        return (
+            f"{name_in_words(self.player)} in match {name_in_words(self.match)}{when}, "
+            f"{before} to {after} ({self.change:+,.1f}) by {self.system}"
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        shared = f", with {self.tied} more" if self.tied else ""
+        return (
+            f"Place {self.rank:,}{shared} of {self.teams:,}: score "
+            f"{number_in_words(self.score, 3)}, expected {number_in_words(self.expected, 3)}.",
+        )

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from equipoise.arguments import as_array, check_fields, check_values, checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
+from equipoise.display import Tabular
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Largest absolute rating; larger ones do not have digits for a billionth of a point.
 LARGEST = 1e6
@@ -25,8 +29,8 @@ ONCE = "must be named once"
 DRAWS = "must be from 0 to the number of games, and leave whole wins"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Games:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Games(Tabular):
     """G results between N players; a result is a game, or all games of a pairing at once.
 
     player_ids : shape (N,), int64 or object (str), distinct, in the order they first appeared
@@ -40,6 +44,14 @@ class Games:
     draws : shape (G,), number of drawn games; None if unknown
     coloured : whether white had the white pieces (or played at home)
     Raises : InvalidDataError   lists the rules that are broken; lines are rows from 1
+
+    Examples
+    --------
+    >>> games = eq.Games.from_arrays(["ann", "ben", "cid"], ["ben", "cid", "ann"], [1, 0.5, 0.5])
+    >>> games
+    <Games: 3 results between 3 players>
+    >>> games.scored().tolist()
+    [1.5, 0.5, 1.0]
     """
 
     player_ids: Ids
@@ -138,6 +150,22 @@ class Games:
     def scored(self) -> Floats:
         """Return the points of every player, shape (N,): m."""
         return self._summed(self.points, self.weights - self.points)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each result: players, points of white, games."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "white": self.player_ids[self.white].tolist(),
+                "black": self.player_ids[self.black].tolist(),
+                "points": self.points,
+                "games": self.weights,
+            }
+        )
+
+    def _in_words(self) -> str:
+        return f"{counted(self.rows, 'result')} between {counted(self.players, 'player')}"
 
     def _summed(self, of_white: Floats, of_black: Floats) -> Floats:
         """Return the sum of a number of every result over its players, shape (N,)."""

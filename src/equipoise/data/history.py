@@ -18,8 +18,11 @@ from equipoise.data.times import (
     MICROSECONDS_PER_DAY,
     TimeKind,
     as_written,
+    iso,
     table_times,
+    utc_column,
 )
+from equipoise.display import Tabular
 from equipoise.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -58,8 +61,8 @@ SIDES = ("home", "away", "neutral")
 SIDE = "must be home, away, neutral or empty if home_advantage is set; otherwise give at_home"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class History:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class History(Tabular):
     """M matches and N participations of P players.
 
     match_ids : shape (M,), int64 or object (str)
@@ -81,6 +84,18 @@ class History:
     statistics : name -> shape (N,) float64, NaN if absent
     attributes : name -> shape (N,), any kept column (role, side, at_home, tournament)
     team_labels : shape (N,), names of the teams in the input; None if each player was alone
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> duels
+    <History: 2 matches of 3 players>
+    >>> duels.head(2)["player"].to_list()
+    ['ann', 'ben']
+    >>> duels.slice(0, 1).matches
+    1
     """
 
     match_ids: Ids
@@ -253,11 +268,29 @@ class History:
             team_labels=None if self.team_labels is None else self.team_labels[low:high],
         )
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return the history as a long table with one row for each participation.
+    def datetimes(self) -> Ids | None:
+        """Return the time of every match as datetime64[us] in UTC, shape (M,).
 
-        Ranks are dense from 0 within the match. Reading the table again gives the same history;
-        seconds that a reader would not recognise are written as date-times.
+        Without dates the numbers of `order`; None without either.
+        """
+        return self.order if self.time is None else self.time.astype("datetime64[us]")
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the history as a long table, one row for each participation; times are in UTC.
+
+        Ranks are dense from 0 within the match. Reading the table again gives the same matches. An
+        order without dates has its numbers.
+        """
+        table, times = self.file_table(), self.datetimes()
+        if self.time is None or times is None:
+            return table
+        return table.with_columns(utc_column(np.repeat(times, self.sizes())).alias("time"))
+
+    def file_table(self) -> pl.DataFrame:
+        """Return the same table for a file, with times of the kind that came in.
+
+        Reading the table again gives the same history; seconds that a reader would not recognise
+        are written as date-times.
         """
         import polars as pl
 
@@ -286,6 +319,20 @@ class History:
         for name, attribute in self.attributes.items():
             columns[name] = _series(attribute)
         return pl.DataFrame(columns)
+
+    def _in_words(self) -> str:
+        matches = counted(self.matches, "match", "matches")
+        words = f"{matches} of {counted(self.players, 'player')}"
+        if self.time is None or not self.matches:
+            return words
+        first, last = (iso(int(self.time[at]))[:10] for at in (0, -1))
+        return f"{words}, {first if first == last else f'{first} to {last}'}"
+
+    def _first(self, rows: int) -> pl.DataFrame:
+        return self.slice(0, min(rows, self.matches)).to_polars().head(rows)
+
+    def _rows(self) -> int:
+        return self.participations
 
     def _has_teams(self) -> bool:
         """Return whether any team has more than one player."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -16,8 +16,19 @@ from equipoise.arguments import as_array, check_values, checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.games import id_array
 from equipoise.data.ratings import Ratings
+from equipoise.display import (
+    SHOWN_ROWS,
+    Displayed,
+    Tabular,
+    name_in_words,
+    names_in_words,
+    table_html,
+)
 from equipoise.errors import InvalidDataError, NotFoundError, Problem, require
 from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: An id as it came: int or str.
 Id: TypeAlias = int | str
@@ -28,8 +39,8 @@ Teams: TypeAlias = tuple[tuple[Id, ...], ...]
 ConstraintKind: TypeAlias = Literal["top-two", "uneven", "party", "lock", "avoid"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Split:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Split(Displayed):
     """One way to make teams of a lobby.
 
     teams : ids; teams are in the order of their best players, and players of a team the best first
@@ -37,12 +48,22 @@ class Split:
       deviation_difference
     rating_difference : of the mean effective ratings of the two teams that differ most
     deviation_difference : of the uncertainties of the same two teams
+
+    Examples
+    --------
+    >>> lobby = eq.Lobby(player_ids=["ann", "ben", "cid", "dee"], rating=[1700, 1500, 1400, 1650])
+    >>> best = eq.balance(lobby).best
+    >>> best.teams, best.rating_difference
+    ((('ann', 'cid'), ('dee', 'ben')), 25.0)
     """
 
     teams: Teams
     objective: float
     rating_difference: float
     deviation_difference: float
+
+    def _in_words(self) -> str:
+        return f"{teams_in_words(self.teams)}; objective {self.objective:,.2f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +76,13 @@ class Constraint:
     label : the name of the party, or of the team that the player is locked to; None otherwise
     status : "waived" if parties, locks and avoid pairs make it impossible to keep
     objective_without : the least objective without this constraint; None if not searched
+
+    Examples
+    --------
+    >>> lobby = eq.Lobby(player_ids=["ann", "ben", "cid", "dee"], rating=[1700, 1500, 1400, 1650])
+    >>> teams = eq.balance(lobby)
+    >>> [(one.name, one.status) for one in teams.constraints]
+    [('top-two', 'held')]
     """
 
     kind: ConstraintKind
@@ -74,6 +102,42 @@ class Constraint:
         if self.kind in ("lock", "avoid"):
             return f"{self.kind}:{';'.join(str(one) for one in self.players)}"
         return self.kind
+
+
+def teams_in_words(teams: Sequence[Sequence[Id]]) -> str:
+    """Return the number of teams, their sizes, and the first players, for a line of text."""
+    first = " / ".join(names_in_words(team, 2) for team in teams[:2])
+    return f"{sizes_in_words(teams)}: {first}"
+
+
+def sizes_in_words(teams: Sequence[Sequence[Id]]) -> str:
+    """Return the number of teams and the first sizes: "2 teams of 5 + 5"."""
+    sizes = [len(team) for team in teams]
+    more = " ..." if len(sizes) > 4 else ""
+    return f"{counted(len(teams), 'team')} of {' + '.join(map(str, sizes[:4]))}{more}"
+
+
+def teams_table(teams: Sequence[Sequence[Id]]) -> pl.DataFrame:
+    """Return a table with one row for each player: team, numbered from 1, and player."""
+    import polars as pl
+
+    players = [player for team in teams for player in team]
+    number = [at for at, team in enumerate(teams, start=1) for _ in team]
+    whole = all(isinstance(player, int) for player in players)
+    ids = pl.Series(players if whole else [str(player) for player in players])
+    return pl.DataFrame({"team": pl.Series(number, dtype=pl.Int64), "player": ids})
+
+
+def teams_html(teams: Sequence[Sequence[Id]], how: str, notes: Sequence[str]) -> str:
+    """Return teams for a notebook, one row for each team with its players.
+
+    how : how fair or even they are, in words
+    """
+    columns: dict[str, Sequence[object]] = {
+        "team": range(1, len(teams) + 1),
+        "players": [names_in_words(team, SHOWN_ROWS) for team in teams],
+    }
+    return table_html(f"{sizes_in_words(teams)}; {how}", columns, notes=notes)
 
 
 def constraint_in_words(
@@ -96,8 +160,8 @@ def constraint_in_words(
     return [(str(one), True), (" and ", False), (str(other), True), (" in different teams", False)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Balance:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Balance(Tabular):
     """The fairest split of a lobby, and the next best ones.
 
     best : the fairest split
@@ -108,6 +172,15 @@ class Balance:
     compared : number of splits compared; None if the teams are from a search
     stopped : the time limit ended the search
     notes : further information for users, as sentences
+
+    Examples
+    --------
+    >>> lobby = eq.Lobby(player_ids=["ann", "ben", "cid", "dee"], rating=[1700, 1500, 1400, 1650])
+    >>> teams = eq.balance(lobby)
+    >>> teams.teams
+    (('ann', 'cid'), ('dee', 'ben'))
+    >>> teams.head(2)["player"].to_list()
+    ['ann', 'cid']
     """
 
     best: Split
@@ -118,6 +191,21 @@ class Balance:
     compared: int | None = None
     stopped: bool = False
     notes: tuple[str, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each player: team, numbered from 1, and player."""
+        return teams_table(self.teams)
+
+    def _in_words(self) -> str:
+        return f"{teams_in_words(self.teams)}; {self._how_fair()}"
+
+    def _how_fair(self) -> str:
+        sure = "proved to be the fairest" if self.gap == 0 else f"within {self.gap:,.2f} of it"
+        return f"mean ratings differ by {self.rating_difference:,.2f}, {sure}"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: one row for each team."""
+        return teams_html(self.teams, self._how_fair(), self.notes)
 
     @property
     def teams(self) -> Teams:
@@ -170,8 +258,8 @@ class LobbyFault(NamedTuple):
     got: str
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Lobby:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Lobby(Tabular):
     """N players, and who must or must not play together.
 
     player_ids : shape (N,), int64 or object (str), distinct
@@ -185,6 +273,14 @@ class Lobby:
     avoid : pairs of ids who must not be in one team
     newcomers : ids of unknown players, who get the initial rating
     Raises : InvalidDataError   lists every rule that is broken; lines are rows from 1
+
+    Examples
+    --------
+    >>> lobby = eq.Lobby(player_ids=["ann", "ben", "cid", "dee"], rating=[1700, 1500, 1400, 1650])
+    >>> lobby
+    <Lobby: 4 players, the top player ann>
+    >>> lobby.head(1)["player"].to_list()
+    ['ann']
     """
 
     player_ids: Ids
@@ -264,6 +360,29 @@ class Lobby:
     def strength(self) -> Floats:
         """The effective rating, by which teams are balanced, shape (N,)."""
         return self.rating if self.effective_rating is None else self.effective_rating
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each player, the top player first.
+
+        `party` and `team` (the team that a player is locked to) are there if the lobby has them.
+        """
+        import polars as pl
+
+        rows = self.order()
+        columns: dict[str, Any] = {
+            "player": self.player_ids[rows].tolist(),
+            "rating": self.rating[rows],
+            "deviation": self.deviation[rows],
+            "effective_rating": self.strength[rows],
+        }
+        for name, labels in (("party", self.party), ("team", self.team)):
+            if labels is not None:
+                columns[name] = pl.Series(labels[rows].tolist(), dtype=pl.String)
+        return pl.DataFrame(columns)
+
+    def _in_words(self) -> str:
+        top = name_in_words(self.player_ids[self.order()[0]])
+        return f"{counted(self.players, 'player')}, the top player {top}"
 
     def order(self) -> Ints:
         """Return rows with the top player first: by effective rating, rating, id."""

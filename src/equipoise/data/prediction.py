@@ -13,19 +13,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
+from equipoise.display import Tabular, name_in_words
 from equipoise.errors import require
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Curve: TypeAlias = Literal["logistic", "normal"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Outlook:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Outlook(Tabular):
     """Centres and scales of performances, and the curve that turns them into probabilities.
 
     A beats B with probability F((centre_A - centre_B)/sqrt(scale_A^2 + scale_B^2)), F the
@@ -36,6 +41,14 @@ class Outlook:
     team : whether a team performs at the mean or the sum of its members
     shared : part of every squared scale that counts once for a team, whatever the number of its
       members; the rest counts for each member
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> centre, scale = np.array([1600.0, 1500.0]), np.array([173.7, 173.7])
+    >>> two = eq.Outlook(centre=centre, scale=scale, curve="logistic")
+    >>> two.expected().round(3).tolist()
+    [0.6, 0.4]
     """
 
     centre: Floats
@@ -43,6 +56,17 @@ class Outlook:
     curve: Curve
     team: Literal["mean", "sum"] = "mean"
     shared: float = 0.0
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each player or team."""
+        import polars as pl
+
+        number = np.arange(1, len(self.centre) + 1)
+        return pl.DataFrame({"number": number, "centre": self.centre, "scale": self.scale})
+
+    def _in_words(self) -> str:
+        entries = counted(len(self.centre), "entry", "entries")
+        return f"{entries}, {self.curve} curve"
 
     def of_teams(self, team: Ints, teams: int) -> Outlook:
         """Return the outlook of teams, shape (teams,); team[i] is the team of entry i.
@@ -93,8 +117,8 @@ TEAM_MEAN = "team mean"
 ESTIMATE = "estimate"
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Prediction:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Prediction(Tabular):
     """Expected scores of the teams of one match.
 
     expected : shape (teams,); a team's mean score against the other teams, a win 1, a tie 1/2
@@ -104,6 +128,18 @@ class Prediction:
       teams, and if the draw probability is unknown
     draw_by : name of the system if it models draws, or "estimate"; None without win and draw
     newcomers : ids of unknown players, who count as newcomers
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> done = eq.replay(eq.Elo(), duels)
+    >>> prediction = eq.predict(eq.Elo(), done.state, [["ann"], ["cid"]])
+    >>> prediction.expected.round(3).tolist()
+    [0.547, 0.453]
+    >>> prediction.to_polars().columns
+    ['team', 'expected']
     """
 
     expected: Floats
@@ -113,6 +149,32 @@ class Prediction:
     draw: float | None = None
     draw_by: str | None = None
     newcomers: tuple[Any, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each team, numbered from 1.
+
+        `win` is there if it is known, and so is `draw`, the same for both teams.
+        """
+        import polars as pl
+
+        columns: dict[str, Any] = {
+            "team": np.arange(1, len(self.expected) + 1),
+            "expected": self.expected,
+        }
+        if self.win is not None and self.draw is not None:
+            columns |= {"win": self.win, "draw": np.full(len(self.win), self.draw)}
+        return pl.DataFrame(columns)
+
+    def _in_words(self) -> str:
+        first = " : ".join(f"{one:.3f}" for one in self.expected[:3])
+        more = f" and {len(self.expected) - 3:,} more" if len(self.expected) > 3 else ""
+        draw = "" if self.draw is None else f", draw {self.draw:.3f}"
+        return f"{self.by}, expected {first}{more}{draw}"
+
+    def _notes(self) -> tuple[str, ...]:
+        if not self.newcomers:
+            return ()
+        return (f"newcomers: {', '.join(name_in_words(one) for one in self.newcomers)}",)
 
 
 #: Rating points in one unit of the internal scale [TG2]_ (1).
@@ -131,6 +193,12 @@ def win_probability(
         deviations are not negative
     teams : rows (not ids) of the players of every team, each row once; two teams or more
     Raises : InvalidParameterError
+
+    Examples
+    --------
+    >>> two = eq.win_probability([1600.0, 1500.0], [80.0, 80.0], [[0], [1]])
+    >>> [round(one, 3) for one in two]
+    [0.632, 0.368]
     """
     rating = np.asarray(rating, dtype=np.float64)
     deviation = np.asarray(deviation, dtype=np.float64)

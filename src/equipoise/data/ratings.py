@@ -10,22 +10,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
-from equipoise.data.times import table_times
+from equipoise.data.history import History, TimeKind
+from equipoise.data.times import stamps_of, table_times, utc_column
+from equipoise.display import Tabular, name_in_words, number_in_words
 from equipoise.errors import NotFoundError, require
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Ratings:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Ratings(Tabular):
     """The players' ratings at one time.
 
     player_ids : shape (P,)
@@ -35,6 +38,19 @@ class Ratings:
     extra : columns of the system (volatility, form, ...), each of shape (P,)
     last_order : shape (P,), number of the last rated match if times are an order without dates, -1
       without a match; None without an order
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> ratings = eq.replay(eq.Elo(), duels).ratings
+    >>> ratings
+    <Ratings: 3 players, the best ann with 1,516.0>
+    >>> ratings.head(2)["player"].to_list()
+    ['ann', 'ben']
+    >>> ratings.of("ann")["matches"]
+    1
     """
 
     player_ids: Ids
@@ -66,8 +82,28 @@ class Ratings:
         by_rating = np.argsort(-self.rating[by_id], kind="stable")
         return np.asarray(by_id[by_rating], dtype=np.int64)
 
+    @property
+    def last_played(self) -> Ids:
+        """`last_time` as times: datetime64[us] in UTC, NaT if unknown; without dates `last_order`.
+
+        shape (P,)
+        """
+        if self.last_order is not None:
+            return self.last_order
+        return stamps_of(self.last_time, self.time_kind)
+
     def to_polars(self) -> pl.DataFrame:
-        """Return the rating table: best first, NaN as null, times as in the input.
+        """Return the rating table: best first, NaN as null, times in UTC.
+
+        The last match in an order without dates is its number.
+        """
+        table = self.file_table()
+        if self.last_order is not None:
+            return table
+        return table.with_columns(utc_column(self.last_played[self.order()]).alias("last_time"))
+
+    def file_table(self) -> pl.DataFrame:
+        """Return the same table for a file, with times of the kind that came in.
 
         Seconds that a reader would not recognise are written as date-times.
         """
@@ -89,13 +125,45 @@ class Ratings:
             columns[name] = pl.Series(column[rows]).fill_nan(None)
         return pl.DataFrame(columns)
 
+    def plot(self, *players: object, min_matches: int = 1, title: str | None = None) -> Figure:
+        """Return a figure of matplotlib: the distribution of the ratings.
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class InitialRatings:
+        players : ids that are marked
+        min_matches : least number of rated matches of the players that are counted
+        Raises : NotFoundError, InvalidDataError without such players; EquipoiseError without
+            matplotlib
+        """
+        from equipoise.charts.values import ratings_chart
+
+        return ratings_chart(self, players, min_matches=min_matches, title=title)
+
+    def _in_words(self) -> str:
+        players = counted(len(self.player_ids), "player")
+        if not len(self.player_ids):
+            return players
+        best = self.order()[0]
+        points = number_in_words(float(self.rating[best]))
+        return f"{players}, the best {name_in_words(self.player_ids[best])} with {points}"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class InitialRatings(Tabular):
     """Ratings with which players begin, because they are known from elsewhere.
 
     player_ids : shape (P,), int64 or object (str), every player once
     rating, deviation : shape (P,), rating points; NaN is the deviation of newcomers
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> known = eq.InitialRatings(
+    ...     player_ids=np.array(["ann", "ben"]), rating=np.array([1700.0, 1500.0]),
+    ...     deviation=np.array([60.0, np.nan]),
+    ... )
+    >>> known
+    <InitialRatings: 2 players>
+    >>> known.to_polars()["deviation"].to_list()
+    [60.0, None]
     """
 
     player_ids: Ids
@@ -121,44 +189,100 @@ class InitialRatings:
             rule = f"from 1e-6 to 1e9 (player {self.player_ids[bad[0]]})"
             require(False, "deviation", rule, float(self.deviation[bad[0]]))
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each player; an unknown deviation is null."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "player": self.player_ids.tolist(),
+                "rating": self.rating,
+                "deviation": pl.Series(self.deviation).fill_nan(None),
+            }
+        )
+
+    def _in_words(self) -> str:
+        return counted(len(self.player_ids), "player")
+
 
 def _times(days: Floats, kind: TimeKind) -> pl.Series:
     """Return days since 1970 in the format of tables, null if unknown."""
     import polars as pl
 
-    known = ~np.isnan(days)
-    microseconds = np.rint(days[known] * MICROSECONDS_PER_DAY).astype(np.int64)
-    if kind == "seconds":
-        # The input had whole seconds; a day as float64 is exact to a microsecond.
-        microseconds = (microseconds + 500_000) // 1_000_000 * 1_000_000
-    written = table_times(microseconds, kind)
+    stamps = stamps_of(days, kind)
+    known = ~np.isnat(stamps)
+    written = table_times(stamps[known].astype(np.int64), kind)
     values = np.zeros(len(days), written.dtype)
     values[known] = written
     return pl.select(pl.when(pl.lit(pl.Series(known))).then(pl.lit(pl.Series(values)))).to_series()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trace:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Trace(Tabular):
     """The changes of every match for every player in it: columns of shape (N,), NaN if unrated.
 
     `expected`, `rating_before`, `deviation_before`, `rating`, `deviation` and the columns of
     the system, in the row order of `history`.
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> trace = eq.replay(eq.Elo(), duels, trace=True).trace
+    >>> trace
+    <Trace: 4 changes in 2 matches>
+    >>> trace.to_polars()["rating"].to_list()
+    [1516.0, 1484.0, 1500.736306793522, 1483.263693206478]
     """
 
     history: History
     columns: Mapping[str, Floats]
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the trace as a table, one row for each participation; unrated ones are null."""
+        """Return the trace as a table, one row for each participation; unrated ones are null.
+
+        Times are in UTC; an order without dates has its numbers.
+        """
+        return self._with_changes(self.history.to_polars())
+
+    def file_table(self) -> pl.DataFrame:
+        """Return the same table for a file, with times of the kind that came in."""
+        return self._with_changes(self.history.file_table())
+
+    def _with_changes(self, table: pl.DataFrame) -> pl.DataFrame:
         import polars as pl
 
-        table = self.history.to_polars()
         if "team" not in table.columns:
             table = table.with_columns(pl.Series("team", self.history.team))
         head = [name for name in ("match", "time", "player", "team", "rank") if name in table]
         return table.select(head).with_columns(
             *(pl.Series(name, column).fill_nan(None) for name, column in self.columns.items())
         )
+
+    def plot(
+        self,
+        *players: object,
+        by: Literal["time", "match", "played"] | None = None,
+        title: str | None = None,
+    ) -> Figure:
+        """Return a figure of matplotlib: ratings of players over time.
+
+        players : ids; without any the three with the best last rating
+        by : "time", "match" (number in the history) or "played" (matches of the player); None means
+            time, or match without dates
+        Raises : NotFoundError, InvalidParameterError; EquipoiseError without matplotlib
+        """
+        from equipoise.charts.values import trace_chart
+
+        return trace_chart(self, players, by=by, title=title)
+
+    def _in_words(self) -> str:
+        changes = counted(self.history.participations, "change")
+        return f"{changes} in {counted(self.history.matches, 'match', 'matches')}"
+
+    def _rows(self) -> int:
+        return self.history.participations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +293,12 @@ class EffectiveRating:
     form_cap, form_cap_deviations : bounds of that product, in points and in deviations (37)
     deviation_scale : deviation at which form has half its weight, rating points (39)
     blend : the largest weight of form (40)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> eq.EffectiveRating().rating(np.array([1500.0]), np.array([80.0]), np.array([1.0])).tolist()
+    [1520.0]
     """
 
     form_points: float = 80.0

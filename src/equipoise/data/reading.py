@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 from equipoise.data.games import Games
 from equipoise.data.history import History
+from equipoise.display import Displayed
 from equipoise.errors import Problem
+from equipoise.wording import counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryReading:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HistoryReading(Displayed):
     """A history and what was left out to get it.
 
     history : the history; None if problems prevent it
@@ -21,6 +23,14 @@ class HistoryReading:
     unrated : number of matches dropped because their `rated` is false
     filtered : number of matches dropped by time or by `where`
     notes : further information for users, as sentences
+
+    Examples
+    --------
+    >>> reading = eq.scan_history("examples/contests.csv")
+    >>> reading.history
+    <History: 40 matches of 120 players, 2020-01-01 to 2020-09-30>
+    >>> reading.problems
+    ()
     """
 
     history: History | None
@@ -31,9 +41,13 @@ class HistoryReading:
     filtered: int = 0
     notes: tuple[str, ...] = ()
 
+    def _in_words(self) -> str:
+        read = "no history" if self.history is None else self.history._in_words()
+        return f"{read}; {counted(len(self.problems), 'problem')}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GamesReading:
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class GamesReading(Displayed):
     """Games and what was left out to get them.
 
     games : the games; None if problems prevent it
@@ -45,6 +59,14 @@ class GamesReading:
         "filtered"
     notes : further information for users, as sentences: likely doubles of names, ratings that
         differ between games of one player, pairings that occur again
+
+    Examples
+    --------
+    >>> reading = eq.scan_games("examples/league.csv")
+    >>> reading.games
+    <Games: 1,080 results between 6 players>
+    >>> reading.problems
+    ()
     """
 
     games: Games | None
@@ -52,3 +74,7 @@ class GamesReading:
     skipped: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def _in_words(self) -> str:
+        read = "no games" if self.games is None else self.games._in_words()
+        return f"{read}; {counted(len(self.problems), 'problem')}"

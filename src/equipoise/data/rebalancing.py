@@ -11,12 +11,16 @@ import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from equipoise.arguments import check_fields
-from equipoise.data.lobby import Id
+from equipoise.data.lobby import Id, teams_html, teams_in_words, teams_table
+from equipoise.display import Displayed, Tabular
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Limits of a request, above any real match, so that every result fits into memory.
 MOST_PLAYERS, MOST_TEAMS, MOST_RULES = 10_000, 1_000, 100
@@ -180,6 +184,11 @@ class Rule:
     reference : the matchmaker's tolerance; a larger distance is reported, not refused
     max : divisor of the values if there are several attributes; None is 1
     Raises : InvalidDataError
+
+    Examples
+    --------
+    >>> eq.Rule(attribute="mmr", reference=100)
+    Rule(attribute='mmr', criteria='distance', reference=100, max=None)
     """
 
     attribute: str
@@ -212,6 +221,12 @@ class Ruleset:
     rebalance_enable : False: parties go into teams in the order they arrived
     auto_backfill : whether a running session may be filled
     Raises : InvalidDataError
+
+    Examples
+    --------
+    >>> rules = eq.Ruleset(min_number=2, max_number=2, player_min_number=3, player_max_number=5)
+    >>> rules.places, rules.strict
+    (10, False)
     """
 
     min_number: int
@@ -271,7 +286,13 @@ class Ruleset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedPlayer:
-    """A player with attributes by name."""
+    """A player with attributes by name.
+
+    Examples
+    --------
+    >>> eq.MatchedPlayer(player="ann", attributes={"mmr": 1700}).attributes["mmr"]
+    1700
+    """
 
     player: Id
     attributes: Mapping[str, float] = field(default_factory=dict)
@@ -279,7 +300,14 @@ class MatchedPlayer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchedParty:
-    """Players who stay together; `party` is the name of the party, None if it has none."""
+    """Players who stay together; `party` is the name of the party, None if it has none.
+
+    Examples
+    --------
+    >>> players = [eq.MatchedPlayer(player=name) for name in ("ann", "ben")]
+    >>> eq.MatchedParty(players=players).ids
+    ('ann', 'ben')
+    """
 
     players: tuple[MatchedPlayer, ...]
     party: Id | None = None
@@ -295,8 +323,8 @@ class MatchedParty:
         return tuple(one.player for one in self.players)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebalanceRequest:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RebalanceRequest(Displayed):
     """A request to arrange parties into teams, or into the free places of a session.
 
     ruleset : conditions for the teams
@@ -305,6 +333,14 @@ class RebalanceRequest:
     default_attributes : value of an attribute for players without it
     notes : what a reader ignored, as sentences
     Raises : InvalidDataError   lists every broken rule with its path
+
+    Examples
+    --------
+    >>> request = eq.read_rebalance_request("examples/rebalance.json")
+    >>> request
+    <RebalanceRequest: 5 players in 3 parties and a session>
+    >>> request.ruleset.places
+    6
     """
 
     ruleset: Ruleset
@@ -333,6 +369,11 @@ class RebalanceRequest:
     def players(self) -> int:
         """Number of players, including those of the session."""
         return sum(len(party.players) for _, party in self.everyone())
+
+    def _in_words(self) -> str:
+        parties = counted(len(self.parties), "party", "parties")
+        session = " and a session" if self.backfill else ""
+        return f"{counted(self.players, 'player')} in {parties}{session}"
 
     def everyone(self) -> Iterator[tuple[str, MatchedParty]]:
         """Yield every party with its path: those of the session, then those who arrived."""
@@ -390,20 +431,35 @@ PartyTeams: TypeAlias = tuple[tuple[PartyIds, ...], ...]
 Method: TypeAlias = Literal["permutation", "combination", "greedy", "optimal", "vertical"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Candidate(Displayed):
     """One way to arrange the parties.
 
     sequence : the parties in the order in which they were placed
     teams : the parties of every team, those of the session first
     member_count_difference : players of the largest team minus those of the smallest
     distance : of the teams' mean attributes from their mean, summed over teams with players
+
+    Examples
+    --------
+    >>> request = eq.read_rebalance_request("examples/rebalance.json")
+    >>> best = eq.rebalance(request).best
+    >>> best.member_count_difference
+    1
     """
 
     sequence: tuple[PartyIds, ...]
     teams: PartyTeams
     member_count_difference: int
     distance: float
+
+    def _in_words(self) -> str:
+        return f"{teams_in_words(players_of(self.teams))}; distance {self.distance:,.3f}"
+
+
+def players_of(teams: PartyTeams) -> list[list[Id]]:
+    """Return the players of every team, in the order of its parties."""
+    return [[player for party in team for player in party] for team in teams]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -413,6 +469,13 @@ class Step:
     order : number (from 1) and total of every team, the least total first
     party, total : the party placed, and the sum of its attributes
     team : number of the team it goes to
+
+    Examples
+    --------
+    >>> request = eq.read_rebalance_request("examples/rebalance.json")
+    >>> greedy = eq.rebalance(request, method="greedy")
+    >>> greedy.steps[0].team
+    2
     """
 
     order: tuple[tuple[int, float], ...]
@@ -429,6 +492,13 @@ class Optimum:
     bound_difference, bound_distance : no arrangement has a smaller difference, and none with this
         difference has a smaller distance
     proved : the best arrangement known reaches the bounds, so it is the optimum
+
+    Examples
+    --------
+    >>> request = eq.read_rebalance_request("examples/rebalance.json")
+    >>> optimum = eq.rebalance(request).optimum
+    >>> optimum.proved
+    True
     """
 
     member_count_difference: int
@@ -438,8 +508,8 @@ class Optimum:
     proved: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rebalance:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Rebalance(Tabular):
     """Teams made by the ruleset, and how they were found.
 
     method : the method used; reason : why it was used, as a sentence
@@ -450,6 +520,17 @@ class Rebalance:
     steps : steps of the greedy method
     notes : further information for users, as sentences
     candidates : every sequence in the document's order, if requested
+
+    Examples
+    --------
+    >>> request = eq.read_rebalance_request("examples/rebalance.json")
+    >>> teams = eq.rebalance(request)
+    >>> teams.method
+    'permutation'
+    >>> teams.teams
+    ((('A',), ('B',), ('C',)), (('D', 'E'),))
+    >>> teams.head(2)["player"].to_list()
+    ['A', 'B']
     """
 
     method: Method
@@ -461,6 +542,20 @@ class Rebalance:
     steps: tuple[Step, ...] = ()
     notes: tuple[str, ...] = ()
     candidates: tuple[Candidate, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each player: team, numbered from 1, and player."""
+        return teams_table(players_of(self.teams))
+
+    def _in_words(self) -> str:
+        return f"{teams_in_words(players_of(self.teams))}; {self._how_even()}"
+
+    def _how_even(self) -> str:
+        return f"{self.method}, distance {self.distance:,.3f}"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: one row for each team."""
+        return teams_html(players_of(self.teams), self._how_even(), self.notes)
 
     @property
     def teams(self) -> PartyTeams:

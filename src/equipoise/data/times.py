@@ -8,11 +8,14 @@ gives the same times.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from equipoise.arrays import Flags, Ids, Ints
+from equipoise.arrays import Flags, Floats, Ids, Ints
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Format of the times in the input, which the output uses too.
 TimeKind: TypeAlias = Literal["seconds", "datetime", "date"]
@@ -115,3 +118,39 @@ def table_kind(time: Ints, kind: TimeKind) -> TimeKind:
 def table_times(time: Ints, kind: TimeKind) -> Ids:
     """Return times in microseconds since 1970 in the format of a table; see `table_kind`."""
     return as_written(time, table_kind(time, kind))
+
+
+def utc(days: float) -> datetime | None:
+    """Return days since 1970 as a time in UTC, to the microsecond; None for NaN."""
+    if days != days:
+        return None
+    since = timedelta(microseconds=round(days * MICROSECONDS_PER_DAY))
+    return _EPOCH.replace(tzinfo=UTC) + since
+
+
+def stamps_of(days: Floats, kind: TimeKind) -> Ids:
+    """Return days since 1970 as datetime64[us], NaT for NaN.
+
+    A day as float64 is exact to a microsecond. Times that came in as seconds are whole seconds.
+    """
+    known = ~np.isnan(days)
+    microseconds = np.rint(days[known] * MICROSECONDS_PER_DAY).astype(np.int64)
+    if kind == "seconds":
+        microseconds = (microseconds + MICROSECONDS // 2) // MICROSECONDS * MICROSECONDS
+    stamps: Ids = np.full(len(days), "NaT", "datetime64[us]")
+    stamps[known] = microseconds.astype("datetime64[us]")
+    return stamps
+
+
+def utc_column(times: Ids) -> pl.Series:
+    """Return times of a table as date-times in UTC; an order without dates stays as it is.
+
+    times : datetime64, or whole numbers: an order up to `LAST_ORDER`, or seconds since 1970
+    """
+    import polars as pl
+
+    if times.dtype.kind == "i":
+        if not len(times) or times.max() <= LAST_ORDER:
+            return pl.Series(times)
+        times = (times * MICROSECONDS).astype("datetime64[us]")
+    return pl.Series(times.astype("datetime64[us]")).dt.replace_time_zone("UTC")

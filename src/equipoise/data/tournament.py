@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
+from equipoise.display import Displayed, Tabular, name_in_words
 from equipoise.errors import Sweep, require
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 #: "ok": has a PPR. Without a PPR: "all-won" took every point, "none-won" took no point, "swept" is
 #: any other player of a component with a sweep. "no-games" has no games.
@@ -24,8 +27,8 @@ Status: TypeAlias = Literal["ok", "all-won", "none-won", "swept", "no-games"]
 STATUSES: tuple[Status, ...] = ("ok", "all-won", "none-won", "swept", "no-games")
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Standing:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Standing(Displayed):
     """The numbers of the table, in columns for N players; NaN if there is none.
 
     Players are in the order of the tournament; `order` of the table sorts them.
@@ -38,6 +41,12 @@ class Standing:
     lower, upper : bounds for players without a PPR, at the same confidence
     component, class_of : numbers from 0; -1 for players without games
     status : index into STATUSES
+
+    Examples
+    --------
+    >>> games = eq.Games.from_arrays(["ann", "ben", "cid"], ["ben", "cid", "ann"], [1, 0.5, 0.5])
+    >>> eq.performance(games).standing.points.tolist()
+    [1.5, 0.5, 1.0]
     """
 
     games: Floats
@@ -57,22 +66,35 @@ class Standing:
     class_of: Ints
     status: Ints
 
+    def _in_words(self) -> str:
+        return counted(len(self.games), "player")
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Superiority:
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Superiority(Displayed):
     """The probability that one player is better than another.
 
     rows : players compared, rows of the tournament, the best first
     probability : shape (len(rows), len(rows)); [i, j] that rows[i] is better than rows[j]; NaN on
         the diagonal and between players whose ratings cannot be compared
+
+    Examples
+    --------
+    >>> games = eq.Games.from_arrays(["ann", "ben", "cid"], ["ben", "cid", "ann"], [1, 0.5, 0.5])
+    >>> found = eq.performance(games, superiority=True).superiority
+    >>> bool(found.probability[0, 1] > 0.5)
+    True
     """
 
     rows: Ints
     probability: Floats
 
+    def _in_words(self) -> str:
+        return counted(len(self.rows), "player")
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class TournamentPerformance:
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class TournamentPerformance(Tabular):
     """The performance ratings of a tournament, and why some may be missing.
 
     player_ids : shape (N,); standing : the columns of the table
@@ -89,6 +111,15 @@ class TournamentPerformance:
     held : ids of held players; with two or more, their scores are not predicted
     extra : requested additional columns by name, each of shape (N,)
     superiority : None unless requested
+
+    Examples
+    --------
+    >>> games = eq.Games.from_arrays(["ann", "ben", "cid"], ["ben", "cid", "ann"], [1, 0.5, 0.5])
+    >>> found = eq.performance(games)
+    >>> found
+    <TournamentPerformance: 3 players, the best ann>
+    >>> found.head(1)["player"].to_list()
+    ['ann']
     """
 
     player_ids: Ids
@@ -150,6 +181,36 @@ class TournamentPerformance:
             pl.when(pl.col("class") >= 0).then(pl.col("class")).alias("class"),
         )
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table, the same as `table`: one row for each player, best first."""
+        return self.table
+
+    def plot(self, *, name: str = "the tournament") -> Figure:
+        """Return a figure of matplotlib: performance ratings, or why there are none.
+
+        name : of the tournament, within the title
+        Raises : EquipoiseError without matplotlib
+        """
+        from equipoise.charts.values import tournament_chart
+
+        return tournament_chart(self, name=name)
+
+    def _in_words(self) -> str:
+        players = counted(self.players, "player")
+        if not self.players:
+            return players
+        best = name_in_words(self.player_ids[self.order[0]])
+        return f"{players}, the best {best}" + ("" if self.exists else "; not all have a PPR")
+
+    def _shown(self, rows: int) -> pl.DataFrame:
+        table = self.table
+        status = [] if self.exists else ["status", "class_ppr", "lower", "upper"]
+        names = ["player", "games", "points", "expected", "rating", "tpr", "ppr", "error", *status]
+        return table.select(*names, *self.extra)[:rows]
+
+    def _notes(self) -> tuple[str, ...]:
+        return self.reasons
+
 
 def _alike(ratings: Floats) -> Floats:
     """Return rounded ratings: players who differ only by rounding are sorted by points and id."""
@@ -161,8 +222,8 @@ def _lowest(values: Floats) -> Floats:
     return np.where(np.isnan(values), -np.inf, values)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PerformanceSeries:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class PerformanceSeries(Displayed):
     """N players of a tournament in any order, for a chart; arrays have shape (N,), NaN for none.
 
     names : as shown
@@ -187,6 +248,9 @@ class PerformanceSeries:
     group: Ints | None = None
     within_group: bool = False
 
+    def _in_words(self) -> str:
+        return counted(self.players, "player")
+
     def __post_init__(self) -> None:
         """Check that every column has a value for each player."""
         require(self.players >= 1, "players", "at least one", self.players)
@@ -202,8 +266,8 @@ class PerformanceSeries:
         return len(self.names)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ClassGraph:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class ClassGraph(Displayed):
     """Sweeps as a graph: C classes of players, and A arcs from classes to those they swept.
 
     A class is a largest set of players who all took points off one another, directly or through
@@ -219,6 +283,10 @@ class ClassGraph:
     above: Ints
     below: Ints
     games: Floats
+
+    def _in_words(self) -> str:
+        arcs = counted(len(self.above), "sweep")
+        return f"{counted(len(self.classes), 'class', 'classes')}, {arcs}"
 
     def __post_init__(self) -> None:
         """Check that arcs lead downwards between classes."""

@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from equipoise.arguments import check_fields
 from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS
+from equipoise.display import Displayed, Tabular, number_in_words
 from equipoise.errors import require
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 #: Value of a parameter; None if the system accepts it.
 Value: TypeAlias = bool | int | float | str | None
@@ -27,6 +30,11 @@ class Range:
 
     log : sample the logarithm evenly, instead of the value
     whole : only whole numbers
+
+    Examples
+    --------
+    >>> round(eq.Range(low=1.0, high=100.0, log=True).place(10.0), 6)
+    0.5
     """
 
     low: float
@@ -55,14 +63,21 @@ class Range:
 Choice: TypeAlias = tuple[Value, ...] | Range
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Trial(Displayed):
     """One set of parameters, and how well it predicted.
 
     number : from 0, in the order of proposal; -1 for the given parameters
     parameters : the parameters searched
     status : done, refused by the system, or failed while rating; `reason` explains it
     metrics : of `METRICS`; empty unless it is done
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> found = eq.tune(eq.Elo(), club, {"k": (16.0, 32.0)})
+    >>> found.best.parameters
+    {'k': 32.0}
     """
 
     number: int
@@ -75,9 +90,13 @@ class Trial:
         """Return one metric; NaN unless the trial is done."""
         return self.metrics.get(metric, math.nan)
 
+    def _in_words(self) -> str:
+        values = ", ".join(f"{name} {value}" for name, value in self.parameters.items())
+        return f"{self.number}, {self.status}: {values}"
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Tuning(Tabular):
     """Result of a search for parameters.
 
     system : its name; metric : the metric to optimise
@@ -85,6 +104,15 @@ class Tuning:
     given : the parameters that the search started from, as a trial of their own
     trials : in the order of their numbers, at least one of them done
     matches, participations : numbers of scored ones in each trial
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> found = eq.tune(eq.Elo(), club, {"k": (16.0, 32.0)})
+    >>> [trial.status for trial in found.trials]
+    ['done', 'done']
+    >>> found.head(1).columns[:3]
+    ['trial', 'k', 'status']
     """
 
     system: str
@@ -111,6 +139,23 @@ class Tuning:
     def higher_is_better(self) -> bool:
         """Whether a higher metric is better."""
         return self.metric in HIGHER_IS_BETTER
+
+    def plot(self, *, title: str | None = None) -> Figure:
+        """Return a figure of matplotlib: the metric over the parameters searched.
+
+        Raises : EquipoiseError without matplotlib
+        """
+        from equipoise.charts.values import tuning_chart
+
+        return tuning_chart(self, title=title)
+
+    def _in_words(self) -> str:
+        best = self.best
+        values = ", ".join(f"{name} {_short(value)}" for name, value in best.parameters.items())
+        return (
+            f"{self.system}, {counted(len(self.trials), 'trial')}; the best has "
+            f"{self.metric} {number_in_words(best.value(self.metric), 4)} with {values}"
+        )
 
     def ranked(self) -> list[Trial]:
         """Return the trials that are done, the best first, equal ones by number."""
@@ -150,6 +195,10 @@ class Tuning:
             }
         )
         return frame.with_columns(pl.col(METRICS).fill_nan(None))
+
+
+def _short(value: Value) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _is_at_edge(choice: Choice, best: Value) -> bool:

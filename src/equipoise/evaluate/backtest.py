@@ -144,7 +144,8 @@ def backtest(
     systems: Mapping[str, RatingSystem],
     history: History,
     *,
-    rng: np.random.Generator,
+    seed: int = 0,
+    rng: np.random.Generator | None = None,
     min_history: int = 5,
     min_total: int | None = None,
     first: int = 0,
@@ -160,7 +161,8 @@ def backtest(
     """Return how well systems, and a baseline, predict the matches of a history.
 
     systems : by label, which the caller chooses
-    rng : draws the resamples; the resamples of groups by experience are drawn from copies of it
+    seed : random seed of the resamples; those of groups by experience begin at the same seed
+    rng : a generator that draws the resamples instead of one made of the seed
     min_history : participations of players with fewer earlier matches are not scored; `groups` of
         the result includes them
     min_total : instead, participations of players with fewer matches in the complete history,
@@ -181,6 +183,7 @@ def backtest(
         nothing is left to score, ConvergenceError
     """
     _check(systems, resamples, confidence, all_pairs)
+    require(seed >= 0, "seed", "at least 0", seed)
     least = least_differences_of(least_differences or {})
     for system in systems.values():
         check_fit(system, history)
@@ -190,10 +193,11 @@ def backtest(
     tallies = scoring.of_all(systems, progress, finished)
     headline = {label: of_all[0] for label, of_all in tallies.items()}
     # Every selection has the resamples that it has when requested alone, with the same seed.
-    copies = [deepcopy(rng) for _ in selections.others]
+    drawing = np.random.default_rng(seed) if rng is None else rng
+    copies = [deepcopy(drawing) for _ in selections.others]
     drawn = [
         draw(len(one.sums.blocks), resamples, rng=from_) if resamples else None
-        for one, from_ in zip(tallies[BASELINE], (rng, *copies), strict=True)
+        for one, from_ in zip(tallies[BASELINE], (drawing, *copies), strict=True)
     ]
     values = _resample({label: one.sums.blocks for label, one in headline.items()}, drawn[0])
     metrics = {label: one.metrics() for label, one in headline.items()}

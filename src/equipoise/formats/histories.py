@@ -57,6 +57,14 @@ def scan_history(
       space, case or Unicode form
     Returns : HistoryReading         its `history` is None if problems prevent it
     Raises : InvalidParameterError   wrong usage; bad content does not raise
+
+    Examples
+    --------
+    >>> reading = eq.scan_history({"match": [1, 1], "player": ["ann", "ann"], "rank": [1, 2]})
+    >>> reading.history is None
+    True
+    >>> reading.problems[0].field
+    'player'
     """
     options = check_options(
         columns, statistics, skip_bad, since, until, where, time_format, lower_score_is_better
@@ -92,6 +100,16 @@ def read_history(
 
     Raises : InvalidDataError        there are problems that are not skipped; lists all of them
     Raises : InvalidParameterError   wrong usage
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> duels
+    <History: 2 matches of 3 players>
+    >>> eq.read_history("examples/contests.csv")
+    <History: 40 matches of 120 players, 2020-01-01 to 2020-09-30>
     """
     reading = scan_history(
         source,

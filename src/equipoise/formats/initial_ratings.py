@@ -28,6 +28,12 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     format : format of the source, if its name does not show it
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
+
+    Examples
+    --------
+    >>> known = eq.read_initial_ratings({"player": ["ann", "ben"], "rating": [1700, 1500]})
+    >>> known.rating.tolist()
+    [1700.0, 1500.0]
     """
     table = open_players(source, format)
     frame = table.frame

@@ -46,6 +46,11 @@ def read_lobby(source: object, *, format: str | None = None) -> Lobby:
     format : format of the source, if its name does not show it
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
+
+    Examples
+    --------
+    >>> eq.read_lobby("examples/lobby.csv")
+    <Lobby: 10 players, the top player amber-fox>
     """
     table = open_players(source, format)
     return _lobby_of(table, table.frame)

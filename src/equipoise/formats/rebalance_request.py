@@ -74,6 +74,12 @@ def read_rebalance_request(source: object) -> RebalanceRequest:
       mapping
     Raises : InvalidDataError        there are problems; lists all of them, each with its path
     Raises : InvalidParameterError   the source is none of these
+
+    Examples
+    --------
+    >>> request = eq.read_rebalance_request("examples/rebalance.json")
+    >>> request.players
+    5
     """
     if isinstance(source, Mapping):
         return _request(source, "")

@@ -21,6 +21,7 @@ from polars.io.plugins import register_io_source
 from equipoise.arguments import checks_arguments
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
+from equipoise.display import Tabular
 from equipoise.errors import InvalidParameterError, require
 from equipoise.formats.spreadsheets import escaped
 
@@ -43,14 +44,24 @@ def write_history(history: History, path: str | os.PathLike[str], *, raw: bool =
     raw : whether CSV and TSV have text that spreadsheets run as it is. Otherwise it is escaped, and
         read back as it was
     Raises : InvalidParameterError   another suffix, or no such directory
+
+    Examples
+    --------
+    >>> club = eq.read_history("examples/contests.csv")
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     eq.write_history(club, f"{folder}/club.parquet")
+    ...     again = eq.read_history(f"{folder}/club.parquet")
+    >>> again.matches == club.matches
+    True
     """
     require(isinstance(history, History), "history", "a History", type(history).__name__)
-    _write_to(Path(path), history.to_polars(), format_of(Path(path), HISTORY_FORMATS), raw)
+    _write_to(Path(path), history.file_table(), format_of(Path(path), HISTORY_FORMATS), raw)
 
 
 @checks_arguments("format")
 def write_table(
-    frame: pl.DataFrame,
+    frame: pl.DataFrame | Tabular,
     target: str | os.PathLike[str] | IO[Any],
     *,
     format: TableFormat | None = None,
@@ -60,13 +71,27 @@ def write_table(
 
     A file appears completely or not at all: it is written under a temporary name and then moved.
 
+    frame : a Polars data frame, or a result that is a table, such as `Ratings`; the times of a
+        result are written in the kind that came in
     target : path that ends in .csv, .csv.gz, .tsv, .parquet, .json or .jsonl, or a text or binary
         stream
     format : needed for a stream; for a path its suffix decides
     raw : whether CSV and TSV have text that spreadsheets run as it is. Otherwise it is escaped, and
         our readers read it back as it was
     Raises : InvalidParameterError   another suffix, or no such directory
+
+    Examples
+    --------
+    >>> duels = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> import io
+    >>> stream = io.StringIO()
+    >>> eq.write_table(eq.replay(eq.Elo(), duels).ratings, stream, format="csv")
+    >>> print(stream.getvalue().splitlines()[0][:23])
+    player,rating,deviation
     """
+    frame = frame.file_table() if isinstance(frame, Tabular) else frame
     require(isinstance(frame, pl.DataFrame), "frame", "a Polars DataFrame", type(frame).__name__)
     allowed = get_args(TableFormat)
     if format is not None:

@@ -23,7 +23,14 @@ def available_cores() -> int:
 
 
 class Workers:
-    """A pool of threads, to be used in a `with` block; with one thread there is no pool."""
+    """A pool of threads, to be used in a `with` block; with one thread there is no pool.
+
+    Examples
+    --------
+    >>> with eq.Workers(2) as workers:
+    ...     workers.threads
+    2
+    """
 
     def __init__(self, threads: int = 1) -> None:
         require(threads >= 1, "threads", "at least 1", threads)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -156,6 +157,15 @@ class System(OneCall, EntryParameters, ABC):
     """The base class of all systems, which add parameters and one update."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the call that makes the system, with the parameters that are not the default."""
+        changed = (
+            f"{one.name}={getattr(self, one.name)!r}"
+            for one in fields(self)
+            if getattr(self, one.name) != one.default
+        )
+        return f"{type(self).__name__}({', '.join(changed)})"
 
     name: ClassVar[str]
     #: The NamedTuple of the columns of a trace; columns after the first five belong to the system.

@@ -21,6 +21,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
 
@@ -30,6 +31,8 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Ids, Ints
 from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
+from equipoise.data.times import MICROSECONDS_PER_DAY, iso, utc
+from equipoise.display import Displayed
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem, require
 from equipoise.rating import match_digest
 from equipoise.rating.entry.entering import ENTRY_PARAMETERS, EntryParameters
@@ -60,8 +63,8 @@ _NAMED = 20
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
-@dataclass(slots=True, eq=False, kw_only=True)
-class PoolState:
+@dataclass(slots=True, eq=False, kw_only=True, repr=False)
+class PoolState(Displayed):
     """A system, the players of a pool and their state.
 
     system : the system with its parameters
@@ -94,6 +97,22 @@ class PoolState:
     last_order: int | None = None
     player_order: Ints | None = None
     known_ratings: int = 0
+
+    @property
+    def last_match(self) -> datetime | int | None:
+        """The time of the last match in UTC, or its number in an order without dates.
+
+        None without times.
+        """
+        if self.last_time is None:
+            return self.last_order
+        return utc(self.last_time / MICROSECONDS_PER_DAY)
+
+    def _in_words(self) -> str:
+        matches = counted(len(self.rated), "match", "matches")
+        last = "" if self.last_time is None else f", the last on {iso(self.last_time)[:10]}"
+        players = counted(len(self.player_ids), "player")
+        return f"{players} after {matches} by {self.system.name}{last}"
 
     @classmethod
     @checks_arguments()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from equipoise.data.history import (
 )
 from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import InitialRatings, Ratings, Trace
+from equipoise.display import Tabular
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import TraceArrays
@@ -36,6 +38,10 @@ from equipoise.rating.resuming import resume, state_after
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
 #: Columns that every trace has; those of the system follow.
 TRACE_COLUMNS = TraceArrays._fields
 
@@ -43,8 +49,8 @@ TRACE_COLUMNS = TraceArrays._fields
 PIECE = 100_000
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Replay:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Replay(Tabular):
     """The result of a replay.
 
     ratings : of all players of the pool
@@ -70,6 +76,29 @@ class Replay:
     unchecked_matches: int = 0
     later_matches: int = 0
     unused: tuple[str, ...] = ()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table of the ratings, best first; `ratings` has the same."""
+        return self.ratings.to_polars()
+
+    def plot(self, *players: object, title: str | None = None) -> Figure:
+        """Return a figure of matplotlib: ratings over time, or their distribution without a trace.
+
+        players : ids of those whose ratings are drawn; without any the three with the best last
+            rating. In a distribution they are marked
+        Raises : NotFoundError; EquipoiseError without matplotlib
+        """
+        from equipoise.charts.values import ratings_chart, trace_chart
+
+        name = self.state.system.name
+        if self.trace is None:
+            return ratings_chart(self.ratings, players, title=title, system=name)
+        return trace_chart(self.trace, players, title=title, system=name)
+
+    def _in_words(self) -> str:
+        matches = counted(self.rated_matches, "match", "matches")
+        known = f" after {self.known_matches:,} known ones" if self.known_matches else ""
+        return f"{matches} rated by {self.state.system.name}{known}; {self.ratings._in_words()}"
 
 
 @checks_arguments()

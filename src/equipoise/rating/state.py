@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.arrays import Floats, Ints
+from equipoise.display import Displayed
+from equipoise.wording import counted
 
 #: The memory of a run is a multiple of this many records, and this many at its end stay unused and
 #: zero, so that kernels may read complete vectors.
@@ -21,8 +23,8 @@ PADDING = 4
 BEGIN, ROOM, FIRST, COUNT = range(4)
 
 
-@dataclass(slots=True, eq=False)
-class Runs:
+@dataclass(slots=True, eq=False, repr=False)
+class Runs(Displayed):
     """A ragged column: for every player a run of records of several fields, oldest first.
 
     spans : shape (P, 4), int64: the beginning of the player's memory in `values`, the number of
@@ -36,6 +38,9 @@ class Runs:
     values: Floats
     fields: int
     used: int = 0
+
+    def _in_words(self) -> str:
+        return f"{counted(int(self.spans[:, COUNT].sum()), 'record')} of {self.fields} fields"
 
     @classmethod
     def empty(cls, players: int, fields: int) -> Runs:
@@ -141,8 +146,8 @@ def _ranges(begin: Ints, count: Ints) -> Ints:
     return places + np.arange(total, dtype=np.int64)
 
 
-@dataclass(slots=True, eq=False)
-class State:
+@dataclass(slots=True, eq=False, repr=False)
+class State(Displayed):
     """The state of P players under one system.
 
     initial : name -> value of every column for a player who has not played; fixes their order
@@ -155,6 +160,9 @@ class State:
     table: Floats
     runs: Runs | None = None
     shared: dict[str, Floats] = dataclasses.field(default_factory=dict)
+
+    def _in_words(self) -> str:
+        return f"{counted(self.players, 'player')}, columns {', '.join(self.initial)}"
 
     @classmethod
     def of_new_players(cls, players: int, initial: Mapping[str, float], record: int = 0) -> State:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
+from equipoise.display import Tabular, name_in_words, number_in_words
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.rating.lineup import Lineup, lineup
 from equipoise.rating.pool_state import PoolState, did_you_mean
@@ -23,9 +24,12 @@ from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
+if TYPE_CHECKING:
+    import polars as pl
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class WhatIf:
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class WhatIf(Tabular):
     """A player's rating after each possible result of their team.
 
     player : id, int or str
@@ -49,6 +53,25 @@ class WhatIf:
     def change(self) -> Floats:
         """The change of rating for each result, shape (m,)."""
         return self.rating - self.rating_before
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each result; NaN is null."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "place": self.place,
+                "tied": self.tied,
+                "rating": self.rating,
+                "change": self.change,
+                "deviation": self.deviation,
+            }
+        ).fill_nan(None)
+
+    def _in_words(self) -> str:
+        low, high = (float(bound) for bound in (self.change.min(), self.change.max()))
+        before = number_in_words(self.rating_before)
+        return f"{name_in_words(self.player)}, {before} now, from {low:+,.1f} to {high:+,.1f}"
 
 
 @checks_arguments()

@@ -18,9 +18,9 @@ from equipoise.charts.backtest import (
     legend_mark,
     slices_chart,
 )
-from equipoise.charts.markup import element, joined, lines
 from equipoise.data.backtest import BASELINE, Backtest, SystemScores
 from equipoise.evaluate.standings import UNKNOWN, Standing, standings
+from equipoise.markup import element, joined, lines
 from equipoise.messages.histories import HistoryMessage
 from equipoise.report import backtest_tables as tables
 from equipoise.report.backtest_tables import SLICED, parts_of, range_of

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import element, joined
 from equipoise.data.backtest import (
     BASELINE,
     GROUP_METRICS,
@@ -20,6 +19,7 @@ from equipoise.data.backtest import (
     players_with,
 )
 from equipoise.evaluate.standings import UNKNOWN, Standing, standings
+from equipoise.markup import element, joined
 from equipoise.report.backtest_words import (
     CALIBRATION,
     METRIC,

@@ -9,7 +9,6 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from equipoise.charts.axes import signed
-from equipoise.charts.markup import joined
 from equipoise.data.backtest import (
     GROUP_METRICS,
     HIGHER_IS_BETTER,
@@ -21,6 +20,7 @@ from equipoise.data.backtest import (
     players_with,
 )
 from equipoise.evaluate.standings import UNKNOWN, Standing, standings
+from equipoise.markup import joined
 from equipoise.report.document import given
 from equipoise.wording import counted
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import Content, element, lines
 from equipoise.charts.svg import style_sheet
+from equipoise.markup import Content, element, lines
 
 #: A browser that follows this policy loads and runs nothing, whatever text is in the page.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

@@ -34,6 +34,7 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.games import LARGEST, Games
 from equipoise.errors import ConvergenceError, require
 from equipoise.tournament.curves import Curve, CurveName, curve_of
+from equipoise.wording import counted
 
 #: Rating points of a tenfold in the odds of a game, and of a win in the linear formula.
 POINTS = 400.0
@@ -75,6 +76,11 @@ class Results(NamedTuple):
     points: Floats
     lost: Floats
     players: int
+
+    def __repr__(self) -> str:
+        """Return the numbers of results and players."""
+        results = counted(len(self.player), "result")
+        return f"<Results: {results} of {counted(self.players, 'player')}>"
 
     def total(self, values: Floats) -> Floats:
         """Return the sum of values, shape (E,), over each player's results, shape (N,)."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import Content, element, lines
+from equipoise.markup import Content, element, lines
 from equipoise.report.document import Section, document, paragraph, table
 
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)

@@ -11,14 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-import numpy as np
-
 from equipoise.charts import theme
-from equipoise.charts.performance import performance_figure
-from equipoise.charts.sweeps import sweeps_figure
+from equipoise.charts.values import tournament_chart
 from equipoise.data.files import check_distinct
 from equipoise.data.reading import GamesReading
-from equipoise.data.tournament import ClassGraph, PerformanceSeries, TournamentPerformance
+from equipoise.data.tournament import TournamentPerformance
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.formats.games.reading import scan_games
 from equipoise.formats.histories import summarise
@@ -30,7 +27,7 @@ from equipoise.tournament.equilibrium.equilibrium import Advantage, Draws, Selec
 from equipoise.tournament.tournament import EXTRA, Extra, performance
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +119,9 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
     if request.output is not None:
         write_table(found.table, request.output, raw=request.raw)
     if request.chart is not None:
-        theme.write(chart_of(found, request.title or title_of(request.games)), request.chart)
+        theme.write(
+            tournament_chart(found, name=request.title or title_of(request.games)), request.chart
+        )
     return PerformanceAnswer(performance=found, reading=reading)
 
 
@@ -142,65 +141,9 @@ def _anchors(players: list[Any], given: Mapping[str, float]) -> dict[Any, float]
     return {id_of.get(name, name): rating for name, rating in given.items()}
 
 
-def chart_of(found: TournamentPerformance, name: str) -> Figure:
-    """Return a chart of the ratings with error bars, or of the sweeps without an equilibrium."""
-    if found.exists or found.prior > 0:
-        kind = (
-            "regularised performance ratings" if found.prior > 0 else "perfect performance ratings"
-        )
-        return performance_figure(
-            series_of(found),
-            title=f"Performance in {name}",
-            subtitle=f"{kind}, with {100 * found.confidence:g} % confidence",
-        )
-    return sweeps_figure(
-        graph_of(found),
-        title=f"Why {name} has no equilibrium",
-        subtitle="an arrow leads from a group to those of whom it took every point",
-    )
-
-
 def title_of(games: object) -> str:
     """Return the name of the tournament, from the name of its file."""
     return Path(games).name.partition(".")[0] if isinstance(games, str) else "the tournament"
-
-
-def series_of(found: TournamentPerformance) -> PerformanceSeries:
-    """Return the players with games, in the order of the table, as a series for charts."""
-    one = found.standing
-    rows = found.order
-    rows = rows[one.games[rows] > 0]
-    solved = found.exists or found.prior > 0
-    return PerformanceSeries(
-        names=tuple(str(name) for name in found.player_ids[rows].tolist()),
-        ppr=(one.ppr if solved else one.class_ppr)[rows],
-        error=one.error[rows],
-        tpr=one.tpr[rows],
-        rating=one.rating[rows],
-        points=one.points[rows],
-        games=one.games[rows],
-        lower=one.lower[rows],
-        upper=one.upper[rows],
-        group=None if solved else one.class_of[rows],
-        within_group=not solved,
-    )
-
-
-def graph_of(found: TournamentPerformance) -> ClassGraph:
-    """Return the classes and the sweeps between them."""
-    number = found.standing.class_of
-    classes: list[list[str]] = [[] for _ in range(int(number.max(initial=-1)) + 1)]
-    class_of = {}
-    for name, at in zip(found.player_ids.tolist(), number.tolist(), strict=True):
-        if at >= 0:
-            classes[at].append(str(name))
-            class_of[name] = at
-    return ClassGraph(
-        classes=tuple(tuple(names) for names in classes),
-        above=np.array([class_of[sweep.winners[0]] for sweep in found.sweeps], dtype=np.int64),
-        below=np.array([class_of[sweep.losers[0]] for sweep in found.sweeps], dtype=np.int64),
-        games=np.array([sweep.games for sweep in found.sweeps], dtype=np.float64),
-    )
 
 
 def message_of(answer: PerformanceAnswer) -> PerformanceMessage:

@@ -21,11 +21,11 @@ from equipoise.analysis.files.reading import (
 )
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
 from equipoise.charts import theme
-from equipoise.charts.axes import shortened
 from equipoise.charts.canvas import Row, Sheet, Span
 from equipoise.charts.distribution import Distribution, distribution, distribution_rows
 from equipoise.charts.rating import Along, RatingSeries, rating_rows, rating_series
 from equipoise.charts.theme import Size
+from equipoise.charts.values import distribution_subtitle, rating_subtitle, rating_title
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.messages.conversion import to_message, to_messages
@@ -47,10 +47,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-#: Most players that a title names; more are counted.
-_NAMED = 3
-#: Width of a name in a title.
-_LETTERS = 32
 #: Smallest and largest side of a figure, in inches.
 _SIZES = (3.0, 40.0)
 
@@ -204,12 +200,10 @@ def _plot_of_players(
     for one in series:
         if not len(one.rating):
             raise NotFoundError(f"{one.player} has no match that {system} rates")
-    names = [shortened(str(one.player), _LETTERS) for one in series]
     return Plot(
         system=system,
         history=history,
-        title=request.title
-        or (", ".join(names) if len(names) <= _NAMED else f"{len(names)} players"),
+        title=request.title or rating_title([one.player for one in series]),
         along=along,
         band=request.band and any(one.has_band for one in series),
         performances=request.performances and any(one.has_performances for one in series),
@@ -236,14 +230,17 @@ def figure_of(shown: Plot, size: Size) -> Figure:
         from equipoise.charts.distribution import distribution_figure
 
         return distribution_figure(
-            shown.spread, title=shown.title, subtitle=_pool(shown), size=size
+            shown.spread,
+            title=shown.title,
+            subtitle=distribution_subtitle(shown.system, shown.min_matches),
+            size=size,
         )
     from equipoise.charts.rating import rating_figure
 
     return rating_figure(
         shown.series,
         title=shown.title,
-        subtitle=_key(shown.system, shown.band, shown.performances),
+        subtitle=rating_subtitle(shown.system, band=shown.band, performances=shown.performances),
         along=shown.along,
         band=shown.band,
         performances=shown.performances,
@@ -258,7 +255,12 @@ def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
         chart = distribution_rows(
             shown.spread, columns=sheet.columns, rows=sheet.rows, glyphs=sheet.glyphs
         )
-        return [*title, *_head(_pool(shown), "dim", sheet.columns), [], *chart]
+        return [
+            *title,
+            *_head(distribution_subtitle(shown.system, shown.min_matches), "dim", sheet.columns),
+            [],
+            *chart,
+        ]
     alone = len(shown.series) == 1
     # In text, bands of several players, or more dots than columns, hide the lines.
     band = shown.band and alone
@@ -270,25 +272,15 @@ def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
         performances=performances,
         **sheet._asdict(),
     )
-    key = _head(_key(shown.system, band, performances), "dim", sheet.columns)
+    key = _head(
+        rating_subtitle(shown.system, band=band, performances=performances), "dim", sheet.columns
+    )
     return [*title, *key, [], *chart]
 
 
 def _head(words: str, colour: str, columns: int) -> list[Row]:
     """Return a title, wrapped to the width of the chart."""
     return [[Span(line, colour)] for line in textwrap.wrap(printable(words), columns)]
-
-
-def _key(system: str, band: bool, performances: bool) -> str:
-    """Return the meaning of line, band and dots."""
-    words = ["two deviations either way (band)"] * band + ["performances (dots)"] * performances
-    return ", ".join([f"{system} rating (line)", *words]) if words else f"{system} rating"
-
-
-def _pool(shown: Plot) -> str:
-    """Return the players in a distribution."""
-    least = shown.min_matches
-    return shown.system + (f", players with at least {least:,} rated matches" if least > 1 else "")
 
 
 def message_of(shown: Plot) -> PlotMessage:

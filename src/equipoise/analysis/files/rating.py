@@ -115,9 +115,9 @@ def rate(
     )
     clock.append(working_time())
     if request.trace is not None and answer.trace is not None:
-        write_table(answer.trace.to_polars(), request.trace, raw=request.raw)
+        write_table(answer.trace.file_table(), request.trace, raw=request.raw)
     if request.output is not None:
-        write_table(answer.ratings.to_polars(), request.output, raw=request.raw)
+        write_table(answer.ratings.file_table(), request.output, raw=request.raw)
     if request.save is not None:
         answer.state.save(request.save)
     clock.append(working_time())

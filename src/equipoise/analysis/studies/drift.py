@@ -20,6 +20,7 @@ from equipoise.analysis.files.reading import (
 )
 from equipoise.analysis.files.systems import audit_each, plain_parameters
 from equipoise.charts import theme
+from equipoise.charts.values import drift_subtitle
 from equipoise.data.audits import ActivityWindow, Drift
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
@@ -157,7 +158,7 @@ def _write(answer: DriftAnswer, request: DriftRequest, output: str) -> None:
 def table_of(answer: DriftAnswer) -> pl.DataFrame:
     """Return the tables of all systems in one, with a column for the label."""
     return pl.concat(
-        one.to_polars().select(pl.lit(label).alias("system"), pl.all())
+        one.file_table().select(pl.lit(label).alias("system"), pl.all())
         for label, one in answer.found.items()
     )
 
@@ -168,12 +169,6 @@ def title_of(answer: DriftAnswer) -> str:
     return f"Drift of {labels[0]}" if len(labels) == 1 else "Drift of ratings"
 
 
-def subtitle_of(answer: DriftAnswer, *, band: bool) -> str:
-    """Return who is active, and the meaning of the band."""
-    words = f"Active players have played in the last {answer.window}"
-    return words + ("; the band is a standard deviation of their ratings" if band else "")
-
-
 def figure_of(answer: DriftAnswer, *, title: str | None, band: bool) -> Figure:
     """Return the chart as a figure of matplotlib."""
     from equipoise.charts.drift import drift_figure
@@ -182,7 +177,7 @@ def figure_of(answer: DriftAnswer, *, title: str | None, band: bool) -> Figure:
     return drift_figure(
         answer.found,
         title=title or title_of(answer),
-        subtitle=subtitle_of(answer, band=banded),
+        subtitle=drift_subtitle(answer.window, band=banded),
         band=banded,
     )
 
@@ -193,7 +188,10 @@ def text_of(answer: DriftAnswer, sheet: Sheet, title: str | None) -> list[Row]:
     from equipoise.charts.drift import drift_rows
 
     chart = drift_rows(answer.found, **sheet._asdict())
-    heads = [(title or title_of(answer), "bold"), (subtitle_of(answer, band=False), "dim")]
+    heads = [
+        (title or title_of(answer), "bold"),
+        (drift_subtitle(answer.window, band=False), "dim"),
+    ]
     return [*([Span(printable(words)[: sheet.columns], colour)] for words, colour in heads), *chart]
 
 

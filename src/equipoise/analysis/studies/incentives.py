@@ -13,6 +13,7 @@ from equipoise.analysis.files.plot import player_rows
 from equipoise.analysis.files.reading import HistoryRequest, check_outputs, history_message, read
 from equipoise.analysis.files.systems import audit_each, plain_parameters
 from equipoise.charts import theme
+from equipoise.charts.values import incentives_subtitle
 from equipoise.data.audits import Incentive, Others
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
@@ -146,7 +147,7 @@ def _write(answer: IncentivesAnswer) -> None:
 def table_of(answer: IncentivesAnswer) -> pl.DataFrame:
     """Return the matches of all players and systems in one table."""
     return pl.concat(
-        one.to_polars().select(
+        one.file_table().select(
             pl.lit(label).alias("system"), pl.lit(one.player).alias("player"), pl.all()
         )
         for label, found in answer.found.items()
@@ -172,21 +173,14 @@ def title_of(answer: IncentivesAnswer) -> str:
     return f"What {player} gains by doing worse"
 
 
-def subtitle_of(answer: IncentivesAnswer) -> str:
-    """Return what the chart compares."""
-    frozen = answer.request.others == "frozen"
-    others = (
-        "the other players keep their ratings" if frozen else "all other players are rated again"
-    )
-    return f"The best plan found of throwing matches, against the results as they were; {others}"
-
-
 def figure_of(answer: IncentivesAnswer, *, title: str | None) -> Figure:
     """Return the chart as a figure of matplotlib."""
     from equipoise.charts.incentives import incentives_figure
 
     return incentives_figure(
-        shown(answer), title=title or title_of(answer), subtitle=subtitle_of(answer)
+        shown(answer),
+        title=title or title_of(answer),
+        subtitle=incentives_subtitle(answer.request.others),
     )
 
 

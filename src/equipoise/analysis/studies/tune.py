@@ -28,6 +28,7 @@ from equipoise.analysis.studies.backtest import (
 )
 from equipoise.analysis.studies.trials import Study, fingerprint, question_of
 from equipoise.charts import theme
+from equipoise.charts.values import tuning_title
 from equipoise.data.backtest import GROUP_METRICS, HIGHER_IS_BETTER, METRICS, Group, judge
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
@@ -248,7 +249,7 @@ def _write(answer: TuneAnswer) -> None:
     if request.chart is not None:
         from equipoise.charts.tuning import tuning_figure
 
-        figure = tuning_figure(found, title=request.title or title_of(found))
+        figure = tuning_figure(found, title=request.title or tuning_title(found))
         theme.write(figure, request.chart)
     if request.output is not None:
         value = found.chosen.value(found.metric)
@@ -263,11 +264,6 @@ def _write(answer: TuneAnswer) -> None:
                 f"{counted(len(found.trials), 'trial')} and of the given parameters.",
             ],
         )
-
-
-def title_of(found: Tuning) -> str:
-    """Return the default title of the chart."""
-    return f"{found.system}: {' and '.join(found.choices)}"
 
 
 def message_of(answer: TuneAnswer) -> TuneMessage:

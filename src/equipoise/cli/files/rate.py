@@ -80,7 +80,7 @@ def rate(
         answer = rating.rate(system.chosen(settings), request, job.progress)
     summary = rating.summary_of(answer, job.compilation.kernels)
     if as_json:
-        rows = [] if output else answer.replay.ratings.to_polars().to_dicts()
+        rows = [] if output else answer.replay.ratings.file_table().to_dicts()
         print_json(RateMessage(summary, rows))
         return
     if output is None:
@@ -91,7 +91,7 @@ def rate(
 
 def _print_ratings(answer: RateAnswer) -> None:
     """Print the rating table: its first rows on a terminal, all of it to a pipe."""
-    frame = answer.replay.ratings.to_polars()
+    frame = answer.replay.ratings.file_table()
     shown = frame.head(_SHOWN) if sys.stdout.isatty() else frame
     columns = {
         name: ".2f" if kind.is_float() else ">" if kind.is_numeric() else ""

@@ -346,6 +346,12 @@ def scan_games(
       rating that cannot be read counts as missing. Problems of a complete file are never skipped
     Returns : GamesReading           its `games` is None if problems prevent it
     Raises : InvalidParameterError   wrong usage; bad content does not raise
+
+    Examples
+    --------
+    >>> reading = eq.scan_games("examples/league.csv")
+    >>> reading.skipped, reading.left_out
+    (0, {})
     """
     options = check_options(
         columns, (), "matches" if skip_bad else None, since, until, where, time_format
@@ -378,6 +384,11 @@ def read_games(
 
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
+
+    Examples
+    --------
+    >>> eq.read_games("examples/league.csv")
+    <Games: 1,080 results between 6 players>
     """
     reading = scan_games(
         source,

@@ -311,7 +311,7 @@ def _rating_frame(
         rated=np.zeros(0, np.int64),
         time_kind=kind,
     )
-    table = ratings_of(some).to_polars().with_columns(pl.col("player").cast(pl.String))
+    table = ratings_of(some).file_table().with_columns(pl.col("player").cast(pl.String))
     if kind == "seconds" and table["last_time"].dtype != pl.Int64:
         # All pieces of a table write times in the same way.
         table = table.with_columns(pl.col("last_time").dt.epoch("s"))

@@ -63,7 +63,7 @@ class TrueSkillSystem(System):
         return Outlook(centre=rating, scale=scale, curve="normal", team="sum")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TrueSkill(TrueSkillSystem):
     """TrueSkill [TS]_ for teams of any size, any number of teams in a match, and ties.
 
@@ -108,7 +108,7 @@ class TrueSkill(TrueSkillSystem):
         return self.settings().margin * math.sqrt(0.5 * players)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TrueSkillSPb(TrueSkillSystem):
     """TrueSkill as extended by Nikolenko and Sirotkin [NS]_: places between the teams.
 

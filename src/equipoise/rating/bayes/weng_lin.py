@@ -253,7 +253,7 @@ def rate_with_entry(
     return rate_each(job, first, last, rate_matches, _evidence, move_rating, read_rating)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WengLinParameters(System):
     """The base class of both models, with their parameters [WL]_.
 
@@ -310,7 +310,7 @@ class WengLinParameters(System):
         return Settings(float(self.beta), float(self.drift), float(self.least_share), self.pairs)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PlackettLuce(WengLinParameters):
     """Plackett-Luce [WL]_ Algorithm 4: places are drawn one after another, the best first.
 
@@ -327,7 +327,7 @@ class PlackettLuce(WengLinParameters):
     pairs: ClassVar[bool] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BradleyTerry(WengLinParameters):
     """Bradley-Terry [WL]_ Algorithm 1, full pair: all pairs of teams of a match are games.
 

@@ -134,7 +134,7 @@ def rate_with_entry(
     return rate_each(job, first, last, rate_matches, _evidence, move_rating, read_rating)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Elo(System):
     """Elo [Elo]_ for matches of any kind.
 

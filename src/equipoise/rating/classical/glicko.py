@@ -172,7 +172,7 @@ def read_deviations(table: Floats, rows: Ints, time: float, settings: Settings) 
     return out
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Glicko(System):
     """Glicko [G1]_ for duels and contests of single players.
 

@@ -345,7 +345,7 @@ def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings)
     return out
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Glicko2(System):
     """Glicko-2 [G2]_ for matches of two players.
 

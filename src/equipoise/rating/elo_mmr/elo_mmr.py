@@ -51,7 +51,7 @@ FEW_OPPONENTS = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EloMMRParameters(System):
     """What `EloMMR` and `EloMMX` share: parameters, state and rating of a history.
 
@@ -233,7 +233,7 @@ def _participations(history: History, start: int, stop: int) -> tuple[Ints, Ints
     return rows, every[rows]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EloMMR(EloMMRParameters):
     """Elo-MMR(rho) [EM]_ with the logistic performance model.
 
@@ -261,7 +261,7 @@ class EloMMR(EloMMRParameters):
     gaussian: ClassVar[bool] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EloMMX(EloMMRParameters):
     """Elo-MMR-chi [EM]_: Elo-MMR with the Gaussian performance model.
 

@@ -15,6 +15,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +23,13 @@ from equipoise._jit import kernel
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.data.prediction import Outlook
+from equipoise.display import Tabular
 from equipoise.errors import require
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
 
 #: Performances held at once.
 _CHUNK = 2_000_000
@@ -41,8 +48,8 @@ _RANGE, _STEP = 40.0, 0.01
 MOST_SAMPLES = 10_000_000
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class PlaceDistribution:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class PlaceDistribution(Tabular):
     """Distribution of the places of each team, estimated from samples.
 
     samples : number of matches drawn; the standard error of a probability p is
@@ -61,6 +68,42 @@ class PlaceDistribution:
     lower: Ints
     upper: Ints
 
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each team, numbered from 1.
+
+        `top_3` is the chance of the third place or a better one.
+        """
+        import polars as pl
+
+        chances = {f"top_{k}": row for k, row in zip(self.within, self.chance, strict=True)}
+        number = np.arange(1, len(self.mean) + 1)
+        bounds = {"lower": self.lower, "upper": self.upper}
+        return pl.DataFrame({"team": number, "mean": self.mean, **bounds, **chances})
+
+    def plot(self, names: Sequence[str] | None = None, *, title: str | None = None) -> Figure:
+        """Return a figure of matplotlib: the mean place of each team, and 90 % of its places.
+
+        names : of the teams; None numbers them from 1
+        Raises : InvalidParameterError; EquipoiseError without matplotlib
+        """
+        from equipoise.charts.places import places_figure
+        from equipoise.charts.theme import check_available
+
+        check_available()
+        numbers = range(1, len(self.mean) + 1)
+        return places_figure(
+            [f"team {number}" for number in numbers] if names is None else [*map(str, names)],
+            self.mean,
+            self.lower,
+            self.upper,
+            title=title or "Places",
+            subtitle=f"mean and 90 % range in {counted(self.samples, 'sample')}",
+        )
+
+    def _in_words(self) -> str:
+        teams = counted(len(self.mean), "team")
+        return f"{teams}, {counted(self.samples, 'sample')}"
+
 
 @kernel
 def _count(order: Ints, bin_of: Ints, counts: Ints, total: Floats) -> None:
@@ -76,17 +119,22 @@ def _count(order: Ints, bin_of: Ints, counts: Ints, total: Floats) -> None:
 def place_distribution(
     outlook: Outlook,
     *,
-    rng: np.random.Generator,
+    seed: int = 0,
+    rng: np.random.Generator | None = None,
     samples: int = 10_000,
     within: Sequence[int] = (1, 3, 10),
 ) -> PlaceDistribution:
     """Return the distribution of the places of teams, from sampled performances.
 
     outlook : of the teams, at least two
+    seed : random seed of the samples
+    rng : a generator that draws the samples instead of one made of the seed
     samples : number of matches to draw
     within : places from 1 to 100, to estimate the probability of each or better
     Raises : InvalidParameterError
     """
+    require(seed >= 0, "seed", "at least 0", seed)
+    drawing = np.random.default_rng(seed) if rng is None else rng
     teams = len(outlook.centre)
     require(teams >= 2, "outlook", "of at least two teams", teams)
     require(1 <= samples <= MOST_SAMPLES, "samples", f"from 1 to {MOST_SAMPLES:,}", samples)
@@ -98,7 +146,7 @@ def place_distribution(
     # The size of a chunk depends only on the number of teams: the same seed gives the same numbers.
     rows = max(1, _CHUNK // teams)
     for start in range(0, samples, rows):
-        drawn = _performances(outlook, min(rows, samples - start), rng)
+        drawn = _performances(outlook, min(rows, samples - start), drawing)
         _count(np.argsort(-drawn, axis=1), bin_of, counts, total)
     reached = np.cumsum(counts, axis=1)
     at_most = [reached[:, min(place, teams) - 1] for place in within]

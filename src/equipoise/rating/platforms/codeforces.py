@@ -203,7 +203,7 @@ def rate_by_platform_rules(job: ContestJob, start: int, stop: int) -> tuple[int,
     return -1, -1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Codeforces(System):
     """Codeforces' system: as the authors of [EM]_ ran it, or by the platform's own rules [CF]_.
 

@@ -344,7 +344,7 @@ def learn_from(job: ContestJob, m: int, played: float) -> None:
     end_match(job, m, played, _evidence, move_rating, read_rating)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TopCoder(System):
     """TopCoder's system [TC]_, with the parameters that [EM]_ compares it with.
 

@@ -37,7 +37,7 @@ from equipoise.rating.team_glicko2.match import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class TeamGlicko2(System):
     """Team Glicko-2 [TG2]_ for matches of two teams of any size.
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.games import LARGEST, Games
+from equipoise.display import Tabular
 from equipoise.errors import NoEquilibriumError, NotFoundError, require
 from equipoise.tournament.curves import Curve, CurveName, curve_of
 from equipoise.tournament.equilibrium.canonical import PerformanceFunction
@@ -28,6 +29,10 @@ from equipoise.tournament.equilibrium.estimation import LARGEST_ADVANTAGE, Fit, 
 from equipoise.tournament.equilibrium.solving import against_equals, check_scale
 from equipoise.tournament.equilibrium.uncertainty import Uncertainty, player_rows
 from equipoise.tournament.pairs import Pairs, gather_pairs, with_prior
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Which of the equilibria, which differ by a constant. "equal": the one that x <- f(x) reaches from
 #: equal ratings; "mean": the one with a given plain mean; "initial": the one that x <- f(x) reaches
@@ -50,8 +55,8 @@ NEAR = 0.3
 _TOLERANCE = 0.03
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Equilibrium:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Equilibrium(Tabular):
     """Perfect performance ratings: with them, all scores are as expected.
 
     player_ids : shape (N,); every column is in this order
@@ -82,6 +87,25 @@ class Equilibrium:
     curve: Curve
     scale: float
     uncertainty: Uncertainty
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each player, in their order; NaN is null."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "player": self.player_ids.tolist(),
+                "rating": self.rating,
+                "expected": self.expected,
+                "scored": self.scored,
+                "played": self.played,
+                "component": self.component,
+            }
+        ).fill_nan(None)
+
+    def _in_words(self) -> str:
+        players = counted(len(self.player_ids), "player")
+        return f"{players}, residual {self.residual:.1e} points"
 
     def errors(self, rows: Ints | None = None) -> Floats:
         """Return standard errors, rating points; see `Uncertainty.errors`."""

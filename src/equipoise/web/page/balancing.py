@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 from starlette.responses import Response
 
-from equipoise.charts.markup import element
 from equipoise.data.lobby import constraint_in_words
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.markup import element
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.questions import BalancePlayer, BalanceRequest
 from equipoise.messages.teams import BalanceMessage, ConstraintMessage

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from equipoise.charts.markup import element
+from equipoise.markup import element
 from equipoise.messages.histories import ExplainMessage, OpponentMessage, RememberedMessage
 from equipoise.web.page.figures import picture
 from equipoise.web.page.wording import ordinal

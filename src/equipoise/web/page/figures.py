@@ -15,7 +15,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from equipoise.charts.axes import Scale, around, round_moments
-from equipoise.charts.markup import Content, element
+from equipoise.markup import Content, element
 from equipoise.messages.players import MeanPoint, RatingTimeline
 from equipoise.web.page.wording import number
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from equipoise.charts.markup import decimals, element, escaped, joined, lines
+from equipoise.markup import decimals, element, escaped, joined, lines
 
 
 @given(st.text(st.characters(exclude_categories=("Cc", "Cs", "Cn")), max_size=30))

@@ -1,0 +1,91 @@
+"""The figure of a backtest: expected scores beside observed ones, for one system or several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.charts import theme
+from equipoise.charts.axes import shortened, spread_out
+from equipoise.data.backtest import Calibration
+from equipoise.errors import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: With more lines than this, the lines of a chart cannot be distinguished.
+MOST_SYSTEMS = len(theme.PALETTE)
+_MARKS = ("o", "s", "^", "D", "v", "P")
+_TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_LETTERS = 20
+#: Points from the edge of the axes to the labels.
+_LEAD = 12.0
+#: Area of the largest mark, in square points, and of the smallest.
+_LARGEST, _SMALLEST = 120.0, 8.0
+
+SIZE = theme.Size(7.5, 6.0)
+
+
+def calibration_figure(
+    found: Mapping[str, Calibration], *, title: str, subtitle: str, size: theme.Size = SIZE
+) -> Figure:
+    """Return the figure of the calibration of systems by label.
+
+    A mark is as large as the share of the participations in its bin.
+    Raises : InvalidParameterError   more systems than can be distinguished
+    """
+    require(1 <= len(found) <= MOST_SYSTEMS, "systems", f"1 to {MOST_SYSTEMS}", len(found))
+    with theme.style():
+        figure, axes = theme.new_figure(title, subtitle, size)
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(-0.02, 1.02)
+        axes.set_xticks(_TICKS)
+        axes.set_yticks(_TICKS)
+        axes.set_xlabel("expected score")
+        axes.set_ylabel("observed score")
+        axes.plot([0, 1], [0, 1], color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=1)
+        for number, one in enumerate(found.values()):
+            _draw(axes, one, number)
+        _label(figure, axes, found, size)
+    return figure
+
+
+def _draw(axes: Axes, one: Calibration, number: int) -> None:
+    """Draw one system: a line through its bins, and a mark for each."""
+    filled = one.participations > 0
+    colour = theme.PALETTE[number]
+    x, y = one.expected[filled], one.observed[filled]
+    share = one.participations[filled] / one.participations.sum()
+    axes.plot(x, y, color=colour, lw=1.8, zorder=3)
+    areas = np.maximum(_LARGEST * share / share.max(), _SMALLEST)
+    axes.scatter(
+        x, y, s=areas, marker=_MARKS[number], color=colour, zorder=4, linewidths=0.8,
+        edgecolors=theme.PAGE,
+    )  # fmt: skip
+
+
+def _label(figure: Figure, axes: Axes, found: Mapping[str, Calibration], size: theme.Size) -> None:
+    """Write each label beside the end of its line, without overlap."""
+    texts = [
+        axes.text(
+            1.0,
+            0.0,
+            f"{shortened(label, _LETTERS)}  {one.error:.3f}",
+            transform=axes.get_yaxis_transform(),
+            color=theme.WORDS[number],
+            fontweight="bold",
+            va="center",
+        )
+        for number, (label, one) in enumerate(found.items())
+    ]
+    theme.fit_axes(figure, axes, right=_LEAD + max(map(theme.text_width, texts)))
+    box, (low, high) = axes.get_position(), axes.get_ylim()
+    line = 1.35 * theme.TEXT * (high - low) / (box.height * size.height * 72)
+    ends = np.array([float(one.observed[one.participations > 0][-1]) for one in found.values()])
+    places = spread_out(ends, line, low + line / 2, high - line / 2)
+    beside = 1.0 + _LEAD / (box.width * size.width * 72)
+    for text, place in zip(texts, places.tolist(), strict=True):
+        text.set_position((beside, place))

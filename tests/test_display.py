@@ -1,0 +1,302 @@
+"""What values print, what notebooks show of them, and tables for Polars and pandas."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, datetime
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas
+import polars as pl
+import pytest
+
+import equipoise as eq
+from equipoise.display import Tabular, table_html
+from equipoise.rating.registry import SYSTEMS
+from every_value import HOSTILE, every_value
+
+#: A line of a terminal, three times: no value prints more.
+MOST_LETTERS = 240
+
+NAMES = [
+    "Backtest",
+    "Balance",
+    "Calibration",
+    "Candidate",
+    "Difference",
+    "Drift",
+    "Equilibrium",
+    "Explanation",
+    "Games",
+    "GamesReading",
+    "Group",
+    "GroupScores",
+    "History",
+    "HistoryReading",
+    "Incentive",
+    "InitialRatings",
+    "Lobby",
+    "Outlook",
+    "PlaceDistribution",
+    "PoolState",
+    "Prediction",
+    "Range",
+    "Ratings",
+    "Rebalance",
+    "RebalanceRequest",
+    "Replay",
+    "Results",
+    "Ruleset",
+    "Split",
+    "Standing",
+    "State",
+    "Superiority",
+    "SystemScores",
+    "TournamentPerformance",
+    "Trace",
+    "Trial",
+    "Tuning",
+    "WhatIf",
+]
+TABLES = [
+    "Backtest",
+    "Balance",
+    "Calibration",
+    "Drift",
+    "Equilibrium",
+    "Explanation",
+    "Games",
+    "History",
+    "Incentive",
+    "InitialRatings",
+    "Lobby",
+    "Outlook",
+    "PlaceDistribution",
+    "Prediction",
+    "Ratings",
+    "Rebalance",
+    "Replay",
+    "TournamentPerformance",
+    "Trace",
+    "Tuning",
+    "WhatIf",
+]
+
+
+def value_of(name: str) -> Any:
+    return every_value()[name]
+
+
+def test_the_lists_here_are_complete() -> None:
+    assert sorted(every_value()) == NAMES
+    assert [name for name in NAMES if isinstance(value_of(name), Tabular)] == TABLES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_value_prints_as_one_short_line_that_is_safe_in_a_terminal(name: str) -> None:
+    text = repr(value_of(name))
+    assert 0 < len(text) <= MOST_LETTERS
+    assert text.isprintable()
+    assert name in text
+
+
+def test_a_replay_of_a_thousand_players_prints_as_shortly() -> None:
+    players = [f"player {number}" for number in range(1000)]
+    history = eq.read_history({"match": [1] * 1000, "player": players, "rank": range(1, 1001)})
+    assert len(repr(eq.replay(eq.Elo(), history, trace=True))) <= MOST_LETTERS
+
+
+@pytest.mark.parametrize("name", list(SYSTEMS))
+def test_a_system_prints_as_the_call_that_makes_it(name: str) -> None:
+    """Only parameters that differ from the default are printed."""
+    system = eq.make_system(name)
+    assert eval(repr(system), vars(eq) | {type(system).__name__: type(system)}) == system
+    changed = eq.make_system(name, {"entry": "learned"})
+    assert repr(changed) == f"{type(system).__name__}(entry='learned')"
+
+
+class Elements(HTMLParser):
+    """The tags of a document, and the text between them."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def count(self, tag: str, **attributes: str) -> int:
+        return sum(one == tag and attributes.items() <= given.items() for one, given in self.tags)
+
+
+@pytest.mark.parametrize("name", [*TABLES, "PoolState", "Split"])
+def test_html_is_short_and_runs_nothing(name: str) -> None:
+    html = str(value_of(name)._repr_html_())
+    ElementTree.fromstring(html)  # well-formed, so that nothing is left open
+    found = Elements(html)
+    assert {tag for tag, _ in found.tags} <= {
+        *("div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p")
+    }
+    assert not any(name.startswith("on") for _, given in found.tags for name in given)
+    assert "\x1b" not in html
+    assert found.count("tr") <= 11
+    assert len(html) < 30_000
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_a_notebook_has_a_caption_and_headings(name: str) -> None:
+    found = Elements(str(value_of(name)._repr_html_()))
+    assert found.count("caption") == 1
+    assert found.count("th", scope="col") >= 2
+    assert found.count("th", scope="row") == found.count("tr") - 1
+
+
+def test_html_says_how_many_rows_are_left_out() -> None:
+    html = str(value_of("Ratings")._repr_html_())
+    assert "\u2026 and 4 more<" in html
+    assert "last_time (UTC)" in html
+    wide = table_html("wide", {f"column {at}": [at] for at in range(20)})
+    assert "\u2026 and 8 more columns" in wide
+
+
+def test_numbers_of_a_column_have_the_same_decimals_and_stand_right() -> None:
+    html = table_html("t", {"name": ["a", "b"], "rating": [1500.0, 1512.345], "score": [0.5, None]})
+    assert ">1,500.0<" in html
+    assert ">1,512.3<" in html
+    assert ">0.500<" in html
+    assert ">\u2013<" in html
+    assert html.count("text-align:right") == 6
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_polars_and_pandas_are_equal(name: str) -> None:
+    value = value_of(name)
+    table = value.to_polars()
+    assert value.head(3).equals(table.head(3))
+    assert value.head(0).height == 0
+    other = value.to_pandas()
+    assert list(other.columns) == table.columns
+    assert len(other) == table.height
+    for column in table.iter_columns():
+        missing = column.is_null().to_list()
+        assert other[column.name].isna().tolist() == missing
+        if column.dtype.is_numeric():
+            given = column.drop_nulls().to_list()
+            assert other[column.name].dropna().tolist() == given
+
+
+def test_head_refuses_a_negative_number() -> None:
+    with pytest.raises(eq.InvalidParameterError, match="rows must be at least 0; got -1"):
+        value_of("Ratings").head(-1)
+
+
+def test_pandas_has_times_in_utc_and_missing_values() -> None:
+    frame = value_of("Ratings").to_pandas()
+    assert str(frame["last_time"].dtype) == "datetime64[us, UTC]"
+    assert frame["last_time"].max() == pandas.Timestamp("2024-01-23T22:13:20", tz="UTC")
+
+
+def test_without_pandas_a_sentence_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(eq.EquipoiseError, match=r"needs pandas, .*: pip install pandas"):
+        value_of("Ratings").to_pandas()
+
+
+# Times
+
+
+@pytest.mark.parametrize("name", ["History", "Trace"])
+def test_tables_show_times_in_utc_and_files_the_kind_that_came_in(name: str) -> None:
+    value = value_of(name)
+    assert value.to_polars()["time"].dtype == pl.Datetime("us", "UTC")
+    assert value.to_polars()["time"][0] == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+    assert value.file_table()["time"][0] == 1_700_000_000
+
+
+def test_ratings_drift_and_incentives_show_times_in_utc() -> None:
+    last = value_of("History").to_polars()["time"].max()
+    assert value_of("Ratings").to_polars()["last_time"].max() == last
+    assert value_of("Ratings").file_table()["last_time"].max() == last.timestamp()
+    assert np.datetime64(last.replace(tzinfo=None)) == value_of("Ratings").last_played.max()
+    assert value_of("Drift").to_polars()["time"][-1] == last
+    assert value_of("Drift").file_table()["time"][-1] == last.timestamp()
+    assert value_of("Incentive").to_polars()["time"].dtype == pl.Datetime("us", "UTC")
+    assert value_of("Incentive").file_table()["time"].dtype == pl.Int64
+
+
+def test_an_explanation_and_a_pool_say_when() -> None:
+    one = value_of("Explanation")
+    assert one.when == datetime.fromtimestamp(one.time * 86_400, UTC)
+    assert value_of("PoolState").last_match == datetime(2024, 1, 23, 22, 13, 20, tzinfo=UTC)
+
+
+def test_an_order_without_dates_stays_a_number() -> None:
+    history = eq.read_history(
+        {"match": [1, 1, 2, 2], "time": [3, 3, 7, 7], "player": [*"abac"], "rank": [1, 2, 1, 2]}
+    )
+    done = eq.replay(eq.Elo(), history, trace=True)
+    assert history.to_polars()["time"].to_list() == [3, 3, 7, 7]
+    assert done.trace is not None
+    assert done.trace.to_polars()["time"].to_list() == [3, 3, 7, 7]
+    assert sorted(done.ratings.to_polars()["last_time"].to_list()) == [3, 7, 7]
+    assert sorted(done.ratings.last_played.tolist()) == [3, 7, 7]
+    assert done.state.last_match == 7
+    assert eq.drift(eq.Elo(), history).to_polars()["time"].dtype == pl.Int64
+
+
+def test_a_history_without_times_has_none() -> None:
+    history = eq.read_history({"match": [1, 1], "player": [*"ab"], "rank": [1, 2]})
+    done = eq.replay(eq.Elo(), history)
+    assert history.datetimes() is None
+    assert done.ratings.to_polars()["last_time"].null_count() == 2
+    assert done.state.last_match is None
+    assert eq.explain(eq.Elo(), history, "a").when is None
+
+
+@pytest.mark.parametrize("kind", ["seconds", "datetime", "date"])
+def test_reading_the_table_again_gives_the_same_matches(kind: str) -> None:
+    days = [1_700_006_400, 1_700_092_800]
+    stamps = [datetime.fromtimestamp(one, UTC).replace(tzinfo=None) for one in days]
+    times: dict[str, list[Any]] = {
+        "seconds": days,
+        "datetime": stamps,
+        "date": [one.date() for one in stamps],
+    }
+    history = eq.read_history(
+        {
+            "match": [1, 1, 2, 2],
+            "time": np.repeat(np.array(times[kind]), 2),
+            "player": [*"abac"],
+            "rank": [1, 2, 1, 2],
+        }
+    )
+    assert history.time_kind == kind
+    again = eq.read_history(history.to_polars())
+    assert history.time is not None
+    assert again.time is not None
+    assert again.time.tolist() == history.time.tolist()
+    assert eq.read_history(history.to_pandas()).time.tolist() == history.time.tolist()  # type: ignore[union-attr]  # has times
+    assert eq.read_history(history.file_table()).time_kind == kind
+
+
+def test_names_are_escaped_wherever_they_are_shown() -> None:
+    shown = [str(value_of(name)._repr_html_()) for name in TABLES]
+    assert sum("&lt;script&gt;" in html for html in shown) >= 10
+    assert not any("<script" in html for html in shown)
+    assert HOSTILE.startswith("<script")
+
+
+def test_a_table_of_results_is_written_with_the_times_that_came_in(tmp_path: Path) -> None:
+    eq.write_table(value_of("Ratings"), tmp_path / "ratings.csv")
+    assert pl.read_csv(tmp_path / "ratings.csv")["last_time"].dtype == pl.Int64
+    eq.write_table(value_of("Ratings").to_polars(), tmp_path / "utc.csv")
+    assert pl.read_csv(tmp_path / "utc.csv")["last_time"][0].startswith("2024-01-")

@@ -1,0 +1,174 @@
+"""The public names: each has an example that runs, and their signatures name only public types."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import types
+import typing
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import equipoise as eq
+
+ROOT = Path(__file__).parents[1]
+
+#: Names whose docstring has no example yet. Take a name away when it gets one; add none.
+WITHOUT_EXAMPLE = frozenset(
+    {
+        "BradleyTerry",
+        "Capabilities",
+        "Codeforces",
+        "Curve",
+        "Effort",
+        "Elo",
+        "EloMMR",
+        "EloMMX",
+        "Equilibrium",
+        "Glicko",
+        "Glicko2",
+        "PlaceDistribution",
+        "PlackettLuce",
+        "PoolState",
+        "RatingSystem",
+        "Record",
+        "Replay",
+        "Results",
+        "Runs",
+        "State",
+        "TeamGlicko2",
+        "TopCoder",
+        "TrueSkill",
+        "TrueSkillSPb",
+        "Uncertainty",
+        "WhatIf",
+        "backtest",
+        "balance",
+        "complete_performance",
+        "drift",
+        "explain",
+        "fide_performance",
+        "incentives",
+        "linear_performance",
+        "lobby_of",
+        "make_system",
+        "performance",
+        "performance_equilibrium",
+        "place_distribution",
+        "predict",
+        "rebalance",
+        "recursive_performance",
+        "replay",
+        "results_of_player",
+        "tournament_performance",
+        "tune",
+        "what_if",
+    }
+)
+
+#: Methods by which a system and its kernels work together: those who write a system use them, and
+#: their types are those of the kernels of one system.
+OF_KERNELS = {"settings", "update", "own", "entry_of"}
+#: Types that an equilibrium makes, and nobody else.
+MADE_ELSEWHERE = {"Uncertainty"}
+
+
+def documented(name: str) -> str:
+    return inspect.getdoc(getattr(eq, name)) or ""
+
+
+def section(text: str) -> str:
+    """Return the examples of a docstring."""
+    return text.partition("\nExamples\n--------\n")[2]
+
+
+@pytest.mark.parametrize("name", [name for name in eq.__all__ if name not in WITHOUT_EXAMPLE])
+def test_the_example_of_a_public_name_runs(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a checkout of the project, with `import equipoise as eq` before it."""
+    monkeypatch.chdir(ROOT)
+    examples = section(documented(name))
+    assert ">>>" in examples, f"{name} has no section Examples"
+    runner = doctest.DocTestRunner(optionflags=doctest.REPORT_ONLY_FIRST_FAILURE)
+    runner.run(doctest.DocTestParser().get_doctest(examples, {"eq": eq}, name, name, 0))
+    assert runner.tries > 0
+    assert runner.failures == 0
+
+
+def test_the_list_of_names_without_an_example_shrinks() -> None:
+    assert [name for name in sorted(WITHOUT_EXAMPLE) if section(documented(name))] == []
+    assert set(eq.__all__) >= WITHOUT_EXAMPLE
+
+
+def callables(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield a public function, or the fields and public methods of a public type."""
+    if not inspect.isclass(value):
+        yield "", value
+        return
+    yield "", value
+    for name, member in inspect.getmembers_static(value):
+        if name in OF_KERNELS or (name.startswith("_") and name != "__init__"):
+            continue
+        if isinstance(member, property):
+            yield name, member.fget
+        elif isinstance(member, classmethod | staticmethod):
+            yield name, member.__func__
+        elif inspect.isfunction(member):
+            yield name, member
+
+
+def hints(function: Any) -> dict[str, Any]:
+    """Return the annotations of a function or of the fields of a type, evaluated.
+
+    The classes of dataclasses inherit `__init__` of another module, so names are looked up in the
+    modules of all base classes. Names that are imported only for type checkers are given here.
+    """
+    names: dict[str, Any] = {"pl": pl, "Figure": object, "Markup": str}
+    for one in getattr(function, "__mro__", ()):
+        names |= vars(importlib.import_module(one.__module__))
+    return typing.get_type_hints(function, localns=names)
+
+
+def types_in(hint: Any) -> Iterator[type]:
+    """Yield the classes of this project that an annotation names."""
+    if isinstance(hint, list | tuple):
+        for one in hint:
+            yield from types_in(one)
+        return
+    if isinstance(hint, type) and not isinstance(hint, types.GenericAlias):
+        if hint.__module__.partition(".")[0] == "equipoise":
+            yield hint
+        return
+    for one in typing.get_args(hint):
+        yield from types_in(one)
+
+
+@pytest.mark.parametrize("name", eq.__all__)
+def test_every_type_that_a_signature_names_is_public(name: str) -> None:
+    public = {id(getattr(eq, one)) for one in eq.__all__}
+    value = getattr(eq, name)
+    missing = {
+        f"{found.__module__}.{found.__qualname__} in {name}.{method}"
+        for method, function in callables(value)
+        # A dataclass takes its fields, which are looked at as those of the class.
+        if method != "__init__" or not (is_dataclass(value) or name in MADE_ELSEWHERE)
+        for hint in hints(function).values()
+        for found in types_in(hint)
+        if id(found) not in public
+    }
+    assert sorted(missing) == []
+
+
+def test_a_type_that_is_not_public_would_be_found() -> None:
+    from equipoise.rating.lineup import Lineup
+
+    def of(one: list[Lineup | None]) -> dict[str, eq.Ratings]: ...
+
+    found = {one.__name__ for hint in typing.get_type_hints(of, localns=locals()).values()
+             for one in types_in(hint)}  # fmt: skip
+    assert found == {"Lineup", "Ratings"}
