@@ -6,9 +6,12 @@ import csv
 import json
 import subprocess
 import sys
+import time
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 
 import equipoise
@@ -19,12 +22,18 @@ from trials.matches import Standing, stored
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 HISTORIES = {"contests": ("seconds", ["elo-mmr"]), "league": ("datetime", ["elo-mmr", "glicko2"])}
-CASES = [(name, system) for name, (_, systems) in HISTORIES.items() for system in systems]
+LEARNED = {"entry": "learned", "hold_level": 0.05}
+CASES: list[tuple[str, str, dict[str, Any]]] = [
+    *((name, system, {}) for name, (_, systems) in HISTORIES.items() for system in systems),
+    ("contests", "elo-mmr", LEARNED),
+]
 
 
-def by_command_line(name: str, system: str) -> dict[str, Standing]:
+def by_command_line(name: str, system: str, parameters: dict[str, Any]) -> dict[str, Standing]:
     """Return the ratings of `equipoise rate`."""
     command = [sys.executable, "-m", "equipoise", "rate", str(EXAMPLES / f"{name}.csv")]
+    for key, value in parameters.items():
+        command += ["--set", f"{key}={value}"]
     done = subprocess.run(
         [*command, "--system", system, "--json"], capture_output=True, check=True, text=True
     )
@@ -32,10 +41,10 @@ def by_command_line(name: str, system: str) -> dict[str, Standing]:
     return {str(row["player"]): standing(row["rating"], row["deviation"]) for row in rows}
 
 
-def match_by_match(name: str, system: str) -> dict[str, Standing]:
+def match_by_match(name: str, system: str, parameters: dict[str, Any]) -> dict[str, Standing]:
     """Return the ratings of the library, called for every match anew."""
     history = equipoise.read_history(EXAMPLES / f"{name}.csv")
-    chosen = make_system(system)
+    chosen = make_system(system, parameters)
     done = equipoise.replay(chosen, history.slice(0, 1))
     for number in range(1, history.matches):
         done = equipoise.replay(chosen, history.slice(number, number + 1), state=done.state)
@@ -62,19 +71,32 @@ def standing(rating: float, deviation: float | None) -> Standing:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "system"), CASES)
+@pytest.mark.parametrize(("name", "system", "parameters"), CASES)
 def test_command_line_library_and_service_agree_to_the_bit(
-    service: Service, name: str, system: str
+    service: Service, name: str, system: str, parameters: dict[str, Any]
 ) -> None:
     """Rated at once, match by match, posted singly and as a stream: the same ratings."""
-    singly, streamed = (service.new_pool(system=system, times=HISTORIES[name][0]) for _ in range(2))
+    settings = {"system": system, "times": HISTORIES[name][0], "parameters": parameters}
+    singly, streamed, corrected = (service.new_pool(late="replay", **settings) for _ in range(3))
+    while service.admin.pool(singly).kernels == "compiling":
+        time.sleep(0.1)  # Only those of default parameters are there.
     matches = posted(name)
     for match in matches:
         service.admin.post_match(singly, match)
     for _ in service.admin.stream_matches(streamed, matches, batch=100):
         pass
-    expected = by_command_line(name, system)
+    # The first match is posted last, the second one with another result, and both are corrected.
+    first, second, *others = matches
+    wrong = [msgspec.structs.replace(team, rank=rank) for rank, team in enumerate(second.teams)]
+    service.admin.post_match(corrected, msgspec.structs.replace(second, teams=wrong))
+    service.admin.post_matches(corrected, others)
+    service.admin.correct_match(corrected, second.match, second, wait=60.0)
+    service.admin.post_match(corrected, first)
+    while service.admin.pool(corrected).pending:
+        time.sleep(0.05)
+    expected = by_command_line(name, system, parameters)
     assert len(expected) > 5
-    assert match_by_match(name, system) == expected
+    assert match_by_match(name, system, parameters) == expected
     assert stored(service.admin, singly) == expected
     assert stored(service.admin, streamed) == expected
+    assert stored(service.admin, corrected) == expected

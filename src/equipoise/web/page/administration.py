@@ -49,10 +49,13 @@ _NULLABLE = frozenset({"inactive_days", "display_floor"})
 _MOST_NUMBER = 1e9
 
 #: Where newcomers enter, in words.
-ENTRIES = {"fixed": "at the initial rating", "learned": "where recent newcomers turned out to be"}
+ENTRIES = {"fixed": "at the initial rating", "learned": "at a learned rating"}
 #: The other parameters of the entry and level: their names in the form, and a note.
 ENTRY_WORDS = {
-    "hold_level": ("Hold the level: share of the difference added", "0: not held; 0.05 is usual"),
+    "hold_level": (
+        "Share of the difference that holds the level",
+        "0: not held; 0.05 in large contests",
+    ),
     "entry_half_life": ("Newcomers until the first match of one counts half", ""),
     "entry_weight": ("Least weight of the entry", "A small weight moves quickly"),
     "entry_clip": ("Largest first change, standard deviations", ""),
