@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from equipoise.data.audits import ActivityWindow as ActivityWindow
     from equipoise.data.audits import Drift as Drift
     from equipoise.data.audits import Incentive as Incentive
+    from equipoise.data.audits import LevelGroup as LevelGroup
+    from equipoise.data.audits import LevelReceiver as LevelReceiver
     from equipoise.data.backtest import Backtest as Backtest
     from equipoise.data.backtest import Calibration as Calibration
     from equipoise.data.backtest import Difference as Difference
@@ -92,6 +94,7 @@ if TYPE_CHECKING:
     from equipoise.formats.lobby import read_lobby as read_lobby
     from equipoise.formats.rebalance_request import read_rebalance_request as read_rebalance_request
     from equipoise.numeric.workers import Workers as Workers
+    from equipoise.rating.base_system import System as System
     from equipoise.rating.bayes.trueskill import TrueSkill as TrueSkill
     from equipoise.rating.bayes.trueskill import TrueSkillSPb as TrueSkillSPb
     from equipoise.rating.bayes.weng_lin import BradleyTerry as BradleyTerry

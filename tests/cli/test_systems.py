@@ -38,4 +38,15 @@ def test_what_opponents_costs_is_said_at_the_parameter(
     assert run(["systems", name, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     notes = {one["name"]: one["note"] for one in found["parameters"] if "note" in one}
-    assert list(notes) == ["opponents"]
+    assert list(notes) == ["opponents", "entry", "hold_level"]
+
+
+@pytest.mark.parametrize("name", list(SYSTEMS))
+def test_every_system_says_what_a_learned_entry_and_a_held_level_are(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["systems", name]) == 0
+    out = capsys.readouterr().out
+    assert "fixed | learned" in out
+    assert "entry is where newcomers begin: fixed at initial_rating, or learned" in out
+    assert "hold_level is the share of what the level has lost" in out

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -57,6 +57,16 @@ LEVEL_ADJUSTMENT = "level_adjustment"
 #: Bounds of w: a first match says something, and not more than everything.
 LEAST_SHARE, LARGEST_SHARE = 1e-6, 1.0
 
+#: What `equipoise systems` says of the two parameters that turn all others on.
+_ENTRY_NOTE = (
+    "where newcomers begin: fixed at initial_rating, or learned from recent newcomers, with "
+    "entry_half_life, entry_weight and entry_clip"
+)
+_LEVEL_NOTE = (
+    "the share of what the level has lost that a match adds to the rating of each young player, "
+    "with hold_level_matches, level_experienced, level_memory and level_step; 0 holds no level"
+)
+
 #: Number of players whose memory is fetched ahead.
 _AHEAD = 12
 
@@ -78,11 +88,11 @@ class EntryParameters:
     level_step : the most that a match hands to a player, in initial deviations
     """
 
-    entry: Literal["fixed", "learned"] = "fixed"
+    entry: Literal["fixed", "learned"] = field(default="fixed", metadata={"note": _ENTRY_NOTE})
     entry_half_life: float = 1000.0
     entry_weight: float = 10.0
     entry_clip: float = 1.0
-    hold_level: float = 0.0
+    hold_level: float = field(default=0.0, metadata={"note": _LEVEL_NOTE})
     hold_level_matches: int = 25
     level_experienced: int = 5
     level_memory: float = 2000.0
