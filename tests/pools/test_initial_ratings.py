@@ -32,6 +32,7 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonRequest
 from equipoise.pools import initial_ratings as known
 from equipoise.pools.amending import amendment, amendments
+from equipoise.pools.backups import back_up, restore_backup
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_bytes, export_file
 from equipoise.pools.exchange.history_requests import requests_of
@@ -527,6 +528,34 @@ def test_settings_of_the_leaderboard_hold_for_them(store: Store) -> None:
     assert shown["ana"] == 1620.0
     assert trial.ratings()["ana"] == 1800.0
     identical(store, "trial")
+
+
+def test_ratings_that_decay_begin_so_too(store: Store) -> None:
+    """A player who never played has been away for no time."""
+    trial = Trial(store, display_decay_per_day=2.0, display_decay_after_days=0.0)
+    begin(store, "trial")
+    trial.post(duel("m", "ana", "ben", 0), duel("n", "ben", "new", 86_400 * 10))
+    maintain_pool(store, "trial", owner="test", stop=lambda: False)
+    shown = {row.player: row.display for row in leaderboard(store, "trial").players}
+    assert shown["zoe"] == 1400.0
+    assert shown["ana"] == pytest.approx(player(store, "trial", "ana").rating - 20.0)
+    identical(store, "trial")
+
+
+def test_a_backup_has_them(sqlite_url: str, tmp_path: Path) -> None:
+    store = open_store(sqlite_url)
+    trial = Trial(store)
+    begin(store, "trial")
+    played(trial, 3)
+    head = verify_pool(store, "trial").head
+    store.close()
+    restored = f"sqlite:///{tmp_path / 'restored.db'}"
+    restore_backup(Path(back_up(sqlite_url, tmp_path).file), restored)
+    store = open_store(restored)
+    assert initial_ratings(store, "trial").ratings == rows(dict(sorted(KNOWN.items())))
+    found = verify_pool(store, "trial")
+    assert (found.identical, found.head) == (True, head)
+    store.close()
 
 
 @pytest.mark.parametrize("system", ["elo", "elo-mmr", "glicko2"])

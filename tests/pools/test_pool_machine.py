@@ -23,9 +23,11 @@ from hypothesis.stateful import (
 
 import equipoise as eq
 from equipoise.errors import ConflictError, InvalidDataError
+from equipoise.messages.initial import InitialRating, InitialRequest
 from equipoise.messages.matches import DifferenceMessage, MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolChange
 from equipoise.pools import amending
+from equipoise.pools.initial_ratings import initial_ratings, set_initial_ratings
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings, preview_settings
 from equipoise.pools.reading.leaderboard import leaderboard
@@ -79,6 +81,7 @@ class Plain:
     matches: dict[str, Known] = field(default_factory=dict)
     turns: list[tuple[int, str, bool, int | None]] = field(default_factory=list)
     seq: int = 0
+    known: dict[str, float] = field(default_factory=dict)
 
     @property
     def last(self) -> int | None:
@@ -108,7 +111,7 @@ class Plain:
         """Return what the library makes of it, all at once."""
         counted = self.counted()
         if not counted:
-            return {}
+            return self.known
         names = sorted({who for _, _, entered in counted for who, _ in entered})
         dense = [sorted({rank for _, rank in entered}) for _, _, entered in counted]
         sizes = [len(entered) for _, _, entered in counted]
@@ -128,8 +131,14 @@ class Plain:
             ),
             time=np.array([time * 1_000_000 for time, _, _ in counted], np.int64),
         )
-        state = eq.replay(make_system(self.system, self.parameters), history).state
-        numbers = state.system.at(state.state, np.arange(len(names)), None)["rating"]
+        initial = eq.InitialRatings(
+            player_ids=np.array(list(self.known), dtype=object),
+            rating=np.array(list(self.known.values()), np.float64),
+            deviation=np.full(len(self.known), np.nan),
+        )
+        system = make_system(self.system, self.parameters)
+        state = eq.replay(system, history, initial=initial).state
+        numbers = system.at(state.state, np.arange(len(state.player_ids)), None)["rating"]
         # Whoever was only in matches that changed nothing has the entry of the last of them.
         unplayed = state.state.column("matches") == 0
         numbers[unplayed] = state.state.column("rating")[unplayed]
@@ -154,6 +163,22 @@ class PoolMachine(RuleBasedStateMachine):
         self.plain = Plain(**settings)
 
     # What is posted and amended.
+
+    @rule(known=st.dictionaries(st.sampled_from(PLAYERS), st.integers(1000, 2000)))
+    def begin_with(self, known: dict[str, int]) -> None:
+        """Set known ratings: refused after the first match, unless they are those already set."""
+        wanted = {player: float(known[player]) for player in sorted(known)}
+        ratings = [InitialRating(player, rating) for player, rating in wanted.items()]
+        given, plain = (self.store, self.pool.name, InitialRequest(ratings=ratings)), self.plain
+        before = initial_ratings(self.store, self.pool.name).summary
+        if before.seq is not None and wanted == plain.known:
+            assert set_initial_ratings(*given, key=None, now=NOW) == before
+        elif plain.matches:
+            with pytest.raises(ConflictError):
+                set_initial_ratings(*given, key=None, now=NOW)
+        else:
+            plain.seq, plain.known = plain.seq + 1, wanted
+            assert set_initial_ratings(*given, key=None, now=NOW).seq == plain.seq
 
     @rule(drawn=FIELDS, time=TIMES, rated=st.sampled_from([True, True, True, False]))
     def post(self, drawn: Any, time: int, rated: bool) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from equipoise.client import AsyncClient
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
+from equipoise.messages.initial import InitialMapping, InitialRating, InitialRequest
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.questions import BalancePlayer, BalanceRequest, PredictRequest
@@ -42,6 +43,30 @@ def test_posting_again_changes_nothing_and_otherwise_is_a_conflict(
         client.post_match(pool, other)
     with pytest.raises(ConflictError):
         client.create_pool(pool, PoolRequest(system="elo"))
+
+
+def test_a_pool_begins_with_known_ratings(service: Service) -> None:
+    """Set and read by both clients, copied by a mapping, refused after the first match."""
+    client, (name, other) = service.admin, (service.new_pool(system="elo") for _ in range(2))
+    ratings = [InitialRating("a", 1800.0), InitialRating("b", 1600.0), InitialRating(3, 1500.0)]
+    told = client.set_initial_ratings(name, InitialRequest(ratings=ratings))
+    assert (told.seq, told.players) == (1, 3)
+    found = list(client.each_initial_rating(name, limit=2))
+    assert [(one.player, one.rating) for one in found] == [("3", 1500), ("a", 1800), ("b", 1600)]
+    mapping = InitialMapping(there=(1500.0, 1600.0), here=(1500.0, 1550.0))
+
+    async def copied() -> list[InitialRating]:
+        async with AsyncClient(service.server.url, service.key) as patient:
+            request = InitialRequest(pool=name, mapping=mapping)
+            made = await patient.set_initial_ratings(other, request)
+            assert (made.source, made.mapping) == (name, mapping)
+            return [one async for one in patient.each_initial_rating(other, limit=2)]
+
+    assert [one.rating for one in asyncio.run(copied())] == [1500.0, 1650.0, 1550.0]
+    client.post_match(name, duel(0))
+    with pytest.raises(ConflictError, match="before the first match"):
+        client.set_initial_ratings(name, InitialRequest(ratings=[]))
+    assert client.player(name, "a").known_rating == 1800.0
 
 
 def test_problems_say_which_match_is_bad(service: Service, pool: str) -> None:
