@@ -146,6 +146,9 @@ def _kind(schema: dict[str, Any]) -> list[Content]:
             found += _kind(one)
         return found
     if schema.get("type") == "array":
+        places = schema.get("prefixItems")  # an array of a fixed length
+        if places:
+            return [f"array of {len(places)}: ", *_kind(places[0])]
         return ["array of ", *_kind(schema.get("items", {}))]
     if "enum" in schema:
         return [", ".join("null" if one is None else str(one) for one in schema["enum"])]
