@@ -168,6 +168,13 @@ def test_html_says_how_many_rows_are_left_out() -> None:
     assert "\u2026 and 8 more columns" in wide
 
 
+def test_a_notebook_shows_the_best_trials_first() -> None:
+    tuning = value_of("Tuning")
+    shown = tuning._shown(10)
+    assert shown["trial"].to_list() == [trial.number for trial in tuning.ranked()]
+    assert shown.columns == ["trial", "tau", "status", "pair_inversion"]
+
+
 def test_numbers_of_a_column_have_the_same_decimals_and_stand_right() -> None:
     html = table_html("t", {"name": ["a", "b"], "rating": [1500.0, 1512.345], "score": [0.5, None]})
     assert ">1,500.0<" in html
