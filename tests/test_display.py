@@ -119,6 +119,21 @@ def test_a_system_prints_as_the_call_that_makes_it(name: str) -> None:
     assert repr(changed) == f"{type(system).__name__}(entry='learned')"
 
 
+def test_a_history_of_any_year_prints() -> None:
+    """A history made of arrays may have times that Python's dates do not reach."""
+    one = np.zeros(1, np.int64)
+    history = eq.History(
+        match_ids=one,
+        player_ids=one,
+        offsets=np.array([0, 1]),
+        player=one,
+        team=one,
+        rank=one,
+        time=np.array([10**18]),
+    )
+    assert repr(history) == "<History: 1 match of 1 player, 33658-09-27>"
+
+
 class Elements(HTMLParser):
     """The tags of a document, and the text between them."""
 
@@ -303,7 +318,8 @@ def test_names_are_escaped_wherever_they_are_shown() -> None:
 
 
 def test_a_table_of_results_is_written_with_the_times_that_came_in(tmp_path: Path) -> None:
-    eq.write_table(value_of("Ratings"), tmp_path / "ratings.csv")
-    assert pl.read_csv(tmp_path / "ratings.csv")["last_time"].dtype == pl.Int64
+    for name in ("Ratings", "Replay"):
+        eq.write_table(value_of(name), tmp_path / "ratings.csv")
+        assert pl.read_csv(tmp_path / "ratings.csv")["last_time"].dtype == pl.Int64
     eq.write_table(value_of("Ratings").to_polars(), tmp_path / "utc.csv")
     assert pl.read_csv(tmp_path / "utc.csv")["last_time"][0].startswith("2024-01-")
