@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -323,3 +324,33 @@ def test_a_table_of_results_is_written_with_the_times_that_came_in(tmp_path: Pat
         assert pl.read_csv(tmp_path / "ratings.csv")["last_time"].dtype == pl.Int64
     eq.write_table(value_of("Ratings").to_polars(), tmp_path / "utc.csv")
     assert pl.read_csv(tmp_path / "utc.csv")["last_time"][0].startswith("2024-01-")
+
+
+# Seeds
+
+
+def test_a_seed_gives_the_numbers_of_its_generator_and_leaves_the_global_one_alone() -> None:
+    outlook = value_of("Prediction").outlook
+    before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002  # looked at only
+    by_seed = eq.place_distribution(outlook, seed=7, samples=500)
+    by_generator = eq.place_distribution(outlook, rng=np.random.default_rng(7), samples=500)
+    assert by_seed.mean.tolist() == by_generator.mean.tolist()
+    assert eq.place_distribution(outlook, samples=500).mean.tolist() != by_seed.mean.tolist()
+    systems = {"elo": eq.Elo()}
+    history = value_of("History")
+    one = eq.backtest(systems, history, resamples=20, min_history=1, seed=3)
+    other = eq.backtest(systems, history, resamples=20, min_history=1, rng=np.random.default_rng(3))
+    assert one.systems[0].intervals == other.systems[0].intervals
+    assert np.random.get_state()[1].tolist() == before  # type: ignore[index]  # noqa: NPY002  # as above
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: eq.place_distribution(value_of("Prediction").outlook, seed=-1),
+        lambda: eq.backtest({"elo": eq.Elo()}, value_of("History"), seed=-1),
+    ],
+)
+def test_a_negative_seed_is_refused(draw: Callable[[], object]) -> None:
+    with pytest.raises(eq.InvalidParameterError, match="seed must be at least 0; got -1"):
+        draw()
