@@ -32,14 +32,6 @@ class Runs(Displayed):
     values : shape (capacity,); field f of record k of a player is at begin + f * room + k
     fields : number of fields of a record
     used : number of values in use; later ones are free
-
-    Examples
-    --------
-    >>> duels = eq.read_history({
-    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
-    ... })
-    >>> eq.replay(eq.EloMMR(), duels).state.state.runs
-    <Runs: 4 records of 3 fields>
     """
 
     spans: Ints
@@ -162,14 +154,6 @@ class State(Displayed):
     table : shape (P, columns)
     runs : the ragged column of systems that remember past performances
     shared : name -> numbers of the pool instead of a player: sums of draws, statistics of roles
-
-    Examples
-    --------
-    >>> duels = eq.read_history({
-    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
-    ... })
-    >>> eq.replay(eq.Elo(), duels).state.state
-    <State: 3 players, columns rating, matches, last_time>
     """
 
     initial: Mapping[str, float]

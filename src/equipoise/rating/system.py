@@ -65,12 +65,6 @@ class Capabilities:
     uses : names of `USABLE` that change a rating, or, of `time`, when ratings are read
     needed : name that is not used -> the parameter with which the system uses it
     idle : parameters that change nothing
-
-    Examples
-    --------
-    >>> able = eq.Glicko2().capabilities
-    >>> able.max_teams, able.max_team_size, able.draws
-    (2, 1, True)
     """
 
     max_team_size: int | None = None
@@ -136,11 +130,6 @@ class RatingSystem(Protocol):
     """Frozen parameters plus one update over a slice of a history.
 
     `base_system.System` implements most of it for systems with a row of numbers for each player.
-
-    Examples
-    --------
-    >>> isinstance(eq.Elo(), eq.RatingSystem)
-    True
     """
 
     @property

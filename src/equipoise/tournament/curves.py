@@ -30,16 +30,7 @@ _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 @runtime_checkable
 class Curve(Protocol):
-    """A win probability curve; functions work elementwise on arrays of any shape.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> games = eq.Games.from_arrays(["ann", "ben"], ["ben", "ann"], [1, 0.5])
-    >>> curve = eq.performance_equilibrium(games).curve
-    >>> curve.name, curve.expected(np.array([0.0])).tolist()
-    ('elo', [0.5])
-    """
+    """A win probability curve; functions work elementwise on arrays of any shape."""
 
     @property
     def name(self) -> str:

@@ -69,14 +69,6 @@ class Results(NamedTuple):
     opponent : shape (E,), rating of the opponent before the game
     points, lost : shape (E,), points that the player made and did not make, not both 0
     players : N, which includes players without results
-
-    Examples
-    --------
-    >>> results = eq.results_of_player([1500.0, 1600.0], [1.0, 0.5])
-    >>> results
-    <Results: 2 results of 1 player>
-    >>> eq.tournament_performance(results).round(1).tolist()
-    [1744.5]
     """
 
     player: Ints

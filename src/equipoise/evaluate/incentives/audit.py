@@ -102,14 +102,6 @@ class Effort:
     matches : number of last rated matches of a player in which places may be worse
     budget : number of plans to try for a player with the others frozen
     replays : number of plans to try for a player with the others replayed
-
-    Examples
-    --------
-    >>> club = eq.read_history("examples/contests.csv")
-    >>> little = eq.Effort(matches=5, budget=50)
-    >>> found = eq.incentives(eq.Elo(), club, ["cedar-bear"], effort=little)
-    >>> len(found[0].match_ids)
-    5
     """
 
     matches: int = MATCHES

@@ -68,15 +68,7 @@ def player_rows(rows: object, players: int) -> Ints:
 
 
 class Uncertainty:
-    """Errors, covariances and superiority of the ratings of an equilibrium, on demand.
-
-    Examples
-    --------
-    >>> games = eq.Games.from_arrays(["ann", "ben", "cid"], ["ben", "cid", "ann"], [1, 0.5, 0.5])
-    >>> found = eq.performance_equilibrium(games)
-    >>> found.uncertainty.errors().round(0).tolist()
-    [151.0, 151.0, 137.0]
-    """
+    """Errors, covariances and superiority of the ratings of an equilibrium, on demand."""
 
     def __init__(
         self,
