@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from pathlib import Path
@@ -119,6 +120,21 @@ def test_a_system_prints_as_the_call_that_makes_it(name: str) -> None:
     assert repr(changed) == f"{type(system).__name__}(entry='learned')"
 
 
+def test_a_history_of_any_year_prints() -> None:
+    """A history made of arrays may have times that Python's dates do not reach."""
+    one = np.zeros(1, np.int64)
+    history = eq.History(
+        match_ids=one,
+        player_ids=one,
+        offsets=np.array([0, 1]),
+        player=one,
+        team=one,
+        rank=one,
+        time=np.array([10**18]),
+    )
+    assert repr(history) == "<History: 1 match of 1 player, 33658-09-27>"
+
+
 class Elements(HTMLParser):
     """The tags of a document, and the text between them."""
 
@@ -166,6 +182,13 @@ def test_html_says_how_many_rows_are_left_out() -> None:
     assert "last_time (UTC)" in html
     wide = table_html("wide", {f"column {at}": [at] for at in range(20)})
     assert "\u2026 and 8 more columns" in wide
+
+
+def test_a_notebook_shows_the_best_trials_first() -> None:
+    tuning = value_of("Tuning")
+    shown = tuning._shown(10)
+    assert shown["trial"].to_list() == [trial.number for trial in tuning.ranked()]
+    assert shown.columns == ["trial", "tau", "status", "pair_inversion"]
 
 
 def test_numbers_of_a_column_have_the_same_decimals_and_stand_right() -> None:
@@ -296,7 +319,38 @@ def test_names_are_escaped_wherever_they_are_shown() -> None:
 
 
 def test_a_table_of_results_is_written_with_the_times_that_came_in(tmp_path: Path) -> None:
-    eq.write_table(value_of("Ratings"), tmp_path / "ratings.csv")
-    assert pl.read_csv(tmp_path / "ratings.csv")["last_time"].dtype == pl.Int64
+    for name in ("Ratings", "Replay"):
+        eq.write_table(value_of(name), tmp_path / "ratings.csv")
+        assert pl.read_csv(tmp_path / "ratings.csv")["last_time"].dtype == pl.Int64
     eq.write_table(value_of("Ratings").to_polars(), tmp_path / "utc.csv")
     assert pl.read_csv(tmp_path / "utc.csv")["last_time"][0].startswith("2024-01-")
+
+
+# Seeds
+
+
+def test_a_seed_gives_the_numbers_of_its_generator_and_leaves_the_global_one_alone() -> None:
+    outlook = value_of("Prediction").outlook
+    before = np.random.get_state()[1].tolist()  # type: ignore[index]  # noqa: NPY002  # looked at only
+    by_seed = eq.place_distribution(outlook, seed=7, samples=500)
+    by_generator = eq.place_distribution(outlook, rng=np.random.default_rng(7), samples=500)
+    assert by_seed.mean.tolist() == by_generator.mean.tolist()
+    assert eq.place_distribution(outlook, samples=500).mean.tolist() != by_seed.mean.tolist()
+    systems = {"elo": eq.Elo()}
+    history = value_of("History")
+    one = eq.backtest(systems, history, resamples=20, min_history=1, seed=3)
+    other = eq.backtest(systems, history, resamples=20, min_history=1, rng=np.random.default_rng(3))
+    assert one.systems[0].intervals == other.systems[0].intervals
+    assert np.random.get_state()[1].tolist() == before  # type: ignore[index]  # noqa: NPY002  # as above
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: eq.place_distribution(value_of("Prediction").outlook, seed=-1),
+        lambda: eq.backtest({"elo": eq.Elo()}, value_of("History"), seed=-1),
+    ],
+)
+def test_a_negative_seed_is_refused(draw: Callable[[], object]) -> None:
+    with pytest.raises(eq.InvalidParameterError, match="seed must be at least 0; got -1"):
+        draw()

@@ -107,3 +107,10 @@ def test_a_tournament_without_an_equilibrium_draws_its_sweeps() -> None:
     found = eq.performance(games)
     assert not found.exists
     assert any("no equilibrium" in text for text in texts(found.plot()))
+
+
+def test_no_name_reverses_a_title_or_a_label() -> None:
+    """U+202E reverses the rest of a line, and ESC has no letter."""
+    for name in DRAWN:
+        shown = "".join(texts(value_of(name).plot()))
+        assert not set("\u202e\x1b") & set(shown)

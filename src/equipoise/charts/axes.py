@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from equipoise.arrays import Floats, Ids
+from equipoise.wording import printable
 
 #: An outside value, such as the baseline, may widen a range at most by this factor.
 _STRETCH = 3.0
@@ -169,5 +170,9 @@ def spread_out(wanted: Floats, gap: float, low: float, high: float) -> Floats:
 
 
 def shortened(name: str, letters: int) -> str:
-    """Return a name shortened to at most `letters` letters."""
+    """Return a name shortened to at most `letters` letters, without control characters.
+
+    Some of them reverse the rest of a line, also in a picture.
+    """
+    name = printable(name)
     return name if len(name) <= letters else f"{name[: max(letters - 1, 1)]}\N{HORIZONTAL ELLIPSIS}"

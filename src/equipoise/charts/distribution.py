@@ -17,7 +17,7 @@ from equipoise.charts.axes import round_numbers, shortened, spread_out
 from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
 from equipoise.data.ratings import Ratings
 from equipoise.errors import InvalidDataError, require
-from equipoise.wording import counted, printable
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -310,7 +310,7 @@ def _table(found: Distribution) -> list[Row]:
     words = [f"{name} {at:.0f}" for name, at in sorted(marks.items(), key=lambda mark: mark[1])]
     lines = [[Span(f"mean {found.mean:.0f}   " + "   ".join(words), "")]]
     for number, place in enumerate(found.places):
-        name = shortened(printable(str(place.player)), _CELL)
+        name = shortened(str(place.player), _CELL)
         text = f"{name} {place.rating:.0f}, {share_above(place.above)}"
         lines.append([Span(text, COLOURS[number % len(COLOURS)])])
     return lines

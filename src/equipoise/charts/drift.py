@@ -19,7 +19,6 @@ from equipoise.charts.rating import positions
 from equipoise.charts.theme import set_horizontal_axis
 from equipoise.data.audits import Drift
 from equipoise.errors import NotFoundError, require
-from equipoise.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -345,7 +344,7 @@ def _frame(panels: Sequence[Panel], heights: Sequence[int], columns: int) -> _Fr
 def _text_labels(panel: Panel) -> list[str]:
     """Return the text beside each line: its letter if there are several lines, and its label."""
     several = len(panel.lines) > 1
-    names = [shortened(printable(line.label), _LETTERS) for line in panel.lines]
+    names = [shortened(line.label, _LETTERS) for line in panel.lines]
     return [
         f" {_letter(line) + ' ' if several else ''}{name} {line.end}"
         for name, line in zip(names, panel.lines, strict=True)

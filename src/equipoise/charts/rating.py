@@ -19,7 +19,6 @@ from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span,
 from equipoise.charts.theme import set_horizontal_axis
 from equipoise.data.ratings import Trace
 from equipoise.errors import require
-from equipoise.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -413,7 +412,7 @@ def _labels(series: Sequence[RatingSeries]) -> list[str]:
     """Return the text beside each line: its letter if there are several lines, name and rating."""
     return [
         f" {_letter(number) + ' ' if len(series) > 1 else ''}"
-        f"{shortened(printable(str(one.player)), _LETTERS)} {one.rating[-1]:.0f}"
+        f"{shortened(str(one.player), _LETTERS)} {one.rating[-1]:.0f}"
         for number, one in enumerate(series)
     ]
 

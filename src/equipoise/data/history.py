@@ -18,7 +18,7 @@ from equipoise.data.times import (
     MICROSECONDS_PER_DAY,
     TimeKind,
     as_written,
-    iso,
+    day_in_words,
     table_times,
     utc_column,
 )
@@ -325,7 +325,7 @@ class History(Tabular):
         words = f"{matches} of {counted(self.players, 'player')}"
         if self.time is None or not self.matches:
             return words
-        first, last = (iso(int(self.time[at]))[:10] for at in (0, -1))
+        first, last = (day_in_words(int(self.time[at])) for at in (0, -1))
         return f"{words}, {first if first == last else f'{first} to {last}'}"
 
     def _first(self, rows: int) -> pl.DataFrame:

@@ -63,7 +63,7 @@ class Ratings(Tabular):
     last_order: Ints | None = None
 
     def of(self, player: object) -> dict[str, float]:
-        """Return one player's row. Raises : NotFoundError."""
+        """Return one player's row, `last_time` in days since 1970. Raises : NotFoundError."""
         found = np.flatnonzero(self.player_ids.astype(str) == str(player))
         if not len(found):
             raise NotFoundError(f"no rating for player {str(player)!r}")

@@ -91,6 +91,11 @@ def iso(time: int) -> str:
     return (_EPOCH + timedelta(microseconds=time)).isoformat()
 
 
+def day_in_words(time: int) -> str:
+    """Return the day of microseconds since 1970, for a line of text; of any year."""
+    return str(np.datetime64(time, "us").astype("datetime64[D]"))
+
+
 def to_the_minute(time: object) -> str:
     """Return a time to the minute in UTC, or a day; for an order without dates, its number.
 

@@ -140,6 +140,17 @@ class Tuning(Tabular):
         """Whether a higher metric is better."""
         return self.metric in HIGHER_IS_BETTER
 
+    def _shown(self, rows: int) -> pl.DataFrame:
+        """Return the best trials, with the metric searched for."""
+        table = self.to_polars().select("trial", *self.choices, "status", self.metric)
+        # Sorting is stable, so equal trials stay in the order of their numbers.
+        return table.sort(
+            self.metric,
+            descending=self.higher_is_better,
+            nulls_last=True,
+            maintain_order=True,
+        )[:rows]
+
     def plot(self, *, title: str | None = None) -> Figure:
         """Return a figure of matplotlib: the metric over the parameters searched.
 

@@ -31,7 +31,7 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Ids, Ints
 from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
-from equipoise.data.times import MICROSECONDS_PER_DAY, iso, utc
+from equipoise.data.times import MICROSECONDS_PER_DAY, day_in_words, utc
 from equipoise.display import Displayed
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem, require
 from equipoise.rating import match_digest
@@ -110,7 +110,7 @@ class PoolState(Displayed):
 
     def _in_words(self) -> str:
         matches = counted(len(self.rated), "match", "matches")
-        last = "" if self.last_time is None else f", the last on {iso(self.last_time)[:10]}"
+        last = "" if self.last_time is None else f", the last on {day_in_words(self.last_time)}"
         players = counted(len(self.player_ids), "player")
         return f"{players} after {matches} by {self.system.name}{last}"
 

@@ -84,6 +84,10 @@ class Replay(Tabular):
         """Return the table of the ratings, best first; `ratings` has the same."""
         return self.ratings.to_polars()
 
+    def file_table(self) -> pl.DataFrame:
+        """Return the same table for a file, with times of the kind that came in."""
+        return self.ratings.file_table()
+
     def plot(self, *players: object, title: str | None = None) -> Figure:
         """Return a figure of matplotlib: ratings over time, or their distribution without a trace.
 
