@@ -59,6 +59,8 @@ class Pool:
 
     A player who is not known yet is a newcomer. Names are all text or all whole numbers.
 
+    Examples
+    --------
     >>> import equipoise as eq
     >>> pool = eq.Pool(eq.Glicko2())
     >>> pool.rate(["ada", "bo"])["ada"]

@@ -58,6 +58,8 @@ class MatchPrediction:
     outlook : of the teams: the win probability of every pair, without draws
     newcomers : names that a pool does not know, who count as newcomers
 
+    Examples
+    --------
     >>> import equipoise as eq
     >>> system = eq.TrueSkill()
     >>> prediction = system.predict([system.rating(1600, 80), system.rating(1500, 80)])

@@ -81,6 +81,8 @@ class Rating:
     remembered performances, as far as the system has them. Ratings are equal if all of that and the
     parameters of the system are equal. They can be pickled, copied, and used as keys.
 
+    Examples
+    --------
     >>> import equipoise as eq
     >>> system = eq.Glicko2()
     >>> ada = system.rating(1500, 80)
