@@ -108,7 +108,18 @@ class DamagedError(EquipoiseError):
 
 
 class PluginError(EquipoiseError):
-    """A rating system of another package cannot be used: the package is absent or has a fault."""
+    """A rating system of another package cannot be used: the package is absent or has a fault.
+
+    Examples
+    --------
+    >>> try:
+    ...     pool = eq.PoolState.load("league.npz")
+    ... except eq.PluginError as error:
+    ...     print(error)  # says what to install
+    ... except eq.NotFoundError:
+    ...     print("there is no such file")
+    there is no such file
+    """
 
     code = "plugin"
 

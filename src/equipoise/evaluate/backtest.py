@@ -186,6 +186,15 @@ def backtest(
     finished : called with the label of each system that is done
     Raises : InvalidParameterError, InvalidDataError if a system cannot rate this history or
         nothing is left to score, ConvergenceError
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> found = eq.backtest({"glicko2": eq.Glicko2(), "elo": eq.Elo()}, league, first=216)
+    >>> found
+    <Backtest: glicko2, elo, baseline; 864 scored matches>
+    >>> round(found.of("glicko2").metrics["brier"], 3)
+    0.196
     """
     _check(systems, resamples, confidence, all_pairs)
     require(seed >= 0, "seed", "at least 0", seed)

@@ -275,6 +275,13 @@ def drift(
     progress : called with (participations done, total)
     Raises : InvalidParameterError, InvalidDataError if the system cannot rate this history or
         there is no match, ConvergenceError
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> found = eq.drift(eq.Glicko2(), league, points=5)
+    >>> found.rating.round().tolist()
+    [1477.0, 1491.0, 1496.0, 1491.0, 1491.0]
     """
     return measure_drift(system, history, window, points, threads, progress)
 

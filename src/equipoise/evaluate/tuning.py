@@ -218,6 +218,20 @@ class Record(Protocol):
     """Keeps trials from one run to the next.
 
     trials : of earlier runs of the same search, in their order
+
+    Examples
+    --------
+    >>> class Kept(list):
+    ...     @property
+    ...     def trials(self):
+    ...         return tuple(self)
+    ...     def keep(self, trial):
+    ...         self.append(trial)
+    >>> league = eq.read_history("examples/league.csv")
+    >>> kept = Kept()
+    >>> found = eq.tune(eq.Elo(), league, {"k": [16, 32]}, record=kept)
+    >>> len(kept)
+    2
     """
 
     @property
@@ -261,6 +275,13 @@ def tune(
     progress : called with (trials done, total)
     Raises : InvalidParameterError, InvalidDataError if the system cannot rate this history or
         nothing is left to score, EquipoiseError if no trial succeeds or Optuna is not installed
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> found = eq.tune(eq.Elo(), league.slice(0, 540), {"k": [16, 32, 64]}, metric="brier")
+    >>> found.best.parameters
+    {'k': 32.0}
     """
     require(metric in METRICS, "metric", f"one of {', '.join(METRICS)}", metric)
     require(workers >= 1, "workers", "at least 1", workers)

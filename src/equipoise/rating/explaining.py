@@ -53,6 +53,15 @@ def explain(
         InvalidDataError if the match changed nothing or the system cannot rate the history;
         ConflictError if the state has rated the match already, or if the history does not
         continue it as in `replay`; ConvergenceError
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> found = eq.explain(eq.Elo(), league, "ada")
+    >>> round(found.rating - found.rating_before, 2)
+    2.91
+    >>> [(part.name, round(part.change, 2)) for part in found.contributions]
+    [('the win', 2.91)]
     """
     check_fit(system, history)
     known = starting_pool(system, initial, history, None if restart else state)

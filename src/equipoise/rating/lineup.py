@@ -168,6 +168,14 @@ def lobby_of(
         1970; None: that of the pool's last match
     Raises : InvalidDataError        a player is named twice, or fewer than two are named
     Raises : InvalidParameterError   a player has played since `at`
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> pool = eq.replay(eq.Glicko2(), league).state
+    >>> lobby = eq.lobby_of(pool, ["ada", "ben", "cem", "dia"])
+    >>> eq.balance(lobby).teams
+    (('ada', 'ben'), ('cem', 'dia'))
     """
     check_ids("players", players)
     known_players, ids, known = state.with_newcomers(players)

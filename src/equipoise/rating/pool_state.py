@@ -78,6 +78,15 @@ class PoolState(Displayed):
     player_order : shape (P,), number of each player's last match that counted, -1 without one; None
       without an order
     known_ratings : number of players who began with known ratings
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> pool = eq.replay(eq.Glicko2(), league).state
+    >>> pool
+    <PoolState: 6 players after 1,080 matches by glicko2, the last on 2025-07-24>
+    >>> eq.PoolState.from_bytes(pool.to_bytes(), "pool").system == pool.system
+    True
     """
 
     system: RatingSystem

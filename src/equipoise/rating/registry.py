@@ -211,6 +211,13 @@ def make_system(name: str, settings: Mapping[str, object] | None = None) -> Syst
 
     Raises : NotFoundError for an unknown system, InvalidParameterError for an unknown parameter
     or a value outside its range, PluginError for a package whose system cannot be used
+
+    Examples
+    --------
+    >>> eq.make_system("elo", {"k": "20"}) == eq.Elo(k=20.0)
+    True
+    >>> eq.make_system("elo-mmr").name
+    'elo-mmr'
     """
     values = {
         parameter: setting_of(name, parameter, value)

@@ -66,6 +66,15 @@ class Replay(Tabular):
     all_tied : ids of matches skipped because all tied (READINGS B7)
     single : number of matches of one player or one team, which change nothing
     unused : columns of the history that the system does not use
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> done = eq.replay(eq.Elo(), league, trace=True)
+    >>> done
+    <Replay: 1,080 matches rated by elo; 6 players, the best ada with 1,835.5>
+    >>> done.ratings.head(1)["player"].item()
+    'ada'
     """
 
     ratings: Ratings
@@ -136,6 +145,14 @@ def replay(
     Raises : InvalidDataError if the system cannot rate this history; ConflictError if a match
         that the state has rated has changed or is missing, or if a new match is older than those;
         ConvergenceError
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> half = eq.replay(eq.Glicko2(), league.slice(0, 540))
+    >>> done = eq.replay(eq.Glicko2(), league, state=half.state)
+    >>> done.known_matches, done.rated_matches
+    (540, 540)
     """
     check_fit(system, history)
     known = starting_pool(system, initial, history, None if restart else state)
@@ -310,6 +327,14 @@ def predict(
         that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     Raises : InvalidParameterError, also if the system is not the one that made the state
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> pool = eq.replay(eq.Glicko2(), league).state
+    >>> found = eq.predict(eq.Glicko2(), pool, [["ada"], ["ben"]])
+    >>> found.expected.round(3).tolist()
+    [0.972, 0.028]
     """
     check_system(state, system)
     state = starting_pool(system, initial, state=state) or state

@@ -32,6 +32,12 @@ class Runs(Displayed):
     values : shape (capacity,); field f of record k of a player is at begin + f * room + k
     fields : number of fields of a record
     used : number of values in use; later ones are free
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> eq.replay(eq.EloMMR(), history).state.state.runs
+    <Runs: 2,189 records of 3 fields>
     """
 
     spans: Ints
@@ -154,6 +160,13 @@ class State(Displayed):
     table : shape (P, columns)
     runs : the ragged column of systems that remember past performances
     shared : name -> numbers of the pool instead of a player: sums of draws, statistics of roles
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> state = eq.replay(eq.Glicko2(), league).state.state
+    >>> state.table.shape, list(state.initial)[:3]
+    ((6, 8), ['rating', 'deviation', 'volatility'])
     """
 
     initial: Mapping[str, float]

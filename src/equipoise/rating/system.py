@@ -65,6 +65,13 @@ class Capabilities:
     uses : names of `USABLE` that change a rating, or, of `time`, when ratings are read
     needed : name that is not used -> the parameter with which the system uses it
     idle : parameters that change nothing
+
+    Examples
+    --------
+    >>> print(eq.Glicko2().capabilities)
+    single players, two per match, ties
+    >>> sorted(eq.Elo(home_advantage=60).capabilities.uses)
+    ['at_home', 'side', 'weight']
     """
 
     max_team_size: int | None = None
@@ -130,6 +137,13 @@ class RatingSystem(Protocol):
     """Frozen parameters plus one update over a slice of a history.
 
     `base_system.System` implements most of it for systems with a row of numbers for each player.
+
+    Examples
+    --------
+    >>> isinstance(eq.make_system("glicko2"), eq.RatingSystem)
+    True
+    >>> eq.make_system("glicko2").name
+    'glicko2'
     """
 
     @property

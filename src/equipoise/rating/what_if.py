@@ -41,6 +41,14 @@ class WhatIf(Tabular):
     place : shape (m,), from 1
     tied : shape (m,), number of other teams in that place: 1 for a draw of two teams, else 0
     rating, deviation : shape (m,), after a match with this result
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> pool = eq.replay(eq.Elo(), league).state
+    >>> found = eq.what_if(eq.Elo(), pool, [["ada"], ["ben"]])
+    >>> found.change.round(1).tolist()
+    [0.6, -15.4, -31.4]
     """
 
     player: Any
@@ -107,6 +115,13 @@ def what_if(
 
     Raises : NotFoundError for a player who is not in the match, InvalidParameterError for teams
         that the system cannot rate and for a system that did not make the state, ConvergenceError
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> pool = eq.replay(eq.Elo(), league).state
+    >>> eq.what_if(eq.Elo(), pool, [["ada"], ["ben"]], "ben").rating.round(1).tolist()
+    [1190.2, 1174.2, 1158.2]
     """
     check_system(state, system)
     state = starting_pool(system, initial, state=state) or state

@@ -30,7 +30,15 @@ _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 @runtime_checkable
 class Curve(Protocol):
-    """A win probability curve; functions work elementwise on arrays of any shape."""
+    """A win probability curve; functions work elementwise on arrays of any shape.
+
+    Examples
+    --------
+    >>> games = eq.read_games("examples/interzonal1970.csv")
+    >>> found = eq.performance(games, curve="normal", anchor=2557)
+    >>> found
+    <TournamentPerformance: 24 players, the best Fischer>
+    """
 
     @property
     def name(self) -> str:

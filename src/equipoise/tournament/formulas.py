@@ -69,6 +69,11 @@ class Results(NamedTuple):
     opponent : shape (E,), rating of the opponent before the game
     points, lost : shape (E,), points that the player made and did not make, not both 0
     players : N, which includes players without results
+
+    Examples
+    --------
+    >>> eq.results_of_player([2600, 2500, 2450], [1, 0.5, 0])
+    <Results: 3 results of 1 player>
     """
 
     player: Ints
@@ -136,6 +141,12 @@ def results_of_player(
     points : shape (G,), points made in each game, from 0 to its weight
     weights : shape (G,), number of games of each result, above 0; None: 1 each
     Raises : InvalidParameterError   a rule is broken
+
+    Examples
+    --------
+    >>> results = eq.results_of_player([2600, 2500, 2450], [1, 0.5, 0])
+    >>> eq.tournament_performance(results).round(1).tolist()
+    [2516.4]
     """
     opponent = as_array("opponents", opponents, np.float64)
     taken = as_array("points", points, np.float64)
@@ -198,6 +209,12 @@ def complete_performance(results: Results | Games, *, scale: float = 1.0) -> Flo
 
     scale : beta, above 0
     Raises : InvalidParameterError   `scale` is out of range
+
+    Examples
+    --------
+    >>> won = eq.results_of_player([2600, 2500, 2450], [1, 1, 1])
+    >>> eq.complete_performance(won).round(1).tolist()
+    [2967.4]
     """
     require_scale(scale)
     average, games, points, lost = tally_of(as_results(results))
@@ -214,6 +231,12 @@ def linear_performance(results: Results | Games, *, scale: float = 1.0) -> Float
 
     scale : beta, above 0
     Raises : InvalidParameterError   `scale` is out of range
+
+    Examples
+    --------
+    >>> results = eq.results_of_player([2600, 2500, 2450], [1, 1, 0])
+    >>> eq.linear_performance(results).round(1).tolist()
+    [2650.0]
     """
     require_scale(scale)
     average, games, points, lost = tally_of(as_results(results))
@@ -241,6 +264,12 @@ def fide_performance(results: Results | Games, *, rounded: bool = True) -> Float
     NaN without a game against a rated opponent; 800 points from the average at 0 % and 100 %.
 
     rounded : round the average opponent to a whole number, 0.5 upwards, as FIDE does
+
+    Examples
+    --------
+    >>> results = eq.results_of_player([2600, 2500, 2450], [1, 0.5, 0])
+    >>> eq.fide_performance(results).tolist()
+    [2517.0]
     """
     average, games, points, _ = tally_of(as_results(results))
     base = _half_up(average) if rounded else average
@@ -296,6 +325,12 @@ def tournament_performance(
     curve, scale : psi and beta; beta above 0
     Raises : InvalidParameterError   `scale` is out of range, or there is no such curve
     Raises : ConvergenceError        the equations could not be solved, which no known input does
+
+    Examples
+    --------
+    >>> results = eq.results_of_player([2600, 2500, 2450], [1, 1, 0])
+    >>> eq.tournament_performance(results).round(1).tolist()
+    [2640.6]
     """
     require_scale(scale)
     return solve_tpr(as_results(results), curve_of(curve), scale)

@@ -51,6 +51,12 @@ def recursive_performance(
     scale : beta, above 0; it multiplies the corrections
     Raises : InvalidParameterError   `scale` or `correction` is out of range
     Raises : ConvergenceError        the system could not be solved
+
+    Examples
+    --------
+    >>> games = eq.read_games("examples/interzonal1970.csv")
+    >>> round(float(eq.recursive_performance(games, anchor=2557).max()), 1)
+    2787.3
     """
     return solve_recursive(games, correction=correction, anchor=anchor, scale=scale)
 

@@ -129,6 +129,15 @@ def performance(
     Raises : NoEquilibriumError   `strict`, and some players took every point of others
     Raises : InvalidParameterError, NotFoundError, ConvergenceError
     Raises : InvalidDataError     advantage or draw parameter cannot be estimated
+
+    Examples
+    --------
+    >>> games = eq.read_games("examples/interzonal1970.csv")
+    >>> found = eq.performance(games, anchor=2557)
+    >>> found
+    <TournamentPerformance: 24 players, the best Fischer>
+    >>> round(found.table["ppr"][0], 1)
+    2805.8
     """
     require(
         0 < confidence <= MOST_SURE, "confidence", f"above 0 and at most {MOST_SURE}", confidence

@@ -102,6 +102,14 @@ class Effort:
     matches : number of last rated matches of a player in which places may be worse
     budget : number of plans to try for a player with the others frozen
     replays : number of plans to try for a player with the others replayed
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> effort = eq.Effort(matches=5, budget=20)
+    >>> found = eq.incentives(eq.Elo(), history, ["cedar-bear"], effort=effort)
+    >>> found[0].plans <= 20
+    True
     """
 
     matches: int = MATCHES
@@ -139,6 +147,13 @@ def incentives(
     progress : called with (plans tried, total)
     Raises : NotFoundError for a player who is not in the history or whom the system never rates,
         InvalidDataError if the system cannot rate this history, ConvergenceError
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> found = eq.incentives(eq.Elo(), history, ["cedar-bear"])
+    >>> found[0].gain
+    0.0
     """
     effort = effort or Effort()
     check_fit(system, history)

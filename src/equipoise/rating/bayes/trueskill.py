@@ -75,6 +75,12 @@ class TrueSkill(TrueSkillSystem):
     drift : standard deviation that a match adds before it is rated, rating points; a hundredth of
         the initial deviation [TS]_
     draw_probability : of two equal players, in (0, 1); it determines the margin of a win
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> eq.replay(eq.TrueSkill(), league).ratings
+    <Ratings: 6 players, the best ada with 1,742.4>
     """
 
     initial_rating: float = 1500.0
@@ -123,6 +129,12 @@ class TrueSkillSPb(TrueSkillSystem):
     beta : standard deviation of one performance, rating points
     convergence_eps : largest change of a mean in the last pass of messages, rating points
     sigma_drift : standard deviation that a match adds before it is rated, rating points
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> eq.replay(eq.TrueSkillSPb(), history).ratings
+    <Ratings: 120 players, the best jade-kite with 2,082.2>
     """
 
     initial_rating: float = 1500.0

@@ -318,6 +318,12 @@ class PlackettLuce(WengLinParameters):
         sec. 6
     drift : standard deviation that a match adds before it is rated, rating points
     least_share : a match leaves at least this part of a variance, kappa of [WL]_
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> eq.replay(eq.PlackettLuce(), history).ratings
+    <Ratings: 120 players, the best dune-crane with 1,994.5>
     """
 
     name: ClassVar[str] = "plackett-luce"
@@ -329,6 +335,12 @@ class BradleyTerry(WengLinParameters):
     """Bradley-Terry [WL]_ Algorithm 1, full pair: all pairs of teams of a match are games.
 
     The time is quadratic in the number of teams. The parameters are those of `PlackettLuce`.
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> eq.replay(eq.BradleyTerry(), league).ratings
+    <Ratings: 6 players, the best ada with 1,943.6>
     """
 
     name: ClassVar[str] = "bradley-terry"

@@ -143,6 +143,12 @@ class Elo(System):
     initial_rating : of a new player
     home_advantage : rating points added to players at home, whose `at_home` is true or whose `side`
         is "home"
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> eq.replay(eq.Elo(k=20), league).ratings
+    <Ratings: 6 players, the best ada with 1,794.7>
     """
 
     k: float = 32.0

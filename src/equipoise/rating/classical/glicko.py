@@ -181,6 +181,12 @@ class Glicko(System):
     drift : standard deviation that a match adds before it is rated, rating points
     drift_per_day : variance that a day adds, points^2; Glickman's c^2 for a period of a day
     max_deviation : largest deviation that deviations grow to, rating points
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> eq.replay(eq.Glicko(), league).ratings
+    <Ratings: 6 players, the best ada with 1,980.7>
     """
 
     initial_rating: float = 1500.0

@@ -356,6 +356,12 @@ class Glicko2(System):
         then nothing decays
     max_deviation : cap of the deviation of inactive players, rating points
     max_volatility : cap of the volatility, internal scale; a larger initial one is its own cap
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> eq.replay(eq.Glicko2(tau=0.3), league).ratings
+    <Ratings: 6 players, the best ada with 1,812.9>
     """
 
     initial_rating: float = 1500.0

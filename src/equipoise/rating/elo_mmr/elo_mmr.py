@@ -267,6 +267,12 @@ class EloMMR(EloMMRParameters):
         worse one a higher rating, and it is slower than counting all
     remembered : number of newest performances that stay logistic (B6); None keeps all
     Warns : ApproximationWarning   where `opponents` is given, once for each object
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> eq.replay(eq.EloMMR(weight_limit=0.2, sigma_limit=80), history).ratings
+    <Ratings: 120 players, the best jade-kite with 2,301.6>
     """
 
     name: ClassVar[str] = "elo-mmr"
@@ -287,6 +293,12 @@ class EloMMX(EloMMRParameters):
 
     `opponents` is for reproducing published figures only: it breaks Theorems 5.2, 5.5 and 5.6, and
     an `ApproximationWarning` says so once for each object.
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> eq.replay(eq.EloMMX(), history).ratings
+    <Ratings: 120 players, the best jade-kite with 2,310.9>
     """
 
     name: ClassVar[str] = "elo-mmx"

@@ -59,6 +59,14 @@ class PlaceDistribution(Tabular):
     mean : shape (teams,), mean place
     lower, upper : shape (teams,), range with 90 % of the results; exact up to the 100th place,
         beyond it to 1 % of the place
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> pool = eq.replay(eq.EloMMR(), history).state
+    >>> ahead = eq.predict(eq.EloMMR(), pool, [["jade-kite"], ["amber-deer"], ["cedar-bear"]])
+    >>> eq.place_distribution(ahead.outlook).mean.round(2).tolist()
+    [1.42, 2.47, 2.1]
     """
 
     samples: int
@@ -132,6 +140,14 @@ def place_distribution(
     samples : number of matches to draw
     within : places from 1 to 100, to estimate the probability of each or better
     Raises : InvalidParameterError
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> pool = eq.replay(eq.EloMMR(), history).state
+    >>> ahead = eq.predict(eq.EloMMR(), pool, [["jade-kite"], ["amber-deer"]])
+    >>> eq.place_distribution(ahead.outlook, within=[1]).chance.round(2).tolist()
+    [[0.83, 0.17]]
     """
     require(seed >= 0, "seed", "at least 0", seed)
     drawing = np.random.default_rng(seed) if rng is None else rng

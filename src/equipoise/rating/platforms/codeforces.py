@@ -216,6 +216,12 @@ class Codeforces(System):
     initial_deviation : reported as the deviation of all players; it has an effect only on how the
       entry is learned and the level held
     rate_all_ties : rate matches of three or more in which all tie (READINGS B7)
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> eq.replay(eq.Codeforces(rules="platform"), history).ratings
+    <Ratings: 120 players, the best jade-kite with 2,480.0>
     """
 
     rules: Literal["authors", "platform"] = "authors"

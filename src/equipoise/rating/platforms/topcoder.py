@@ -360,6 +360,12 @@ class TopCoder(System):
     initial_rating, initial_deviation : of a new player, rating points; the deviation is the
         volatility
     rate_all_ties : rate matches of three or more in which all tie (READINGS B7)
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> eq.replay(eq.TopCoder(), history).ratings
+    <Ratings: 120 players, the best jade-kite with 2,685.3>
     """
 
     weight_noob: float = 0.6

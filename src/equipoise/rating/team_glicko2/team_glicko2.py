@@ -58,6 +58,12 @@ class TeamGlicko2(System):
     period_days : days after which an inactive player's deviation grows again (42)
     max_deviation : largest deviation that it grows to, rating points (44)
     max_volatility : cap of the volatility, internal scale; a larger initial one is its own cap
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> eq.replay(eq.TeamGlicko2(), league).ratings
+    <Ratings: 6 players, the best ada with 1,712.9>
     """
 
     initial_rating: float = 1400.0

@@ -138,6 +138,15 @@ def balance(
     Raises : InvalidParameterError   an argument is out of its range
     Raises : InvalidDataError        no split keeps all parties, locks and avoid pairs
     Raises : ConvergenceError        no split was found, though one may exist
+
+    Examples
+    --------
+    >>> lobby = eq.read_lobby("examples/lobby.csv")
+    >>> found = eq.balance(lobby)
+    >>> found.teams[0]
+    ('amber-fox', 'cedar-elk', 'grove-wren', 'hazel-crow', 'iris-mole')
+    >>> round(found.objective, 2)
+    39.74
     """
     require(isinstance(lobby, Lobby), "lobby", "a Lobby", type(lobby).__name__)
     require(teams >= 2 and int(teams) == teams, "teams", "a whole number from 2", teams)

@@ -213,6 +213,12 @@ def rebalance(
     Raises : InvalidParameterError   an argument is out of its range
     Raises : InvalidDataError        the parties fit into no teams that the ruleset allows
     Raises : ConvergenceError        no teams were found, though they may exist
+
+    Examples
+    --------
+    >>> request = eq.read_rebalance_request("examples/rebalance.json")
+    >>> eq.rebalance(request)
+    <Rebalance: 2 teams of 3 + 2: A, B and 1 more / D, E; permutation, distance 6.667>
     """
     kind = type(request).__name__
     require(isinstance(request, RebalanceRequest), "request", "a RebalanceRequest", kind)

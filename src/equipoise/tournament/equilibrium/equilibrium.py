@@ -70,6 +70,15 @@ class Equilibrium(Tabular):
     colour_advantage : rating points added to white; draw_parameter : nu, NaN without draws
     curve, scale : the curve of expected scores, and its scale
     uncertainty : standard errors, covariances, superiority; rows are players
+
+    Examples
+    --------
+    >>> games = eq.read_games("examples/interzonal1970.csv")
+    >>> found = eq.performance_equilibrium(games, anchor=2557)
+    >>> found.residual < 1e-9
+    True
+    >>> round(float(found.rating.max()), 1)
+    2805.8
     """
 
     player_ids: Ids
@@ -146,6 +155,12 @@ def performance_equilibrium(
     Raises : NoEquilibriumError   some players took every point of others; `.sweeps` names them
     Raises : InvalidParameterError, NotFoundError, ConvergenceError
     Raises : InvalidDataError   advantage or draw parameter cannot be estimated
+
+    Examples
+    --------
+    >>> games = eq.Games.from_arrays(["ann"], ["bob"], [6.5], weight=[10])
+    >>> eq.performance_equilibrium(games).rating.round(1).tolist()
+    [53.8, -53.8]
     """
     check_select(select)
     _check(games, scale, anchor, prior, colour_advantage, draws, curve)

@@ -68,7 +68,15 @@ def player_rows(rows: object, players: int) -> Ints:
 
 
 class Uncertainty:
-    """Errors, covariances and superiority of the ratings of an equilibrium, on demand."""
+    """Errors, covariances and superiority of the ratings of an equilibrium, on demand.
+
+    Examples
+    --------
+    >>> games = eq.read_games("examples/interzonal1970.csv")
+    >>> found = eq.performance_equilibrium(games, anchor=2557).uncertainty
+    >>> round(float(found.errors().max()), 1)
+    59.2
+    """
 
     def __init__(
         self,
