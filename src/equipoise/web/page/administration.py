@@ -54,7 +54,7 @@ ENTRIES = {"fixed": "at the initial rating", "learned": "at a learned rating"}
 ENTRY_WORDS = {
     "hold_level": (
         "Share of the difference that holds the level",
-        "0: not held; 0.05 in large contests",
+        "0: not held; 0.05 for contests",
     ),
     "entry_half_life": ("Newcomers until the first match of one counts half", ""),
     "entry_weight": ("Least weight of the entry", "A small weight moves quickly"),
