@@ -41,7 +41,7 @@ from equipoise.pools.pool.checks import check_reason
 from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, id_fault, id_text, iso, moment, rules_of, written
-from equipoise.pools.pool.settings import content_of, settings_through
+from equipoise.pools.pool.settings import content_of, rules_through
 from equipoise.pools.posting.match_history import players_of
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock
 from equipoise.pools.posting.posted_matches import read_matches
@@ -408,7 +408,7 @@ def _preview(
         begin = begin if pool.dirty is None else min(begin, pool.dirty)
         records = [*log.amendments(connection, pool.id), record]
         after = Amendments.of(records, record.seq)
-        rules = PoolRules(settings_through(connection, pool))
+        rules = rules_through(connection, pool)
         found = difference_of_replay(connection, pool, rules, after, begin)
     shown = _message(pool, record, "done", found)
     return msgspec.structs.replace(shown, seq=None, kind="preview")

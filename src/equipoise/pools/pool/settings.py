@@ -101,9 +101,12 @@ def preview_settings(store: Store, pool: str, request: PoolChange, now: int) -> 
         found = _wanted(connection, record, request)
         shown = DifferenceMessage(0, 0, [])
         if any(map(is_replayed, found)):
-            wanted = with_settings(settings_through(connection, record), changed_settings(found, 1))
+            rules = rules_through(connection, record)
+            wanted = with_settings(rules.settings, changed_settings(found, 1))
             after = amendments_of(connection, record)
-            shown = difference_of_replay(connection, record, PoolRules(wanted), after, START)
+            shown = difference_of_replay(
+                connection, record, replace(rules, settings=wanted), after, START
+            )
     return AmendmentMessage(
         seq=None,
         kind="preview",
@@ -136,7 +139,8 @@ def _wanted(
     current = settings_through(connection, pool)
     wanted = with_settings(current, given)
     check_settings(pool.name, wanted, "The settings could not be changed")
-    found = differing(PoolRules(current), PoolRules(wanted))
+    rules = rules_of(pool.settings)
+    found = differing(replace(rules, settings=current), replace(rules, settings=wanted))
     fixed = {name: pair for name, pair in found.items() if is_fixed(name, pair)}
     if fixed:
         raise ConflictError(
@@ -199,6 +203,14 @@ def settings_through(
     return msgspec.structs.replace(current, parameters=parameters)
 
 
+def rules_through(
+    connection: Connection, pool: PoolRecord, through: int | None = None
+) -> PoolRules:
+    """Return the rules of a pool with the parameters that the log gives it; as above."""
+    settings = settings_through(connection, pool, through)
+    return replace(rules_of(pool.settings), settings=settings)
+
+
 def with_parameters(pool: PoolRecord, rated: PoolRules) -> str:
     """Return the settings of a pool, as it stores them, with the parameters that rated it now."""
     settings, parameters = rules_of(pool.settings).settings, rated.settings.parameters
@@ -216,6 +228,8 @@ def pool_as_wanted(store: Store, pool: str, request: PoolChange | None = None) -
     with store.read() as connection:
         record = get_pool(connection, pool)
         settings = settings_through(connection, record)
+        if request is None and settings == rules_of(record.settings).settings:
+            return message_of(record)  # also where the package of its system is not installed
         if request is not None:
             found = _wanted(connection, record, request)
             settings = with_settings(settings, changed_settings(found, 1))

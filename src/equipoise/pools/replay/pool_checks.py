@@ -8,7 +8,7 @@ only say when background work is done, such as the interval between checkpoints.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 from sqlalchemy import Connection
@@ -59,7 +59,7 @@ def settings_versions(connection: Connection, pool: PoolRecord, found: Findings)
             if getattr(settings[-1], name) != getattr(current.settings, name)
         )
         found.add(f"the settings of the pool are not those of the log: {names}")
-    return [*(PoolRules(one) for one in settings[:-1]), current]
+    return [*(replace(current, settings=one) for one in settings[:-1]), current]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,7 @@ from equipoise.pools.amended_log import (
     waiting_from,
 )
 from equipoise.pools.pool.pools import code_version
-from equipoise.pools.pool.rules import PoolRules
-from equipoise.pools.pool.settings import settings_through, with_parameters
+from equipoise.pools.pool.settings import rules_through, with_parameters
 from equipoise.pools.replay.checkpointing import RunningPool, keep_checkpoints, running_before
 from equipoise.pools.replay.differences import Numbers, difference, running_numbers, stored_numbers
 from equipoise.pools.replay.garbage import clear, collect_garbage
@@ -166,7 +165,7 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
     begin = START if pool.dirty is None else pool.dirty
     with store.read() as connection:
         amendments = amendments_of(connection, pool)
-        rules = PoolRules(settings_through(connection, pool, amendments.through))
+        rules = rules_through(connection, pool, amendments.through)
         running = running_before(
             connection, pool, rules, amendments, begin, lambda: renew_lease(store, pool)
         )

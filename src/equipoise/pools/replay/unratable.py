@@ -21,8 +21,8 @@ from equipoise.errors import ConflictError, ConvergenceError, EquipoiseError, In
 from equipoise.messages.matches import ReasonRequest
 from equipoise.pools.amended_log import Amendments, amendments_of, counted_matches
 from equipoise.pools.amending import void_match
-from equipoise.pools.pool.rules import PoolRules, rules_of
-from equipoise.pools.pool.settings import settings_through
+from equipoise.pools.pool.rules import rules_of
+from equipoise.pools.pool.settings import rules_through
 from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.replay.checkpointing import RunningPool, running_before, running_from_start
 from equipoise.store import log as pool_log
@@ -79,7 +79,7 @@ def _first_failure(
     connection: Connection, pool: PoolRecord, amendments: Amendments, beat: Callable[[], None]
 ) -> _Failure | None:
     """Return the first match that fails in the replay that the pool waits for, or None."""
-    rules = PoolRules(settings_through(connection, pool))
+    rules = rules_through(connection, pool)
     begin = START if pool.dirty is None else pool.dirty
     try:
         running = running_before(connection, pool, rules, amendments, begin, beat)
