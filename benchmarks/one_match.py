@@ -47,7 +47,7 @@ ROUNDS, SECONDS = 15, 0.03
 COMPARED = 60
 
 #: Processes for each first call.
-STARTS = 7
+STARTS = 5
 
 #: Parameters of ours that are the peers' defaults.
 WENG_LIN: dict[str, Any] = {
