@@ -8,9 +8,9 @@ authors' program (elo-mmr-py, Rust) in its fast mode, which looks at about 100 o
 at all. The 40 late contests, where both look at all, are in `elo_mmr.md`.
 
 teams: 100,000 matches of 5v5 among 20,000 players, in process, on one thread, with the same system
-and parameters on both sides. Then the same matches one after another, each rated from the state
-that the one before left, as a game server would: ours by `replay` with `state`, which prepares and
-copies the whole pool each time; the peer is called for one match at a time anyway.
+and parameters on both sides. Then the same matches one after another, each rated from the ratings
+that the ones before left, as a game server would; ours by `system.rate`, which gives the bits of
+the whole replay. The peer is called for one match at a time anyway; more is in `one_match.md`.
 
 performance: 1,000 players and 101,000 decided games, from a PGN file to a CSV file, each program a
 process of its own. Ours always computes error bars. Ordo (GPL; compile it yourself) computes them
@@ -64,9 +64,6 @@ THREADS = 2
 
 #: Rating points of ours that are one of openskill's and trueskill's.
 UNIT = 60.0
-
-#: Matches that are rated one after another, at the end of the season.
-SINGLE = 200
 
 #: Ordo's scale is the difference with an expected score of 0.76. Its default, 202, is rounded.
 ORDO_SCALE = 400.0 * math.log10(0.76 / 0.24)
@@ -191,17 +188,19 @@ def whole_season(pair: Pair, history: History, lobbies: Sequence[Any]) -> tuple[
     return row, float(np.max(np.abs(mu - ours.rating)))
 
 
-def one_by_one(system: RatingSystem, history: History) -> float:
-    """Return the seconds of a match that is rated from the state that the one before left."""
-    first = history.matches - SINGLE
-    state = replay(system, history.slice(0, first)).state
-    times = []
-    for match in range(first, history.matches):
-        one = history.slice(match, match + 1)
-        start = time.perf_counter()
-        state = replay(system, one, state=state).state
-        times.append(time.perf_counter() - start)
-    return median(times)
+def one_by_one(system: RatingSystem, history: History, lobbies: Sequence[Any]) -> float:
+    """Return the seconds of a match, rated in one call after another like the peer's."""
+    from team_glicko2 import rate_by_peer
+
+    calls: Any = system
+    rate_by_peer(calls.rate, calls.rating, lobbies[:10])
+    start = time.perf_counter()
+    found = rate_by_peer(calls.rate, calls.rating, lobbies)
+    taken = time.perf_counter() - start
+    whole = replay(system, history).ratings
+    if [found[row].rating for row in whole.player_ids.tolist()] != whole.rating.tolist():
+        raise SystemExit(f"{system.name}: single calls and a replay give different ratings")
+    return taken / history.matches
 
 
 def teams() -> tuple[list[Row], str]:
@@ -216,11 +215,12 @@ def teams() -> tuple[list[Row], str]:
         whole.append(row)
         differences.append(f"{off:.1g} points from {pair.peer}'s")
         task = f"one match of 5v5 after another, `{pair.system.name}`, {PLAYERS:,} players"
-        ours, theirs = one_by_one(pair.system, history), row.theirs / history.matches
-        singly.append(Row(task, ours, "`eq.replay` with `state`", pair.peer, theirs, ""))
+        ours, theirs = one_by_one(pair.system, history, lobbies), row.theirs / history.matches
+        singly.append(Row(task, ours, "`system.rate`", pair.peer, theirs, ""))
     note = (
-        f"Ours are medians of ten, and of the last {SINGLE} matches; the peers' one run of all "
-        f"matches. The final ratings are at most {' and '.join(differences)} (1500 at first)."
+        "Ours are medians of ten, and one run where matches come one after another; the peers' one "
+        "run of all matches. The final ratings are at most "
+        f"{' and '.join(differences)} (1500 at first)."
     )
     return whole + singly, note
 

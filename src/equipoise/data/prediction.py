@@ -96,7 +96,8 @@ class Outlook(Tabular):
         """Return the mean probability of beating each other entry, shape (n,), n at least 2."""
         n = len(self.centre)
         if n <= _FEW:
-            return (self.pairs().sum(axis=1) - 0.5) / (n - 1)
+            scores: Floats = (self.pairs().sum(axis=1) - 0.5) / (n - 1)
+            return scores
         every = np.arange(n)
         # One row at a time: all pairs at once would take n^2 of memory.
         sums = [self.beats(np.full(n, i), every).sum() for i in range(n)]

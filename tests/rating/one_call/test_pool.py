@@ -216,7 +216,8 @@ def test_a_match_that_fails_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> 
     def fails(*_: object) -> tuple[int, float]:
         return 0, 1.0
 
-    monkeypatch.setattr(eq.Glicko2, "update", fails)
+    monkeypatch.setattr(eq.Glicko2, "kernel", lambda *_: fails)
+    pool = eq.Pool.of(pool.state)
     with pytest.raises(ConvergenceError):
         pool.rate(["ada", "cy"])
     assert pool.state.to_bytes() == before

@@ -22,9 +22,10 @@ from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.missing import nullable
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, require
 from equipoise.rating.entry.entering import SEEDED
-from equipoise.rating.one_match import PlayerNumbers, numbers_of, state_of
+from equipoise.rating.one_match import numbers_of, state_of
 from equipoise.rating.player_state import seeded_state
 from equipoise.rating.system import Capabilities
+from equipoise.rating.workspaces.workspace import PlayerNumbers
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
