@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 
 #: Methods by which a system and its kernels work together: those who write a system use them, and
 #: their types are those of the kernels of one system.
-OF_KERNELS = {"settings", "update", "own", "entry_of"}
+OF_KERNELS = {"settings", "update", "own", "entry_of", "kernel", "rewrite_own"}
 #: Types that an equilibrium makes, and nobody else.
 MADE_ELSEWHERE = {"Uncertainty"}
 
@@ -70,7 +70,13 @@ def hints(function: Any) -> dict[str, Any]:
     The classes of dataclasses inherit `__init__` of another module, so names are looked up in the
     modules of all base classes. Names that are imported only for type checkers are given here.
     """
-    names: dict[str, Any] = {"pl": pl, "Figure": object, "Markup": str}
+    names: dict[str, Any] = {
+        "pl": pl,
+        "Figure": object,
+        "Markup": str,
+        "System": eq.System,
+        "MatchPrediction": eq.MatchPrediction,
+    }
     for one in getattr(function, "__mro__", ()):
         names |= vars(importlib.import_module(one.__module__))
     return typing.get_type_hints(function, localns=names)
@@ -99,7 +105,8 @@ def test_every_type_that_a_signature_names_is_public(name: str) -> None:
         for method, function in callables(value)
         # A dataclass takes its fields, which are looked at as those of the class.
         if method != "__init__" or not (is_dataclass(value) or name in MADE_ELSEWHERE)
-        for hint in hints(function).values()
+        for field, hint in hints(function).items()
+        if not field.startswith("_")
         for found in types_in(hint)
         if id(found) not in public
     }

@@ -28,7 +28,7 @@ from pools.pool_trials import NOW, Trial, duel
 
 SENTENCE = (
     "the pool has the system 'football-elo' of the package equipoise-football, which is not "
-    "installed here: pip install equipoise-football==0.1.0"
+    "installed here: install equipoise-football==0.1.0"
 )
 
 

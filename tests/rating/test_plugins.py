@@ -146,7 +146,7 @@ def test_a_saved_state_says_which_package_it_needs(
     with pytest.raises(
         PluginError,
         match=r"the saved state .*state\.npz has the system 'football-elo' of the package "
-        r"equipoise-football, which is not installed here: pip install equipoise-football==0\.1\.0",
+        r"equipoise-football, which is not installed here: install equipoise-football==0\.1\.0",
     ):
         eq.PoolState.load(tmp_path / "state.npz")
 

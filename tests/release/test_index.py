@@ -23,7 +23,21 @@ FROM_INDEX = re.compile(
 )
 #: An extra of the package by its name, which only an index understands.
 EXTRA = re.compile(r"(?<![\w/}])equipoise\\?\[[a-z,{]")
-READ = {".py", ".md", ".toml", ".txt", ".yml", ".yaml", ".html", ".cff", ".sh", ".j2", ".tpl", ""}
+READ = {
+    ".py",
+    ".md",
+    ".ipynb",
+    ".toml",
+    ".txt",
+    ".yml",
+    ".yaml",
+    ".html",
+    ".cff",
+    ".sh",
+    ".j2",
+    ".tpl",
+    "",
+}
 
 
 def texts() -> Iterator[Path]:

@@ -39,7 +39,7 @@ def test_a_served_pool_with_and_without_its_package(
     refused = served.post("/v1/pools/cup/matches", game(9, "Ayr", "Bute", (1, 0)))
     assert refused.status_code == 503
     assert refused.json()["error"]["code"] == "plugin"
-    assert "pip install equipoise-football==0.1.0" in refused.json()["error"]["message"]
+    assert "install equipoise-football==0.1.0" in refused.json()["error"]["message"]
     pages = (
         "/",
         "/pools/cup",

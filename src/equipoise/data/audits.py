@@ -42,6 +42,13 @@ class LevelGroup(NamedTuple):
     """What players with `first` to `last` earlier matches got to hold the level.
 
     last : None for no end; participations : number of times that a player got some
+
+    Examples
+    --------
+    >>> contests = eq.read_history("examples/contests.csv")
+    >>> audit = eq.drift(eq.EloMMR(hold_level=0.05), contests)
+    >>> [(one.first, one.last) for one in audit.handed_by][:2]
+    [(0, 0), (1, 4)]
     """
 
     first: int
@@ -51,7 +58,15 @@ class LevelGroup(NamedTuple):
 
 
 class LevelReceiver(NamedTuple):
-    """A player who got points to hold the level: how often, how many, and the last rating."""
+    """A player who got points to hold the level: how often, how many, and the last rating.
+
+    Examples
+    --------
+    >>> contests = eq.read_history("examples/contests.csv")
+    >>> audit = eq.drift(eq.EloMMR(hold_level=0.05), contests)
+    >>> audit.receivers[0].participations <= 25
+    True
+    """
 
     player: Any
     participations: int

@@ -22,6 +22,13 @@ class ScaleMapping:
 
     there : two ratings of the other scale
     here : the same two on this scale, in the same order
+
+    Examples
+    --------
+    >>> scale = eq.ScaleMapping(there=(1500.0, 1850.0), here=(25.0, 33.0))
+    >>> known = eq.read_initial_ratings({"player": ["ada"], "rating": [1675.0]})
+    >>> scale.map(known).rating.tolist()
+    [29.0]
     """
 
     there: tuple[float, float]

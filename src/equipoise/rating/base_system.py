@@ -177,7 +177,16 @@ def _without_unrated(trace: TraceColumns, low: int, high: int) -> None:
 
 
 class System(OneCall, EntryParameters, ABC):
-    """The base class of all systems, which add parameters and one update."""
+    """The base class of all systems, which add parameters and one update.
+
+    Examples
+    --------
+    >>> system = eq.make_system("glicko2", {"initial_deviation": 200.0})
+    >>> isinstance(system, eq.System)
+    True
+    >>> system.rating()
+    <Rating 1500.0, deviation 200.0, glicko2>
+    """
 
     __slots__ = ()
 

@@ -174,7 +174,7 @@ def absent(what: str, name: str, requirement: str) -> PluginError:
     package = requirement.partition("==")[0]
     return PluginError(
         f"{what} has the system {name!r} of the package {package}, which is not installed here: "
-        f"pip install {requirement}"
+        f"install {requirement}"
     )
 
 
