@@ -63,7 +63,7 @@ def test_the_readme_is_short_and_in_order() -> None:
     assert len(README.splitlines()) < 130
     assert re.findall(r"^## (.+)$", README, re.MULTILINE) == [
         "Start",
-        "Three lines of Python",
+        "One match, one call",
         "One command for you",
         "The service",
         "Measured",
@@ -95,8 +95,18 @@ def test_every_other_command_runs(folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_first_code_rates_one_match(folder: Path) -> None:
+    first, _ = blocks(README, "python")
+    done = subprocess.run(
+        [sys.executable, "-c", first], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(r"<Rating 15.*> <Rating 13.*> \(0\.\d+, 0\.\d+\)\n", done.stdout)
+
+
+@pytest.mark.slow
 def test_the_snippet_has_three_lines_and_runs(folder: Path) -> None:
-    (snippet,) = blocks(README, "python")
+    _, snippet = blocks(README, "python")
     assert len([line for line in snippet.splitlines() if line]) == 3
     done = subprocess.run(
         [sys.executable, "-c", snippet], cwd=folder, capture_output=True, text=True, check=False
@@ -109,7 +119,7 @@ def test_the_snippet_has_three_lines_and_runs(folder: Path) -> None:
 def test_the_commands_of_the_service_run(tmp_path: Path) -> None:
     """As shown, but for the port; the answer to the match has the new ratings."""
     pytest.importorskip("uvicorn")
-    starting, posting, _ = blocks(README, "sh")
+    starting, posting = blocks(README, "sh")
     export, create, serve = starting.splitlines()
     port = str(free_port())
     made = shell(f"{export}; {create}", tmp_path)

@@ -33,6 +33,7 @@ _ERROR = re.compile(
 def to_rest(lines: list[str]) -> list[str]:
     """Return the lines of a docstring as reStructuredText."""
     out: list[str] = []
+    lines, examples = _without_examples(lines)
     for line in _separated(lines):
         parameter, field = _PARAMETER.match(line), _FIELD.match(line)
         if field:
@@ -42,7 +43,15 @@ def to_rest(lines: list[str]) -> list[str]:
             out.extend(f":param {name}: {_linked(parameter['text'])}" for name in names)
         else:
             out.append(_linked(line))
-    return _with_blank_lines(out)
+    return [*_with_blank_lines(out), *examples]
+
+
+def _without_examples(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Return a docstring without its examples, and the examples as they are, with a heading."""
+    for at, line in enumerate(lines[:-1]):
+        if line == "Examples" and lines[at + 1].startswith("---"):
+            return lines[:at], [".. rubric:: Examples", "", *lines[at + 2 :], ""]
+    return lines, []
 
 
 def _field(name: str, text: str) -> str:

@@ -71,6 +71,8 @@ class OneCall:
         Raises : InvalidParameterError for what the system does not have, and for a system that
             needs a `Pool`
 
+        Examples
+        --------
         >>> import equipoise as eq
         >>> eq.Glicko2().rating()
         <Rating 1500.0, deviation 350.0, glicko2>
@@ -173,6 +175,8 @@ class OneCall:
         home : number of the team at home, from 0, where home is worth something; None: neutral
         Raises : InvalidParameterError; ConvergenceError
 
+        Examples
+        --------
         >>> import equipoise as eq
         >>> system = eq.Glicko2()
         >>> winner, loser = system.rate([system.rating(1500, 200), system.rating(1400, 30)])
@@ -214,6 +218,8 @@ class OneCall:
         home : number of the team at home, from 0, where home is worth something; None: neutral
         Raises : InvalidParameterError
 
+        Examples
+        --------
         >>> import equipoise as eq
         >>> system = eq.Elo()
         >>> system.predict([system.rating(1600), system.rating(1500)]).expected

@@ -66,6 +66,8 @@ class Pool:
 
     A player who is not known yet is a newcomer. Names are all text or all whole numbers.
 
+    Examples
+    --------
     >>> import equipoise as eq
     >>> pool = eq.Pool(eq.Glicko2())
     >>> pool.rate(["ada", "bo"])["ada"]
@@ -254,6 +256,8 @@ class Pool:
         Raises : InvalidParameterError; ConflictError for a match that has been rated or is older
             than the last; ConvergenceError
 
+        Examples
+        --------
         >>> import equipoise as eq
         >>> pool = eq.Pool(eq.TrueSkill())
         >>> red, blue = pool.rate([["ada", "bo"], ["cy", "di"]], scores=[3, 1], match="final")
@@ -319,6 +323,8 @@ class Pool:
         home : number of the team at home, where home is worth something
         Raises : InvalidParameterError
 
+        Examples
+        --------
         >>> import equipoise as eq
         >>> pool = eq.Pool(eq.Elo(), initial={"ada": 1600, "bo": 1500})
         >>> pool.predict(["ada", "bo"]).expected

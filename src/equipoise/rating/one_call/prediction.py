@@ -58,6 +58,8 @@ class MatchPrediction:
     outlook : of the teams: the win probability of every pair, without draws
     newcomers : names that a pool does not know, who count as newcomers
 
+    Examples
+    --------
     >>> import equipoise as eq
     >>> system = eq.TrueSkill()
     >>> prediction = system.predict([system.rating(1600, 80), system.rating(1500, 80)])
@@ -90,6 +92,8 @@ class MatchPrediction:
         seed : random seed of the samples
         Raises : InvalidParameterError for more than 100 teams
 
+        Examples
+        --------
         >>> import equipoise as eq
         >>> system = eq.PlackettLuce()
         >>> teams = [[system.rating(1700, 80)], [system.rating()], [system.rating()]]

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
@@ -82,6 +83,8 @@ class Rating:
     remembered performances, as far as the system has them. Ratings are equal if all of that and the
     parameters of the system are equal. They can be pickled, copied, and used as keys.
 
+    Examples
+    --------
     >>> import equipoise as eq
     >>> system = eq.Glicko2()
     >>> ada = system.rating(1500, 80)
@@ -97,7 +100,7 @@ class Rating:
 
     _facts: SystemFacts
     _numbers: PlayerNumbers
-    _shown: dict[str, float]
+    _shown: Mapping[str, float]
 
     def __init__(self) -> None:
         raise InvalidParameterError(
@@ -170,7 +173,7 @@ class Rating:
         try:
             return self._shown
         except AttributeError:
-            shown = self.at(None)
+            shown = MappingProxyType(self.at(None))
             _set_shown(self, shown)
             return shown
 
