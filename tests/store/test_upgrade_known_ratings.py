@@ -1,4 +1,4 @@
-"""Schema 0013 says which log record has the known ratings of a pool."""
+"""Schema 0012 says which log record has the known ratings of a pool."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 
 
 def _previous(url: str) -> None:
-    """Fill a database with pools, and take away what schema 0013 added."""
+    """Fill a database with pools, and take away what schema 0012 added."""
     store = open_store(url)
     played = Trial(store, "played", system="glicko2", late="replay")
     for number in range(6):
