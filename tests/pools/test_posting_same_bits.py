@@ -39,9 +39,8 @@ MORE = [
     Variant("trueskill", {"draw_probability": 0.2}),
 ]
 
-#: Those that a pool of the service takes, and those that it refuses.
-REFUSED = [one for one in VARIANTS if {"entry", "hold_level"} & one.parameters.keys()]
-SERVED = [one for one in [*VARIANTS, *MORE] if one not in REFUSED]
+#: What the pools of the tests use: all of these can be served.
+SERVED = [*VARIANTS, *MORE]
 
 #: Weights of the statistics of the teams' history.
 STATISTICS = {"kills": 1.0, "deaths": -0.5}
@@ -233,10 +232,3 @@ def test_matches_without_times_are_rated_as_they_come(shelf: Store) -> None:
         assert found == {player: states[player] for player in found}
         assert seen(changed) == rows
         assert verify_pool(shelf, name).identical
-
-
-@pytest.mark.parametrize("variant", REFUSED, ids=names(REFUSED))
-def test_a_pool_does_not_learn_the_entry_yet(shelf: Store, variant: Variant) -> None:
-    """Nor is its level held. It says so, and there is no such pool."""
-    with pytest.raises(EquipoiseError, match=r"must be (fixed|0) in a pool of the service"):
-        create_pool(shelf, "refused", PoolRequest(variant.name, parameters=variant.parameters), NOW)
