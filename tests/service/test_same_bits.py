@@ -85,13 +85,15 @@ def test_command_line_library_and_service_agree_to_the_bit(
         service.admin.post_match(singly, match)
     for _ in service.admin.stream_matches(streamed, matches, batch=100):
         pass
-    # The first match is posted last, the second one with another result, and both are corrected.
-    first, second, *others = matches
-    wrong = [msgspec.structs.replace(team, rank=rank) for rank, team in enumerate(second.teams)]
-    service.admin.post_match(corrected, msgspec.structs.replace(second, teams=wrong))
+    # The matches of the first time are posted last, because those of one time are rated as they
+    # come. The one after them is posted with another result, which is corrected.
+    early = [one for one in matches if one.time == matches[0].time]
+    after, *others = matches[len(early) :]
+    wrong = [msgspec.structs.replace(team, rank=rank) for rank, team in enumerate(after.teams)]
+    service.admin.post_match(corrected, msgspec.structs.replace(after, teams=wrong))
     service.admin.post_matches(corrected, others)
-    service.admin.correct_match(corrected, second.match, second, wait=60.0)
-    service.admin.post_match(corrected, first)
+    service.admin.correct_match(corrected, after.match, after, wait=60.0)
+    service.admin.post_matches(corrected, early)
     while service.admin.pool(corrected).pending:
         time.sleep(0.05)
     expected = by_command_line(name, system, parameters)
