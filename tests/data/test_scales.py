@@ -56,7 +56,7 @@ def test_a_line_must_exist_and_rise(
 def test_scales_are_compared_by_what_fixes_them() -> None:
     elo = make_system("elo")
     assert scale_difference(elo, make_system("elo", {"k": 20})) is None
-    assert scale_difference(elo, make_system("glicko")) == "ratings of elo, and not of glicko"
+    assert scale_difference(elo, make_system("glicko")) == "ratings of elo, not of glicko"
     other = make_system("elo", {"scale": 200, "initial_rating": 1000})
     found = scale_difference(other, elo)
     assert (

@@ -384,7 +384,7 @@ def test_a_log_is_not_imported_into_another_scale(store: Store, tmp_path: Path) 
     export_file(store, "trial", "log", str(log))
     history = HistoryRequest(source=str(log))
     request = ImportRequest(history=history, create=True, settings={"system": "glicko"})
-    with pytest.raises(InvalidParameterError, match="known ratings of elo, and not of glicko"):
+    with pytest.raises(InvalidParameterError, match="known ratings of elo, not of glicko"):
         import_pool(store, "copy", request, NOW)
     with pytest.raises(NotFoundError):
         pool_message(store, "copy")
@@ -454,7 +454,7 @@ def test_another_pool_gives_its_ratings_by_a_mapping(store: Store) -> None:
     assert (told.source, told.mapping, told.players) == ("chess", None, 4)
     assert {row.player: row.rating for row in leaderboard(store, "same").players} == there
     other = Trial(store, "other", system="trueskill", parameters={"initial_rating": 25, "beta": 4})
-    with pytest.raises(InvalidParameterError, match="has ratings of glicko, and not of trueskill"):
+    with pytest.raises(InvalidParameterError, match="has ratings of glicko, not of trueskill"):
         begin(store, "other", pool="chess")
     mapping = InitialMapping(there=(1500.0, 1850.0), here=(25.0, 32.0))
     told = begin(store, "other", pool="chess", mapping=mapping)

@@ -66,7 +66,7 @@ def test_a_pool_rates_replays_and_verifies_with_it(store: Store, football: Path)
         told.rating - told.rating_before
     )
     message = pool_message(store, trial.name)
-    assert message.notes == ["football-elo is of the package equipoise-football==0.1.0"]
+    assert message.notes == ["football-elo comes from the package equipoise-football==0.1.0"]
     assert message.code.endswith(" equipoise-football==0.1.0")
 
 

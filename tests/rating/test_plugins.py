@@ -70,8 +70,8 @@ def test_a_built_in_system_is_never_replaced(install: Install) -> None:
     assert type(make_system("elo")) is eq.Elo
     assert "mine" not in sys.modules
     (sentence,) = plugins.clashes(frozenset(SYSTEMS))
-    assert sentence.startswith("the package mine 1.0 offers a system 'elo', which is the name")
-    assert "it is refused" in sentence
+    assert sentence.startswith("the package mine 1.0 offers a system 'elo', but that name")
+    assert "the built-in system is used" in sentence
 
 
 def test_two_packages_with_one_name_are_refused(install: Install) -> None:
@@ -86,7 +86,7 @@ def test_two_packages_with_one_name_are_refused(install: Install) -> None:
     [
         (
             ("class Steps(System)", "class Steps"),
-            r"must be a class on top of .*\.System; got Steps",
+            r"must be a subclass of .*\.System; got Steps",
         ),
         (("frozen=True, ", ""), "cannot be loaded: TypeError"),
         (("@dataclass(frozen=True, slots=True, kw_only=True)", ""), "must be a frozen dataclass"),
@@ -96,7 +96,10 @@ def test_two_packages_with_one_name_are_refused(install: Install) -> None:
             "must have the name of its entry point, 'steps'; got 'stairs'",
         ),
         (("step: float = 10.0", "step: float"), "must have a default for every parameter.* step"),
-        (("= 350.0", '= "much"'), "must take its own defaults; got: initial_deviation must be"),
+        (
+            ("= 350.0", '= "much"'),
+            "must accept its own default values; got: initial_deviation must be",
+        ),
         (
             (
                 "def settings",
@@ -121,7 +124,7 @@ def test_a_class_that_is_no_system_is_refused(
 
 def test_a_function_is_no_system(install: Install) -> None:
     install("steppers", "1.0", {"steps": "steppers:steps"}, {"steppers.py": "def steps(): ..."})
-    with pytest.raises(PluginError, match=r"steppers:steps must be a class on top of .*<function"):
+    with pytest.raises(PluginError, match=r"steppers:steps must be a subclass of .*<function"):
         make_system("steps")
 
 
@@ -129,7 +132,8 @@ def test_what_the_update_does_not_do_is_refused(install: Install) -> None:
     """A learned entry needs kernels of the system; without them it would change nothing."""
     install("steppers", "1.0", {"steps": "steppers:Steps"}, {"steppers.py": STEPS})
     with pytest.raises(
-        InvalidParameterError, match="entry must be 'fixed', because steps lets every newcomer"
+        InvalidParameterError,
+        match="entry must be 'fixed', because steps does not support a learned",
     ):
         make_system("steps", {"entry": "learned"})
     with pytest.raises(InvalidParameterError, match=r"hold_level must be 0\.0, because"):

@@ -88,7 +88,7 @@ def test_another_pool_is_copied(served: Served) -> None:
     served.put(place(source), {"ratings": KNOWN})
     assert served.put(place(same), {"pool": source}).json()["source"] == source
     words = said(served.put(place(other), {"pool": source}), 422)
-    assert "has ratings of glicko, and not of trueskill: say how they correspond" in words
+    assert "has ratings of glicko, not of trueskill. Convert them with `mapping`" in words
     mapping = {"there": [1500, 1600], "here": [1500, 1700]}
     made = served.put(place(other), {"pool": source, "mapping": mapping})
     assert made.json()["mapping"] == mapping

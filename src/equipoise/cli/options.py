@@ -43,9 +43,8 @@ InitialMapping: TypeAlias = Annotated[
     str | None,
     option(
         None,
-        "The known ratings are on another scale, and two of them correspond to these here: "
-        "1500=25,1850=33 makes 25 of 1500 and 33 of 1850, and puts all others on a straight line "
-        "through them.",
+        "Convert known ratings from another scale. 1500=25,1850=33 converts 1500 to 25 and 1850 to "
+        "33; all others follow the straight line through these two.",
         "THERE=HERE,THERE=HERE",
     ),
 ]

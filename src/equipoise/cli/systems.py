@@ -34,7 +34,7 @@ def systems(
         print_table(table(dict.fromkeys(("system", "rates", "for", "source"), ""), rows))
     else:
         if found[0].package:
-            say(f"{found[0].name} is of the package {found[0].package}: {found[0].summary}")
+            say(f"{found[0].name} comes from the package {found[0].package}: {found[0].summary}")
         parameters = ((one.name, one.type, one.default) for one in found[0].parameters)
         print_table(table({"parameter": "", "type": "", "default": ""}, parameters))
         needs = [f"{name} (with {parameter})" for name, parameter in found[0].needs.items()]

@@ -61,7 +61,7 @@ def _json_table(data: bytes, name: str) -> Table:
         try:
             json.dumps(document, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            refuse(name, "must be text in UTF-8", "half of a surrogate pair")
+            refuse(name, "must be text in UTF-8", "a lone surrogate")
     if isinstance(document, dict) and isinstance(document.get("players"), list):
         document = document["players"]
     if not isinstance(document, list):

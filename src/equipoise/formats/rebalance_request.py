@@ -132,7 +132,7 @@ def _document(data: bytes, name: str) -> Any:
             json.dumps(document, ensure_ascii=False, default=str).encode()
         return document
     except UnicodeEncodeError:
-        refuse([Fault("", must.JSON, "text with half of a surrogate pair")], where, name)
+        refuse([Fault("", must.JSON, "text with a lone surrogate")], where, name)
     except UnicodeDecodeError as error:
         got = f"the byte 0x{error.object[error.start]:02x}"
         refuse([Fault("", "must be text in UTF-8", got)], where, name)

@@ -159,7 +159,8 @@ def _copied(
     line, differs = scale_mapping(request.mapping), scale_difference(there, rules.system)
     if line is None and differs is not None:
         raise InvalidParameterError(
-            f"pool {source!r} has {differs}: say how they correspond, with mapping"
+            f"pool {source!r} has {differs}. Convert them with `mapping`: two "
+            "ratings there and two here"
         )
     _check_number(record.players)
     stored = [

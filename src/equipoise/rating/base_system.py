@@ -220,7 +220,7 @@ class System(OneCall, EntryParameters, ABC):
         calls `check_fields(self)` and `self.check_entry()` in it.
         """
         check_fields(self)
-        rule = f"{{!r}}, because {self.name} lets every newcomer enter at its initial rating"
+        rule = f"{{!r}}, because {self.name} does not support a learned entry or a held level"
         for name, usual in ENTRY_DEFAULTS.items():
             require(getattr(self, name) == usual, name, rule.format(usual), getattr(self, name))
 

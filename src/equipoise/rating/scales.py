@@ -15,7 +15,7 @@ def scale_difference(there: RatingSystem, here: RatingSystem) -> str | None:
     there : whose ratings are to be used; here : the system that uses them
     """
     if there.name != here.name:
-        return f"ratings of {there.name}, and not of {here.name}"
+        return f"ratings of {there.name}, not of {here.name}"
     one, other = parameters_of(there), parameters_of(here)
     differing = [
         f"{name} {one[name]}, not {other[name]}"

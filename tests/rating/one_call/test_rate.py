@@ -238,7 +238,7 @@ def test_damaged_ratings_are_refused(change: Callable[[dict[str, Any]], object])
     change(saved)
     with pytest.raises(InvalidDataError, match="not a rating that to_dict or to_json wrote"):
         eq.Rating.from_dict(saved)
-    with pytest.raises(InvalidDataError, match="must be JSON of to_json"):
+    with pytest.raises(InvalidDataError, match=r"must be JSON that Rating\.to_json wrote"):
         eq.Rating.from_json("{")
 
 

@@ -48,7 +48,7 @@ def test_a_pool_shows_where_newcomers_start(site: Any) -> None:
     with site.visitor() as visitor:
         text = look(visitor, f"/pools/{pool}").text
         assert f"Newcomers start at {entry['rating']:,.0f}" in text
-        assert f"Level {entry['level']:,.0f} to hold: 1,500" in text
+        assert f"Level {entry['level']:,.0f} target: 1,500" in text
         rows = site.ask("GET", f"/pools/{pool}/leaderboard").json()["players"]
         histories = [
             site.ask("GET", f"/pools/{pool}/players/{row['player']}/history").json() for row in rows

@@ -40,7 +40,7 @@ def initial_ratings(
         differs = scale_difference(state.system, system)
         if line is None and differs is not None:
             raise InvalidParameterError(
-                f"{path} has {differs}: say how they correspond, with --initial-mapping {FORM}"
+                f"{path} has {differs}. Convert them with --initial-mapping {FORM}"
             )
         found = ratings_of(state)
     else:

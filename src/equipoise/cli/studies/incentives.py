@@ -228,8 +228,8 @@ def _about_accounts(system: IncentivesSystemMessage) -> list[str]:
         one = system.taking_part
         line = (
             f"taking part in {counted(one.matches, 'match', 'matches')} in a row brings an account "
-            f"{_points(one.mean)} points on average and at most {_points(one.best)}, from match "
-            f"{one.first} on; the parameters allow {_points(one.most)}"
+            f"{_points(one.mean)} points on average and at most {_points(one.best)} (the best run "
+            f"begins at match {one.first}); the upper bound is {_points(one.most)}"
         )
         if one.kept is not None:
             line += f"; with a median place in each of these, {_points(one.kept)} are left"

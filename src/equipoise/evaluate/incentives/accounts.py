@@ -243,7 +243,10 @@ def _match_to_join(history: History, rated: Flags) -> int:
     """Return the first match with newcomers after half of the rated matches."""
     matches = np.flatnonzero(rated)
     if not len(matches):
-        raise NotFoundError("no match changes ratings")
+        raise NotFoundError(
+            "no match of this history changes ratings: a match needs two players or teams, and "
+            "systems for contests skip a match in which all tie"
+        )
     _, first = np.unique(history.player, return_index=True)
     has_newcomers = np.zeros(history.matches, np.bool_)
     has_newcomers[history.match_rows()[first]] = True

@@ -63,7 +63,7 @@ def _refuse_half_pairs(data: bytes, name: str) -> None:
         try:
             json.dumps(json.loads(text), ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            refuse(name, "must be text in UTF-8", "half of a surrogate pair", line=at + 1)
+            refuse(name, "must be text in UTF-8", "a lone surrogate", line=at + 1)
         except (ValueError, RecursionError):
             continue  # no JSON: it is refused as such
 

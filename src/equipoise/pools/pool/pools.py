@@ -176,7 +176,7 @@ def _notes(rules: PoolRules) -> list[str]:
     own = notes_of(rules.system)
     if not rules.package:
         return list(own)
-    return [f"{rules.settings.system} is of the package {rules.package}", *own]
+    return [f"{rules.settings.system} comes from the package {rules.package}", *own]
 
 
 def _unused(rules: PoolRules) -> list[str]:

@@ -90,11 +90,13 @@ class Pool:
         """Take over a state, which is copied."""
         if start.last_order is not None:
             raise InvalidParameterError(
-                "this state was rated by an order without dates, which a Pool does not have: "
-                "continue it with equipoise.replay"
+                "the matches of this state are ordered by number, not by date, which a Pool does "
+                "not support: continue it with equipoise.replay"
             )
         if not isinstance(start.system, System):
-            raise InvalidParameterError(f"a Pool cannot rate by {start.system.name}")
+            raise InvalidParameterError(
+                f"{start.system.name} cannot be used in a Pool: use equipoise.replay"
+            )
         self._start = start
         self._system = start.system
         self._facts = facts_of(start.system)
@@ -177,8 +179,8 @@ class Pool:
         row = self._rows.get(player)
         if row is None:
             hint = did_you_mean(str(player), self._names)
-            count = counted(len(self._names), "rated player")
-            raise NotFoundError(f"not among the {count}: {player}{hint}")
+            count = counted(len(self._names), "player")
+            raise NotFoundError(f"no rated player {player!r} in this pool ({count}){hint}")
         return self._rating_of(np.array([row]))[0]
 
     def __contains__(self, player: object) -> bool:
@@ -520,7 +522,7 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
     names = list(initial)
     check_ids("initial", names)
     if len({isinstance(name, str) for name in names}) > 1:
-        raise InvalidParameterError("the names of initial must be all text or all whole numbers")
+        raise InvalidParameterError("the names in initial must be all text or all whole numbers")
     usual = float(getattr(system, "initial_deviation", 1.0))
     pairs = [one if isinstance(one, tuple | list) else (one, usual) for one in initial.values()]
     for name, pair in zip(names, pairs, strict=True):

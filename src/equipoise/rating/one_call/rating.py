@@ -252,7 +252,9 @@ class Rating:
         try:
             saved = json.loads(text)
         except (TypeError, ValueError) as error:
-            raise InvalidDataError([], f"a rating must be JSON of to_json: {error}") from error
+            raise InvalidDataError(
+                [], f"a rating must be JSON that Rating.to_json wrote: {error}"
+            ) from error
         return cls.from_dict(saved)
 
     @classmethod

@@ -72,8 +72,8 @@ def plugin_of(name: str) -> Plugin | None:
 def clashes(built_in: frozenset[str]) -> list[str]:
     """Return a sentence for each system of a package that has the name of one that is built in."""
     return [
-        f"the package {one.package} {one.version} offers a system {one.name!r}, which is the name "
-        "of one that is built in: it is refused, and the built-in system is used"
+        f"the package {one.package} {one.version} offers a system {one.name!r}, but that name "
+        "is built in: the built-in system is used. Rename the system of the package"
         for one in offered()
         if one.name in built_in
     ]
@@ -83,7 +83,7 @@ def clashes(built_in: frozenset[str]) -> list[str]:
 def load(plugin: Plugin) -> type[Any]:
     """Import a package and return the class of its system.
 
-    Raises : PluginError if it cannot be imported, or is no system
+    Raises : PluginError if it cannot be imported, or is not a rating system
     """
     of_package = f"the system {plugin.name!r} of the package {plugin.package} {plugin.version}"
     try:
@@ -105,7 +105,7 @@ def _fault(found: Any, name: str) -> str:
 
     if not (isinstance(found, type) and issubclass(found, System)):
         got = found.__name__ if isinstance(found, type) else repr(found)
-        return f"must be a class on top of equipoise.rating.base_system.System; got {got}"
+        return f"must be a subclass of equipoise.rating.base_system.System; got {got}"
     parameters = getattr(found, "__dataclass_params__", None)
     if "__dataclass_fields__" not in vars(found) or not getattr(parameters, "frozen", False):
         return "must be a frozen dataclass: @dataclass(frozen=True, slots=True, kw_only=True)"
@@ -125,7 +125,7 @@ def _fault(found: Any, name: str) -> str:
     try:
         columns = list(found().initial(1).initial)
     except EquipoiseError as error:
-        return f"must take its own defaults; got: {error}"
+        return f"must accept its own default values; got: {error}"
     if columns[:1] != ["rating"] or not set(_COLUMNS) <= set(columns):
         return (
             f"must keep the columns {', '.join(_COLUMNS)} of every player, rating first; got "

@@ -182,7 +182,7 @@ def message_response(request: ApiRequest, message: Any) -> Response:
     try:
         content = _encoder.encode(message)
     except UnicodeEncodeError:
-        problem = Problem("", None, "", "must be text", "half of a surrogate pair")
+        problem = Problem("", None, "", "must be text", "a lone surrogate")
         raise InvalidDataError([problem]) from None
     if not request.endpoint.tagged:
         return Response(content, headers=_PRIVATE, media_type="application/json")

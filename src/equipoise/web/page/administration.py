@@ -53,16 +53,19 @@ ENTRIES = {"fixed": "at the initial rating", "learned": "at a learned rating"}
 #: The other parameters of the entry and level: their names in the form, and a note.
 ENTRY_WORDS = {
     "hold_level": (
-        "Share of the difference that holds the level",
+        "Share of the gap to the target added per match",
         "0: not held; 0.05 for contests",
     ),
-    "entry_half_life": ("Newcomers until the first match of one counts half", ""),
-    "entry_weight": ("Least weight of the entry", "A small weight moves quickly"),
-    "entry_clip": ("Largest first change, standard deviations", ""),
+    "entry_half_life": ("Newcomers after which a first match counts half", ""),
+    "entry_weight": (
+        "Minimum weight of the entry",
+        "With a small weight the entry moves quickly",
+    ),
+    "entry_clip": ("Largest first change that counts in full (standard deviations)", ""),
     "hold_level_matches": ("Young players have fewer matches than", ""),
     "level_experienced": ("Experienced players have at least as many matches", ""),
-    "level_memory": ("Participations until the level has moved half way", ""),
-    "level_step": ("Most that a match adds, initial deviations", ""),
+    "level_memory": ("Participations until the level has moved halfway", ""),
+    "level_step": ("Most points added per match (initial deviations)", ""),
 }
 _ENTRY_NUMBERS = tuple(ENTRY_WORDS)
 
