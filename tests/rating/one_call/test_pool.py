@@ -263,6 +263,16 @@ def _one_match() -> None:
         (lambda: POOL.rate(["ada", 3]), InvalidParameterError, "all text or all whole numbers"),
         (lambda: POOL.rate([3, 4]), InvalidParameterError, "all text or all whole numbers"),
         (lambda: POOL.rate(["ada", None]), InvalidParameterError, "ids of players"),
+        (
+            lambda: POOL.rate(["ada", ""]),
+            InvalidParameterError,
+            "must not name a player",
+        ),
+        (
+            lambda: eq.Pool(eq.Elo(), initial={"": 1}),
+            InvalidParameterError,
+            "must not name a",
+        ),
         (lambda: POOL.rate("ab"), InvalidParameterError, "teams must be a list"),
         (lambda: POOL.rate(["ab", ["c"]]), InvalidParameterError, "got a mixture"),
         (lambda: POOL.rate([{"ada": 1}, {"bo": 2}]), InvalidParameterError, "knows their ratings"),

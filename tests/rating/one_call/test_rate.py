@@ -131,7 +131,7 @@ def test_every_shape_comes_back() -> None:
         {"ranks": [1, 2, 3]},
         {"ranks": [-2.5, -1, 10**30]},
         {"ranks": [Fraction(1, 3), 0.5, 1]},
-        {"ranks": ["a", "b", "c"]},
+        {"ranks": [(1, date(2026, 1, 1)), (1, date(2026, 1, 2)), (2, date(2026, 1, 1))]},
         {"ranks": np.array([1.0, 2.0, 3.0])},
         {"ranks": [date(2026, 1, 1), date(2026, 1, 2), date(2026, 2, 1)]},
         {"scores": [3, 2, 1]},
@@ -242,6 +242,64 @@ def test_damaged_ratings_are_refused(change: Callable[[dict[str, Any]], object])
         eq.Rating.from_json("{")
 
 
+@pytest.mark.parametrize(
+    ("name", "column", "value", "sentence"),
+    [
+        ("glicko2", "deviation", -1, "deviation -1, which must be above 0"),
+        ("glicko2", "deviation", 0, "deviation 0, which must be above 0"),
+        ("glicko2", "deviation", math.nan, "deviation nan, which must be a finite number"),
+        ("glicko2", "deviation", None, "deviation nan, which must be a finite number"),
+        ("glicko2", "volatility", 0, "volatility 0, which must be above 0"),
+        ("elo", "rating", math.inf, "rating inf, which must be a finite number"),
+        ("elo", "matches", -5, "matches -5, which must be at least 0"),
+        ("elo", "matches", 0.5, "matches 0.5, which must be a whole number"),
+        ("elo", "last_time", 1e9, r"last_time 1e\+09, which must be in the years 1 to 9999"),
+        ("elo-mmr", "curvature", -1, "curvature -1, which must be above 0"),
+    ],
+)
+def test_states_in_which_nobody_can_be_are_refused(
+    name: str, column: str, value: float | None, sentence: str
+) -> None:
+    saved = system_of(name, {}).rating().to_dict()
+    saved["state"][column] = value
+    with pytest.raises(InvalidDataError, match=sentence):
+        eq.Rating.from_dict(saved)
+
+
+def test_a_state_says_what_is_missing() -> None:
+    saved = GLICKO2.rating().to_dict()
+    del saved["state"]["volatility"]
+    with pytest.raises(InvalidDataError, match="a state without volatility"):
+        eq.Rating.from_dict(saved)
+    system = eq.EloMMR()
+    saved = system.rate([system.rating(), system.rating()])[0].to_dict()
+    saved["remembered"][0][0] = math.nan
+    with pytest.raises(InvalidDataError, match="remembered performances that are not finite"):
+        eq.Rating.from_dict(saved)
+
+
+def test_one_object_stands_for_several_players_only_before_its_first_match() -> None:
+    newcomer = GLICKO2.rating()
+    played, _ = GLICKO2.rate([newcomer, newcomer])
+    # An equal rating of another player is another object.
+    twin = eq.Rating.from_json(played.to_json())
+    assert GLICKO2.rate([played, twin])[0].matches == 2
+    with pytest.raises(InvalidParameterError, match=r"only once in a match; .* after 1 match was"):
+        GLICKO2.rate([played, played])
+    system = eq.PlackettLuce()
+    a, b = system.rate([system.rating(), system.rating()])
+    with pytest.raises(InvalidParameterError, match="only once in a match"):
+        system.rate([[a, a], [b]])
+
+
+def test_a_time_is_neither_forgotten_nor_before_the_last_match() -> None:
+    with pytest.raises(InvalidParameterError, match=r"time must be given.*1970-04-11T00:00:00"):
+        GLICKO2.rate([G, DATED])
+    with pytest.raises(InvalidParameterError, match="before the last match of a player, which"):
+        DATED.at(99)
+    assert DATED.at(100) == DATED.columns
+
+
 ELO, GLICKO2, TEAM = eq.Elo(), eq.Glicko2(), eq.TeamGlicko2()
 E, G, T = ELO.rating(), GLICKO2.rating(), TEAM.rating()
 DATED = GLICKO2.rate([G, G], time=100)[0]
@@ -268,7 +326,12 @@ DATED = GLICKO2.rate([G, G], time=100)[0]
         (lambda: ELO.rate([E, E], ranks="12"), "ranks must be a list in the order of the teams"),
         (lambda: ELO.rate([E, E], ranks=[1, None]), "ranks must be numbers or other values"),
         (lambda: ELO.rate([E, E], scores=[1, math.nan]), "scores must be numbers .* got nan"),
-        (lambda: ELO.rate([E, E], ranks=[1, "b"]), "none of them missing; got"),
+        (lambda: ELO.rate([E, E], ranks=[1, "b"]), "ranks must be numbers .* not text"),
+        (lambda: ELO.rate([E, E], ranks=["10", "9"]), "order of its letters; got '10'"),
+        (lambda: ELO.rate([E, E], scores=["win", "loss"]), "scores must be numbers .* not text"),
+        (lambda: ELO.rate([E, E], ranks=[b"1", b"2"]), "ranks must be numbers .* not text"),
+        (lambda: ELO.rate([E, E], scores=[(1, "a"), (1, "b")]), "not text"),
+        (lambda: ELO.rate([E, E], ranks=[1, date(2026, 1, 1)]), "none of them missing; got"),
         (lambda: ELO.rate([E, E], ranks={"a": 1, "b": 2}), "or a dict of the same names"),
         (lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1, "c": 2}), "a dict of the same names"),
         (lambda: ELO.rate([E, E], weight=0), "weight must be a positive number"),

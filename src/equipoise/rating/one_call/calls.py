@@ -162,11 +162,14 @@ class OneCall:
         match every rating has one more in `matches`.
 
         teams : single players, `[a, b, c]`; teams, `[[a, b], [c]]`; or dicts of names to ratings in
-            place of either list
-        ranks : place of each team, lower is better, equal is a tie: any values that compare
+            place of either list; one object may stand for several players only before its first
+            match
+        ranks : place of each team, lower is better, equal is a tie: any values that compare,
+            but not text
         scores : of each team instead of ranks, higher is better, equal is a tie
         weight : how much the match counts
-        time : of the match, a datetime with a zone, or a number of days since 1970
+        time : of the match, a datetime with a zone, or a number of days since 1970; needed once a
+            player's last match had one, and never before it
         performance : of each player, in the shape of the teams (team-glicko2)
         share : how much of the match each player took part in, from 0 to 1, in the shape of the
             teams (team-glicko2)

@@ -355,6 +355,7 @@ class Pool:
                 "teams must be names, such as [['ada', 'bo'], ['cy']]: a Pool knows their ratings"
             )
         check_ids("teams", given.players)
+        _check_not_empty("teams", given.players)
         players = [one.item() if isinstance(one, np.integer) else one for one in given.players]
         check_named_once(players)
         for name in players:
@@ -519,6 +520,7 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
         )
     names = list(initial)
     check_ids("initial", names)
+    _check_not_empty("initial", names)
     if len({isinstance(name, str) for name in names}) > 1:
         raise InvalidParameterError("the names of initial must be all text or all whole numbers")
     usual = float(getattr(system, "initial_deviation", 1.0))
@@ -541,6 +543,12 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
         rated=np.zeros(0, np.int64),
         known_ratings=len(names),
     )
+
+
+def _check_not_empty(argument: str, names: Sequence[Any]) -> None:
+    """Refuse an empty name, which a form left out. Raises : InvalidParameterError."""
+    if "" in names:
+        raise InvalidParameterError(f"{argument} must not name a player with empty text; got ''")
 
 
 def _ids(values: list[Any]) -> Ids:

@@ -181,9 +181,12 @@ class Rating:
         """Return `columns` as of a time: deviations grow while a player is away.
 
         time : a datetime with a zone, or a number of days since 1970; None: of the last match
-        Raises : InvalidParameterError
+        Raises : InvalidParameterError, also for a time before the last match
         """
         day = None if time is None else day_of(time)
+        last = self._numbers[0][self._facts.last_time]
+        if day is not None and last > day:
+            raise too_early(last, day)
         state = state_of(self.system, [self._numbers])
         read = self.system.at(state, np.zeros(1, np.int64), day)
         return {name: float(column[0]) for name, column in read.items()}
@@ -224,14 +227,18 @@ class Rating:
         try:
             system = make_system(saved["system"], saved["parameters"])
             facts, state = facts_of(system), saved["state"]
+            missing = [name for name in facts.columns if name not in state]
+            if missing:
+                raise ValueError(f"a state without {', '.join(missing)}")
             if list(state) != list(facts.columns):
                 raise ValueError(f"a state of {', '.join(state)}")
             row = tuple(math.nan if one is None else _number(one) for one in state.values())
+            _check_state(facts, row)
             fields = [tuple(map(_number, one)) for one in saved.get("remembered", [])]
             if len(fields) != system.record or len({len(one) for one in fields}) > 1:
                 raise ValueError("remembered performances of another kind")
-            if not math.isfinite(row[0]):
-                raise ValueError("no rating")
+            if not all(math.isfinite(one) for field in fields for one in field):
+                raise ValueError("remembered performances that are not finite")
         except (KeyError, TypeError, ValueError, AttributeError, EquipoiseError) as error:
             got = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise InvalidDataError(
@@ -334,6 +341,30 @@ def _number(value: object) -> float:
     return float(value)
 
 
+#: Columns of a state that are above 0, and columns that count or weigh, so are at least 0.
+_POSITIVE = frozenset({"deviation", "volatility", "curvature"})
+_NOT_NEGATIVE = frozenset({"matches", "form_matches", "information", "gaussian_weight", "decay"})
+
+
+def _check_state(facts: SystemFacts, row: Sequence[float]) -> None:
+    """Refuse a state in which no player can be. Raises : ValueError."""
+    # Only what a newcomer lacks may be missing: the last time, for example.
+    usual = (*facts.system.newcomer().values(), 0.0)
+    for name, value, of_newcomer in zip(facts.columns, row, usual, strict=False):
+        if math.isnan(value) and math.isnan(of_newcomer):
+            continue
+        if not math.isfinite(value):
+            raise ValueError(f"{name} {value}, which must be a finite number")
+        if name in _POSITIVE and value <= 0:
+            raise ValueError(f"{name} {value:g}, which must be above 0")
+        if name in _NOT_NEGATIVE and value < 0:
+            raise ValueError(f"{name} {value:g}, which must be at least 0")
+        if name == "matches" and value != int(value):
+            raise ValueError(f"{name} {value:g}, which must be a whole number")
+        if name == "last_time" and not _FIRST_DAY <= value <= _LAST_DAY:
+            raise ValueError(f"{name} {value:g}, which must be in the years 1 to 9999, in days")
+
+
 def known_rating(
     system: System,
     rating: float | None,
@@ -416,3 +447,11 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 def time_of(day: float) -> datetime:
     """Return days since 1970 as a datetime in UTC."""
     return _EPOCH + timedelta(microseconds=round(day * MICROSECONDS_PER_DAY))
+
+
+def too_early(last: float, day: float) -> InvalidParameterError:
+    """Return the error for a time before the last match, both in days since 1970."""
+    return InvalidParameterError(
+        "time must not be before the last match of a player, which was at "
+        f"{time_of(last).isoformat()}; got {time_of(day).isoformat()}"
+    )

@@ -8,6 +8,8 @@ from typing import Any
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.one_call.teams import Teams
 
+_TEXT = (str, bytes)
+
 
 def dense_ranks(ranks: Any, scores: Any, teams: Teams) -> list[int]:
     """Return the rank of each team, dense from 0, lower is better, equal is a tie.
@@ -50,6 +52,8 @@ def _each(name: str, given: Any, teams: Teams) -> list[Any]:
 def _dense(name: str, values: list[Any], *, higher: bool) -> list[int]:
     """Return the ranks of values. Raises : InvalidParameterError."""
     for value in values:
+        if isinstance(value, _TEXT) or (isinstance(value, tuple) and _holds_text(value)):
+            raise _text(name, value)
         if value is None or value != value:
             raise _not_comparable(name, value)
     try:
@@ -64,6 +68,18 @@ def _dense(name: str, values: list[Any], *, higher: bool) -> list[int]:
         ranks[team] = rank
         before = value
     return ranks
+
+
+def _holds_text(value: tuple[Any, ...]) -> bool:
+    return any(isinstance(one, _TEXT) for one in value)
+
+
+def _text(name: str, got: object) -> InvalidParameterError:
+    """Return the error for text, whose order is no result: "10" comes before "9"."""
+    return InvalidParameterError(
+        f"{name} must be numbers or other values that can be compared, not text, because text is "
+        f"in the order of its letters; got {got!r}"
+    )
 
 
 def _not_comparable(name: str, got: object) -> InvalidParameterError:
