@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
 
@@ -44,7 +45,7 @@ from equipoise.rating.one_call.result import dense_ranks
 from equipoise.rating.one_call.teams import Teams, check_named_once, flat_teams, words_of
 from equipoise.rating.one_match import numbers_of
 from equipoise.rating.player_state import seeded_state
-from equipoise.rating.pool_state import PoolState, check_ids, did_you_mean
+from equipoise.rating.pool_state import PoolState, check_ids, did_you_mean, other_system
 from equipoise.rating.replay import Replay, ratings_of
 from equipoise.rating.workspaces.lending import Workspaces
 from equipoise.wording import counted
@@ -54,8 +55,9 @@ if TYPE_CHECKING:
 
 _Name = TypeVar("_Name", str, int)
 
-#: A known rating of a player: alone, or with the deviation.
-Known: TypeAlias = float | tuple[float, float]
+#: A known rating of a player: alone, with the deviation, or a `Rating`, of which those two are
+#: taken.
+Known: TypeAlias = float | tuple[float, float] | Rating
 
 #: Players for whom there is room at first; it doubles.
 _ROOM = 64
@@ -81,7 +83,8 @@ class Pool:
         """Make a pool without matches.
 
         system : the rating system with its parameters
-        initial : known ratings with which players begin: a rating, or (rating, deviation)
+        initial : known ratings with which players begin: a rating, (rating, deviation), or a
+            `Rating` of this system, of which the rating and the deviation alone are taken
         Raises : InvalidParameterError
         """
         self._begin(PoolState.new(system) if initial is None else _seeded(system, initial))
@@ -140,6 +143,23 @@ class Pool:
         `load` reads it, and so do `PoolState.load` and `equipoise rate --resume`.
         """
         self.state.save(path)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the pool without what is made anew: the memory that compiled kernels write to."""
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_workspaces", "_facts")
+        }
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(saved)
+        self._facts = facts_of(self._system)
+        self._workspaces = Workspaces(self._system, self._state.shared)
+
+    def __copy__(self) -> Self:
+        # Two pools that share a table would rate each other's matches.
+        return deepcopy(self)
 
     @property
     def system(self) -> System:
@@ -360,9 +380,10 @@ class Pool:
         check_named_once(players)
         for name in players:
             if isinstance(name, str) != isinstance([*self._names[:1], *players][0], str):
+                other = [*self._names[:1], *players][0]
                 raise InvalidParameterError(
                     "names of players must be all text or all whole numbers in a pool; got "
-                    f"{name!r} and the other kind"
+                    f"{name!r} beside {other!r}"
                 )
         return given._replace(players=players, names=players)
 
@@ -524,7 +545,7 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
     if len({isinstance(name, str) for name in names}) > 1:
         raise InvalidParameterError("the names of initial must be all text or all whole numbers")
     usual = float(getattr(system, "initial_deviation", 1.0))
-    pairs = [one if isinstance(one, tuple | list) else (one, usual) for one in initial.values()]
+    pairs = [_pair(system, one, usual) for one in initial.values()]
     for name, pair in zip(names, pairs, strict=True):
         numbers = len(pair) == 2 and all(
             isinstance(one, int | float | np.integer | np.floating) and not isinstance(one, bool)
@@ -543,6 +564,19 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
         rated=np.zeros(0, np.int64),
         known_ratings=len(names),
     )
+
+
+def _pair(system: System, known: Any, usual: float) -> Any:
+    """Return (rating, deviation) of a known rating.
+
+    usual : the deviation where none is known
+    Raises : InvalidParameterError for a `Rating` of another system
+    """
+    if isinstance(known, Rating):
+        if known.system != system:
+            raise InvalidParameterError(other_system(known.system, system, "rating"))
+        return known.rating, usual if math.isnan(known.deviation) else known.deviation
+    return known if isinstance(known, tuple | list) else (known, usual)
 
 
 def _check_not_empty(argument: str, names: Sequence[Any]) -> None:
