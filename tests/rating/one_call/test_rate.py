@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.times import days_of
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.rating.base_system import System
 from equipoise.rating.one_match import numbers_of
@@ -88,7 +89,7 @@ def test_calls_one_after_another_give_the_bits_of_a_replay(
     assert [one._bits() for one in known] == [one._bits() for one in expected]
     for row, rating in enumerate(known):
         shown = done.ratings.of(history.player_ids[row])
-        assert json.dumps(dict(rating.columns)) == json.dumps(
+        assert json.dumps(dict(rating._read())) == json.dumps(
             {k: float(v) for k, v in shown.items()}
         )
         assert rating.rating == shown["rating"]
@@ -169,6 +170,15 @@ def test_times_are_datetimes_or_days() -> None:
     assert after == system.rate([a, b], time=days)
     assert after[0].last_time == at
     assert a.last_time is None
+    assert (a.columns["matches"], a.columns["last_time"]) == (0, None)
+    assert type(after[0].columns["matches"]) is int
+    assert after[0].at(at + timedelta(days=1))["last_time"] == after[0].columns["last_time"] == at
+    for day in (date(2026, 3, 1), datetime(2026, 3, 1), datetime(2026, 3, 1, tzinfo=UTC)):
+        assert system.rate([a, b], time=day)[0].last_time == datetime(2026, 3, 1, tzinfo=UTC)
+        assert days_of(day) == system.rate([a, b], time=day)[0]._read()["last_time"]
+    pool = eq.Pool(system)
+    pool.rate(["ada", "bo"], time=date(2026, 3, 1))
+    assert pool["ada"].last_time == datetime(2026, 3, 1, tzinfo=UTC)
     later = after[0].at(at + timedelta(days=70))
     assert later["deviation"] > after[0].deviation
     assert after[0].at(None) == after[0].columns
@@ -347,10 +357,10 @@ DATED = GLICKO2.rate([G, G], time=100)[0]
         (lambda: TEAM.rate([[T], [T]], share=[1, 1]), "share must have the shape of the teams"),
         (lambda: TEAM.rate({"a": T, "b": T}, share={"c": 1}), "must name players of their team"),
         (lambda: TEAM.rate({"a": T, "b": T}, share=[1, 1]), "must have the shape of the teams"),
-        (lambda: ELO.rate([E, E], time=datetime(2026, 1, 1)), "time must have a zone"),
-        (lambda: ELO.rate([E, E], time="today"), "time must be a datetime with a zone, or a nu"),  # type: ignore[call-overload]
-        (lambda: ELO.rate([E, E], time=1e9), "time must be in the years 1 to 9999"),
-        (lambda: ELO.rate([E, E], time=math.nan), "time must be in the years 1 to 9999"),
+        (lambda: ELO.rate([E, E], time="today"), "time must be a date-time, a date, or a number"),  # type: ignore[call-overload]
+        (lambda: ELO.rate([E, E], time=1e9), r"the years 1 to 9999, .* looks like seconds: divide"),
+        (lambda: ELO.rate([E, E], time=1e18), r"the years 1 to 9999, in days; got 1e\+18$"),
+        (lambda: ELO.rate([E, E], time=math.nan), "time must be a date-time, a date, or a number"),
         (lambda: GLICKO2.rate([DATED, G], time=99), "time must not be before the last match of a"),
         (lambda: eq.Glicko2(period_days=7).rate([], time=3), "at least two"),
         (
@@ -421,5 +431,5 @@ def test_days_are_those_of_a_history() -> None:
     history_day = np.array([at])[0] / MICROSECONDS_PER_DAY
     given = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
     after = ELO.rate([E, E], time=given)
-    assert after[0].columns["last_time"] == history_day
+    assert after[0]._read()["last_time"] == history_day
     assert after[0].last_time == given

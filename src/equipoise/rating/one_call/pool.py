@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -224,7 +224,7 @@ class Pool:
         scores: Result | None = None,
         match: str | int | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         role: Sequence[Any] | Mapping[Any, Any] | None = None,
@@ -241,7 +241,7 @@ class Pool:
         scores: Result | None = None,
         match: str | int | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         role: Sequence[Any] | Mapping[Any, Any] | None = None,
@@ -257,7 +257,7 @@ class Pool:
         scores: Result | None = None,
         match: str | int | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         role: Sequence[Any] | Mapping[Any, Any] | None = None,
@@ -331,7 +331,7 @@ class Pool:
         self,
         teams: Sequence[_Name] | Sequence[Sequence[_Name]],
         *,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         home: int | None = None,
     ) -> MatchPrediction:
         """Return what the system expects of a match; unknown players are newcomers, and named.
@@ -400,7 +400,7 @@ class Pool:
             raise ConflictError(f"match {match} has been rated already")
         return match if isinstance(match, str) else int(str(match))
 
-    def _time(self, time: datetime | float | None) -> int | None:
+    def _time(self, time: date | float | None) -> int | None:
         """Return the time of the next match in microseconds since 1970.
 
         Raises : InvalidParameterError, ConflictError

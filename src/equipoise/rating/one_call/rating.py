@@ -11,7 +11,7 @@ import json
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
@@ -118,14 +118,14 @@ class Rating:
         """The estimate of how strong the player is, rating points."""
         if self._facts.plain_rating:
             return self._numbers[0][0]
-        return self.columns["rating"]
+        return self._read()["rating"]
 
     @property
     def deviation(self) -> float:
         """How uncertain the rating is, rating points; NaN in systems without deviations."""
         if self._facts.plain_deviation:
             return self._numbers[0][1]
-        return self.columns["deviation"]
+        return self._read()["deviation"]
 
     @property
     def conservative(self) -> float:
@@ -168,32 +168,63 @@ class Rating:
         return self._column("effective_rating")
 
     @property
-    def columns(self) -> Mapping[str, float]:
-        """All that a table of ratings shows of the player, by name; `last_time` in days."""
+    def columns(self) -> Mapping[str, Any]:
+        """All that a table of ratings shows of the player, by name.
+
+        `matches` is a whole number, and `last_time` a time in UTC or None, as the properties are.
+        """
+        return MappingProxyType(self._in_kind(self._read()))
+
+    def at(self, time: date | float | None) -> dict[str, Any]:
+        """Return `columns` as of a time: in some systems deviations grow while a player is away.
+
+        time : a date-time, a date, or a number of days since 1970, as for `System.rate`; None: of
+            the last match
+        Raises : InvalidParameterError, also for a time before the last match
+
+        Examples
+        --------
+        >>> import equipoise as eq
+        >>> system = eq.Glicko2(period_days=7)
+        >>> ada, bo = system.rate([system.rating(1500, 60), system.rating()], time=20_000)
+        >>> round(ada.deviation, 1), round(ada.at(20_365)["deviation"], 1)
+        (60.5, 95.9)
+        """
+        if time is None:
+            return self._in_kind(self._read())
+        day = day_of(time)
+        last = self._numbers[0][self._facts.last_time]
+        if last > day:
+            raise too_early(last, day)
+        return self._in_kind(self._shown_at(day))
+
+    def _read(self) -> Mapping[str, float]:
+        """Return what a table of ratings shows, as numbers, as of the last match."""
         try:
             return self._shown
         except AttributeError:
-            shown = MappingProxyType(self.at(None))
+            shown = MappingProxyType(self._shown_at(None))
             _set_shown(self, shown)
             return shown
 
-    def at(self, time: datetime | float | None) -> dict[str, float]:
-        """Return `columns` as of a time: deviations grow while a player is away.
-
-        time : a datetime with a zone, or a number of days since 1970; None: of the last match
-        Raises : InvalidParameterError, also for a time before the last match
-        """
-        day = None if time is None else day_of(time)
-        last = self._numbers[0][self._facts.last_time]
-        if day is not None and last > day:
-            raise too_early(last, day)
+    def _shown_at(self, day: float | None) -> dict[str, float]:
+        """Return what a table of ratings shows, as numbers; `last_time` in days since 1970."""
         state = state_of(self.system, [self._numbers])
         read = self.system.at(state, np.zeros(1, np.int64), day)
         return {name: float(column[0]) for name, column in read.items()}
 
+    def _in_kind(self, shown: Mapping[str, float]) -> dict[str, Any]:
+        """Return numbers of a table with `matches` and `last_time` as the properties have them."""
+        found: dict[str, Any] = dict(shown)
+        if "matches" in found:
+            found["matches"] = self.matches
+        if "last_time" in found:
+            found["last_time"] = self.last_time
+        return found
+
     def _column(self, name: str) -> float:
         """Return a column that not every system has. Raises : AttributeError."""
-        shown = self.columns
+        shown = self._read()
         if name not in shown:
             raise AttributeError(f"{self.system.name} has no {name}; it has {', '.join(shown)}")
         return shown[name]
@@ -417,7 +448,8 @@ def refuse_learning(system: System) -> None:
 def day_of(time: object) -> float:
     """Return a time as whole microseconds in days since 1970, as a history has it.
 
-    time : a datetime with a zone, or a number of days since 1970
+    time : a date-time, in UTC without a zone; a date, which is its beginning in UTC; or a number of
+        days since 1970
     Raises : InvalidParameterError
     """
     return microseconds_of(time) / MICROSECONDS_PER_DAY
@@ -425,18 +457,22 @@ def day_of(time: object) -> float:
 
 def microseconds_of(time: object) -> int:
     """Return a time in microseconds since 1970; see `day_of`. Raises : InvalidParameterError."""
-    if isinstance(time, datetime):
-        if time.utcoffset() is None:
-            raise InvalidParameterError(
-                f"time must have a zone, such as datetime.now(timezone.utc); got {time!r}"
-            )
-        since = time - _EPOCH
+    if isinstance(time, date):
+        if not isinstance(time, datetime):
+            time = datetime(time.year, time.month, time.day, tzinfo=UTC)
+        since = (time.replace(tzinfo=UTC) if time.tzinfo is None else time) - _EPOCH
         return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-    rule = "a datetime with a zone, or a number of days since 1970"
+    rule = "a date-time, a date, or a number of days since 1970"
     plain = isinstance(time, int | float | np.integer | np.floating) and not isinstance(time, bool)
-    require(plain, "time", rule, time)
-    days = float(time)  # type: ignore[arg-type]
-    require(_FIRST_DAY <= days <= _LAST_DAY, "time", "in the years 1 to 9999, in days", time)
+    days = float(time) if plain else math.nan  # type: ignore[arg-type]
+    require(not math.isnan(days), "time", rule, time)
+    if not _FIRST_DAY <= days <= _LAST_DAY:
+        hint = ""
+        if _FIRST_DAY <= days / 86_400 <= _LAST_DAY:
+            hint = ", which looks like seconds: divide by 86,400"
+        raise InvalidParameterError(
+            f"time must be in the years 1 to 9999, in days; got {time}{hint}"
+        )
     return round(days * MICROSECONDS_PER_DAY)
 
 
