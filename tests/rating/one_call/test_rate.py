@@ -276,6 +276,34 @@ def test_states_in_which_nobody_can_be_are_refused(
         eq.Rating.from_dict(saved)
 
 
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("mu", "no mu; use rating"),
+        ("sigma", "no sigma; use deviation"),
+        ("ordinal", "no ordinal; use conservative, which has no brackets"),
+        ("conservative_rating", "use conservative"),
+        ("speed", "a Rating has no speed"),
+    ],
+)
+def test_names_of_other_libraries_get_a_hint(name: str, hint: str) -> None:
+    with pytest.raises(AttributeError, match=hint):
+        getattr(G, name)
+    with pytest.raises(AttributeError, match="elo has no volatility; it has rating"):
+        _ = E.volatility
+    assert not hasattr(E, "conservative")
+
+
+def test_a_rating_has_the_formats_of_its_number() -> None:
+    assert f"{GLICKO2.rating(1612.34):.1f}" == "1612.3"
+    assert f"{E}" == repr(E)
+
+
+def test_a_dict_is_not_json() -> None:
+    with pytest.raises(InvalidDataError, match="got a dict: use from_dict"):
+        eq.Rating.from_json(E.to_dict())  # type: ignore[arg-type]
+
+
 def test_a_state_says_what_is_missing() -> None:
     saved = GLICKO2.rating().to_dict()
     del saved["state"]["volatility"]
@@ -343,7 +371,13 @@ DATED = GLICKO2.rate([G, G], time=100)[0]
         (lambda: ELO.rate([E, E], scores=[(1, "a"), (1, "b")]), "not text"),
         (lambda: ELO.rate([E, E], ranks=[1, date(2026, 1, 1)]), "none of them missing; got"),
         (lambda: ELO.rate([E, E], ranks={"a": 1, "b": 2}), "or a dict of the same names"),
-        (lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1, "c": 2}), "a dict of the same names"),
+        (lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1, "c": 2}), "same names .* without 'b'"),
+        (lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1}), "same names .* got one without 'b'"),
+        (
+            lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1, "b": 2, "c": 3}),
+            "same names .* got one with 'c' beside them",
+        ),
+        (lambda: ELO.rate(E), r"got Rating: write \[a, b\] in brackets"),  # type: ignore[call-overload]
         (lambda: ELO.rate([E, E], weight=0), "weight must be a positive number"),
         (lambda: ELO.rate([E, E], weight=True), "weight must be a positive number"),
         (lambda: ELO.rate([E, E], weight="2"), "weight must be a positive number"),  # type: ignore[call-overload]

@@ -49,7 +49,8 @@ class MatchPrediction:
 
     expected : of each team, the mean score against the other teams, a win 1 and a tie 1/2
     win : of each of two teams, the probability of a win; None for more teams, and if the draw
-        probability is unknown: a system that does not model draws learns it in a `Pool`
+        probability is unknown: a system that does not model draws learns it in a `Pool` over 50
+        matches of two teams
     draw : probability of a draw of two teams; None where `win` is
     quality : match quality as [TS]_ defines it, from 0 to 1 and higher for more even matches; None
         in systems that do not model draws, because nothing was published for them: there the

@@ -287,6 +287,10 @@ class Rating:
 
         Raises : InvalidDataError
         """
+        if isinstance(text, Mapping):
+            raise InvalidDataError(
+                [], "a rating must be JSON of to_json, which is text; got a dict: use from_dict"
+            )
         try:
             saved = json.loads(text)
         except (TypeError, ValueError) as error:
@@ -333,6 +337,10 @@ class Rating:
         known = "" if math.isnan(self.deviation) else f", deviation {self.deviation:.1f}"
         return f"<Rating {self.rating:.1f}{known}, {self.system.name}>"
 
+    def __format__(self, spec: str) -> str:
+        """Return the rating in this format, `f"{ada:.0f}"`; without one, what `str` says."""
+        return format(self.rating, spec) if spec else str(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.system, self._numbers)
 
@@ -343,6 +351,15 @@ class Rating:
         raise AttributeError(f"a Rating never changes, so {name} cannot be deleted")
 
     if not TYPE_CHECKING:
+        # Type checkers should refuse names that are not there, so they do not see this.
+        def __getattr__(self, name: str) -> Any:
+            if name in _ELSEWHERE:
+                raise AttributeError(f"a Rating has no {name}; use {_ELSEWHERE[name]}")
+            own = getattr(type(self), name, None)
+            if isinstance(own, property):
+                return own.fget(self)  # says once more why this system does not have it
+            raise AttributeError(f"a Rating has no {name}")
+
         # Type checkers should refuse a < b, so they do not see this.
         def __lt__(self, other: object) -> bool:
             raise TypeError(
@@ -352,6 +369,20 @@ class Rating:
 
         __le__ = __gt__ = __ge__ = __lt__
 
+
+#: What other libraries call it -> what it is here.
+_ELSEWHERE = {
+    "mu": "rating",
+    "sigma": "deviation",
+    "rd": "deviation",
+    "phi": "deviation",
+    "sd": "deviation",
+    "elo": "rating",
+    "vol": "volatility",
+    "ordinal": "conservative, which has no brackets",
+    "expose": "conservative, which has no brackets",
+    "conservative_rating": "conservative",
+}
 
 _new = object.__new__
 #: These set what `__setattr__` refuses to set.

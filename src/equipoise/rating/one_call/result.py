@@ -32,10 +32,17 @@ def _each(name: str, given: Any, teams: Teams) -> list[Any]:
     count = len(teams.sizes)
     if isinstance(given, Mapping):
         names = teams.names if teams.single else None
-        if names is None or given.keys() != set(names):
+        if names is None:
             raise InvalidParameterError(
                 f"{name} must be a list in the order of the teams, or a dict of the same names as "
                 "a dict of single players"
+            )
+        if given.keys() != set(names):
+            missing = [one for one in names if one not in given]
+            unknown = [one for one in given if one not in names]
+            which = f"without {missing[0]!r}" if missing else f"with {unknown[0]!r} beside them"
+            raise InvalidParameterError(
+                f"{name} must be a dict of the same names as the players; got one {which}"
             )
         return [given[one] for one in names]
     if isinstance(given, str | bytes) or not hasattr(given, "__len__"):
