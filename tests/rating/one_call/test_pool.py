@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -176,6 +178,18 @@ def test_known_ratings_are_seeds() -> None:
         assert pool.state.to_bytes() == done.state.to_bytes()
 
 
+def test_a_known_rating_is_a_number_a_pair_or_a_rating() -> None:
+    system = eq.Glicko2()
+    ada = system.rating(1600, 90)
+    pool = eq.Pool(system, initial={"ada": ada, "bo": 1400})
+    assert pool["ada"] == eq.Pool(system, initial={"ada": (1600, 90)})["ada"] == ada
+    assert (pool["bo"].rating, pool["bo"].deviation) == (1400, 350)
+    played, _ = system.rate([ada, system.rating()])
+    assert eq.Pool(system, initial={"ada": played})["ada"].matches == 0
+    with pytest.raises(InvalidParameterError, match="the rating is of elo, not glicko2"):
+        eq.Pool(system, initial={"ada": eq.Elo().rating()})
+
+
 def test_a_pool_is_saved_and_resumed(tmp_path: Path) -> None:
     pool = eq.Pool(eq.TrueSkill())
     pool.rate([["ada", "bo"], ["cy"]], scores=[1, 2], match="semi", time=20_000)
@@ -236,6 +250,24 @@ def test_ids_of_matches_go_on_counting() -> None:
     assert named.state.rated.tolist() == ["first", "2"]
 
 
+@pytest.mark.parametrize("name", ["elo", "glicko2", "elo-mmr", "plackett-luce", "trueskill"])
+@pytest.mark.parametrize(
+    "copied", [lambda pool: pickle.loads(pickle.dumps(pool)), copy.deepcopy, copy.copy]
+)
+def test_a_copy_of_a_pool_goes_on_alone(name: str, copied: Callable[[eq.Pool], eq.Pool]) -> None:
+    pool = eq.Pool(eq.make_system(name))
+    for _ in range(2):
+        pool.rate(["ada", "bo"])
+        pool.predict(["ada", "bo"])
+    again, before = copied(pool), pool.state.to_bytes()
+    assert again.state.to_bytes() == before
+    again.rate(["bo", "cy"], ranks=[1, 2])
+    assert pool.state.to_bytes() == before
+    pool.rate(["bo", "cy"], ranks=[1, 2])
+    assert again.state.to_bytes() == pool.state.to_bytes()
+    assert again["bo"] == pool["bo"]
+
+
 def test_whole_numbers_name_players() -> None:
     pool = eq.Pool(eq.Elo())
     pool.rate([1, 2])
@@ -263,6 +295,16 @@ def _one_match() -> None:
         (lambda: POOL.rate(["ada", 3]), InvalidParameterError, "all text or all whole numbers"),
         (lambda: POOL.rate([3, 4]), InvalidParameterError, "all text or all whole numbers"),
         (lambda: POOL.rate(["ada", None]), InvalidParameterError, "ids of players"),
+        (
+            lambda: POOL.rate(["ada", ""]),
+            InvalidParameterError,
+            "must not name a player",
+        ),
+        (
+            lambda: eq.Pool(eq.Elo(), initial={"": 1}),
+            InvalidParameterError,
+            "must not name a",
+        ),
         (lambda: POOL.rate("ab"), InvalidParameterError, "teams must be a list"),
         (lambda: POOL.rate(["ab", ["c"]]), InvalidParameterError, "got a mixture"),
         (lambda: POOL.rate([{"ada": 1}, {"bo": 2}]), InvalidParameterError, "knows their ratings"),

@@ -126,3 +126,25 @@ def test_what_cannot_be_predicted_gets_a_sentence(
 ) -> None:
     with pytest.raises(InvalidParameterError, match=sentence):
         attempt()
+
+
+def test_a_notebook_shows_a_prediction_a_rating_and_a_pool() -> None:
+    """As short tables, in which names are escaped."""
+    system = eq.TrueSkill()
+    even = system.predict([system.rating(1600, 80), system.rating(1500, 80)])
+    assert repr(even) == (
+        "<MatchPrediction: expected 0.642, 0.358, win 0.600, 0.315, draw 0.085, quality 0.850, "
+        "by trueskill>"
+    )
+    assert even._repr_html_().count("<tr>") == 3
+    assert "Match quality 0.850" in even._repr_html_()
+    field = eq.PlackettLuce().predict([eq.PlackettLuce().rating()] * 9)
+    assert repr(field) == (
+        "<MatchPrediction: expected 0.500, 0.500, 0.500, 0.500, ... (9 teams), by plackett-luce>"
+    )
+    assert "1,600" in system.rating(1600, 80)._repr_html_()
+    pool = eq.Pool(system)
+    pool.rate(["<b>", "bo"])
+    assert "<b>" not in pool._repr_html_()
+    assert "&lt;b&gt;" in pool._repr_html_()
+    assert pool.head(1)["player"].to_list() == ["<b>"]

@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.times import days_of
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.rating.base_system import System
 from equipoise.rating.one_match import numbers_of
@@ -88,7 +89,7 @@ def test_calls_one_after_another_give_the_bits_of_a_replay(
     assert [one._bits() for one in known] == [one._bits() for one in expected]
     for row, rating in enumerate(known):
         shown = done.ratings.of(history.player_ids[row])
-        assert json.dumps(dict(rating.columns)) == json.dumps(
+        assert json.dumps(dict(rating._read())) == json.dumps(
             {k: float(v) for k, v in shown.items()}
         )
         assert rating.rating == shown["rating"]
@@ -131,7 +132,7 @@ def test_every_shape_comes_back() -> None:
         {"ranks": [1, 2, 3]},
         {"ranks": [-2.5, -1, 10**30]},
         {"ranks": [Fraction(1, 3), 0.5, 1]},
-        {"ranks": ["a", "b", "c"]},
+        {"ranks": [(1, date(2026, 1, 1)), (1, date(2026, 1, 2)), (2, date(2026, 1, 1))]},
         {"ranks": np.array([1.0, 2.0, 3.0])},
         {"ranks": [date(2026, 1, 1), date(2026, 1, 2), date(2026, 2, 1)]},
         {"scores": [3, 2, 1]},
@@ -169,6 +170,15 @@ def test_times_are_datetimes_or_days() -> None:
     assert after == system.rate([a, b], time=days)
     assert after[0].last_time == at
     assert a.last_time is None
+    assert (a.columns["matches"], a.columns["last_time"]) == (0, None)
+    assert type(after[0].columns["matches"]) is int
+    assert after[0].at(at + timedelta(days=1))["last_time"] == after[0].columns["last_time"] == at
+    for day in (date(2026, 3, 1), datetime(2026, 3, 1), datetime(2026, 3, 1, tzinfo=UTC)):
+        assert system.rate([a, b], time=day)[0].last_time == datetime(2026, 3, 1, tzinfo=UTC)
+        assert days_of(day) == system.rate([a, b], time=day)[0]._read()["last_time"]
+    pool = eq.Pool(system)
+    pool.rate(["ada", "bo"], time=date(2026, 3, 1))
+    assert pool["ada"].last_time == datetime(2026, 3, 1, tzinfo=UTC)
     later = after[0].at(at + timedelta(days=70))
     assert later["deviation"] > after[0].deviation
     assert after[0].at(None) == after[0].columns
@@ -242,6 +252,92 @@ def test_damaged_ratings_are_refused(change: Callable[[dict[str, Any]], object])
         eq.Rating.from_json("{")
 
 
+@pytest.mark.parametrize(
+    ("name", "column", "value", "sentence"),
+    [
+        ("glicko2", "deviation", -1, "deviation -1, which must be above 0"),
+        ("glicko2", "deviation", 0, "deviation 0, which must be above 0"),
+        ("glicko2", "deviation", math.nan, "deviation nan, which must be a finite number"),
+        ("glicko2", "deviation", None, "deviation nan, which must be a finite number"),
+        ("glicko2", "volatility", 0, "volatility 0, which must be above 0"),
+        ("elo", "rating", math.inf, "rating inf, which must be a finite number"),
+        ("elo", "matches", -5, "matches -5, which must be at least 0"),
+        ("elo", "matches", 0.5, "matches 0.5, which must be a whole number"),
+        ("elo", "last_time", 1e9, r"last_time 1e\+09, which must be in the years 1 to 9999"),
+        ("elo-mmr", "curvature", -1, "curvature -1, which must be above 0"),
+    ],
+)
+def test_states_in_which_nobody_can_be_are_refused(
+    name: str, column: str, value: float | None, sentence: str
+) -> None:
+    saved = system_of(name, {}).rating().to_dict()
+    saved["state"][column] = value
+    with pytest.raises(InvalidDataError, match=sentence):
+        eq.Rating.from_dict(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("mu", "no mu; use rating"),
+        ("sigma", "no sigma; use deviation"),
+        ("ordinal", "no ordinal; use conservative, which has no brackets"),
+        ("conservative_rating", "use conservative"),
+        ("speed", "a Rating has no speed"),
+    ],
+)
+def test_names_of_other_libraries_get_a_hint(name: str, hint: str) -> None:
+    with pytest.raises(AttributeError, match=hint):
+        getattr(G, name)
+    with pytest.raises(AttributeError, match="elo has no volatility; it has rating"):
+        _ = E.volatility
+    assert not hasattr(E, "conservative")
+
+
+def test_a_rating_has_the_formats_of_its_number() -> None:
+    assert f"{GLICKO2.rating(1612.34):.1f}" == "1612.3"
+    assert f"{E}" == repr(E)
+
+
+def test_a_dict_is_not_json() -> None:
+    with pytest.raises(InvalidDataError, match="got a dict: use from_dict"):
+        eq.Rating.from_json(E.to_dict())  # type: ignore[arg-type]
+
+
+def test_a_state_says_what_is_missing() -> None:
+    saved = GLICKO2.rating().to_dict()
+    del saved["state"]["volatility"]
+    with pytest.raises(InvalidDataError, match="a state without volatility"):
+        eq.Rating.from_dict(saved)
+    system = eq.EloMMR()
+    saved = system.rate([system.rating(), system.rating()])[0].to_dict()
+    saved["remembered"][0][0] = math.nan
+    with pytest.raises(InvalidDataError, match="remembered performances that are not finite"):
+        eq.Rating.from_dict(saved)
+
+
+def test_one_object_stands_for_several_players_only_before_its_first_match() -> None:
+    newcomer = GLICKO2.rating()
+    played, _ = GLICKO2.rate([newcomer, newcomer])
+    # An equal rating of another player is another object.
+    twin = eq.Rating.from_json(played.to_json())
+    assert GLICKO2.rate([played, twin])[0].matches == 2
+    with pytest.raises(InvalidParameterError, match=r"only once in a match; .* after 1 match was"):
+        GLICKO2.rate([played, played])
+    system = eq.PlackettLuce()
+    a, b = system.rate([system.rating(), system.rating()])
+    with pytest.raises(InvalidParameterError, match="only once in a match"):
+        system.rate([[a, a], [b]])
+
+
+def test_a_time_is_neither_forgotten_nor_before_the_last_match() -> None:
+    with pytest.raises(InvalidParameterError, match=r"time must be given.*1970-04-11T00:00:00"):
+        GLICKO2.rate([G, DATED])
+    with pytest.raises(InvalidParameterError, match="before the last match of a player, which"):
+        DATED.at(99)
+    assert DATED.at(100) == DATED.columns
+
+
 ELO, GLICKO2, TEAM = eq.Elo(), eq.Glicko2(), eq.TeamGlicko2()
 E, G, T = ELO.rating(), GLICKO2.rating(), TEAM.rating()
 DATED = GLICKO2.rate([G, G], time=100)[0]
@@ -268,9 +364,20 @@ DATED = GLICKO2.rate([G, G], time=100)[0]
         (lambda: ELO.rate([E, E], ranks="12"), "ranks must be a list in the order of the teams"),
         (lambda: ELO.rate([E, E], ranks=[1, None]), "ranks must be numbers or other values"),
         (lambda: ELO.rate([E, E], scores=[1, math.nan]), "scores must be numbers .* got nan"),
-        (lambda: ELO.rate([E, E], ranks=[1, "b"]), "none of them missing; got"),
+        (lambda: ELO.rate([E, E], ranks=[1, "b"]), "ranks must be numbers .* not text"),
+        (lambda: ELO.rate([E, E], ranks=["10", "9"]), "order of its letters; got '10'"),
+        (lambda: ELO.rate([E, E], scores=["win", "loss"]), "scores must be numbers .* not text"),
+        (lambda: ELO.rate([E, E], ranks=[b"1", b"2"]), "ranks must be numbers .* not text"),
+        (lambda: ELO.rate([E, E], scores=[(1, "a"), (1, "b")]), "not text"),
+        (lambda: ELO.rate([E, E], ranks=[1, date(2026, 1, 1)]), "none of them missing; got"),
         (lambda: ELO.rate([E, E], ranks={"a": 1, "b": 2}), "or a dict of the same names"),
-        (lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1, "c": 2}), "a dict of the same names"),
+        (lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1, "c": 2}), "same names .* without 'b'"),
+        (lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1}), "same names .* got one without 'b'"),
+        (
+            lambda: ELO.rate({"a": E, "b": E}, ranks={"a": 1, "b": 2, "c": 3}),
+            "same names .* got one with 'c' beside them",
+        ),
+        (lambda: ELO.rate(E), r"got Rating: write \[a, b\] in brackets"),  # type: ignore[call-overload]
         (lambda: ELO.rate([E, E], weight=0), "weight must be a positive number"),
         (lambda: ELO.rate([E, E], weight=True), "weight must be a positive number"),
         (lambda: ELO.rate([E, E], weight="2"), "weight must be a positive number"),  # type: ignore[call-overload]
@@ -284,10 +391,10 @@ DATED = GLICKO2.rate([G, G], time=100)[0]
         (lambda: TEAM.rate([[T], [T]], share=[1, 1]), "share must have the shape of the teams"),
         (lambda: TEAM.rate({"a": T, "b": T}, share={"c": 1}), "must name players of their team"),
         (lambda: TEAM.rate({"a": T, "b": T}, share=[1, 1]), "must have the shape of the teams"),
-        (lambda: ELO.rate([E, E], time=datetime(2026, 1, 1)), "time must have a zone"),
-        (lambda: ELO.rate([E, E], time="today"), "time must be a datetime with a zone, or a nu"),  # type: ignore[call-overload]
-        (lambda: ELO.rate([E, E], time=1e9), "time must be in the years 1 to 9999"),
-        (lambda: ELO.rate([E, E], time=math.nan), "time must be in the years 1 to 9999"),
+        (lambda: ELO.rate([E, E], time="today"), "time must be a date-time, a date, or a number"),  # type: ignore[call-overload]
+        (lambda: ELO.rate([E, E], time=1e9), r"the years 1 to 9999, .* looks like seconds: divide"),
+        (lambda: ELO.rate([E, E], time=1e18), r"the years 1 to 9999, in days; got 1e\+18$"),
+        (lambda: ELO.rate([E, E], time=math.nan), "time must be a date-time, a date, or a number"),
         (lambda: GLICKO2.rate([DATED, G], time=99), "time must not be before the last match of a"),
         (lambda: eq.Glicko2(period_days=7).rate([], time=3), "at least two"),
         (
@@ -358,5 +465,5 @@ def test_days_are_those_of_a_history() -> None:
     history_day = np.array([at])[0] / MICROSECONDS_PER_DAY
     given = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)
     after = ELO.rate([E, E], time=given)
-    assert after[0].columns["last_time"] == history_day
+    assert after[0]._read()["last_time"] == history_day
     assert after[0].last_time == given

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
 from equipoise.rating.one_call.rate import rate as rate_teams
@@ -89,7 +89,7 @@ class OneCall:
         ranks: Result | None = None,
         scores: Result | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
@@ -104,7 +104,7 @@ class OneCall:
         ranks: Result | None = None,
         scores: Result | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
@@ -119,7 +119,7 @@ class OneCall:
         ranks: Result | None = None,
         scores: Result | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
@@ -134,7 +134,7 @@ class OneCall:
         ranks: Result | None = None,
         scores: Result | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
@@ -148,7 +148,7 @@ class OneCall:
         ranks: Result | None = None,
         scores: Result | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
@@ -162,11 +162,15 @@ class OneCall:
         match every rating has one more in `matches`.
 
         teams : single players, `[a, b, c]`; teams, `[[a, b], [c]]`; or dicts of names to ratings in
-            place of either list
-        ranks : place of each team, lower is better, equal is a tie: any values that compare
+            place of either list; one object may stand for several players only before its first
+            match
+        ranks : place of each team, lower is better, equal is a tie: any values that compare,
+            but not text
         scores : of each team instead of ranks, higher is better, equal is a tie
         weight : how much the match counts
-        time : of the match, a datetime with a zone, or a number of days since 1970
+        time : of the match: a date-time, in UTC without a zone; a date, which is its beginning in
+            UTC; or a number of days since 1970. Needed once a player's last match had one, and
+            never before it
         performance : of each player, in the shape of the teams (team-glicko2)
         share : how much of the match each player took part in, from 0 to 1, in the shape of the
             teams (team-glicko2)
@@ -205,7 +209,7 @@ class OneCall:
         self,
         teams: RatedTeams,
         *,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         home: int | None = None,
     ) -> MatchPrediction:
         """Return what the system expects of a match between ratings.
@@ -213,8 +217,7 @@ class OneCall:
         Teams that the system cannot rate are compared by their mean ratings.
 
         teams : as for `rate`
-        time : of the match, a datetime with a zone, or a number of days since 1970; None: every
-            rating is as of its last match
+        time : of the match, as for `rate`; None: every rating is as of its last match
         home : number of the team at home, from 0, where home is worth something; None: neutral
         Raises : InvalidParameterError
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from copy import deepcopy
+from datetime import date
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -44,18 +45,20 @@ from equipoise.rating.one_call.result import dense_ranks
 from equipoise.rating.one_call.teams import Teams, check_named_once, flat_teams, words_of
 from equipoise.rating.one_match import numbers_of
 from equipoise.rating.player_state import seeded_state
-from equipoise.rating.pool_state import PoolState, check_ids, did_you_mean
+from equipoise.rating.pool_state import PoolState, check_ids, did_you_mean, other_system
 from equipoise.rating.replay import Replay, ratings_of
 from equipoise.rating.workspaces.lending import Workspaces
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
 _Name = TypeVar("_Name", str, int)
 
-#: A known rating of a player: alone, or with the deviation.
-Known: TypeAlias = float | tuple[float, float]
+#: A known rating of a player: alone, with the deviation, or a `Rating`, of which those two are
+#: taken.
+Known: TypeAlias = float | tuple[float, float] | Rating
 
 #: Players for whom there is room at first; it doubles.
 _ROOM = 64
@@ -81,7 +84,8 @@ class Pool:
         """Make a pool without matches.
 
         system : the rating system with its parameters
-        initial : known ratings with which players begin: a rating, or (rating, deviation)
+        initial : known ratings with which players begin: a rating, (rating, deviation), or a
+            `Rating` of this system, of which the rating and the deviation alone are taken
         Raises : InvalidParameterError
         """
         self._begin(PoolState.new(system) if initial is None else _seeded(system, initial))
@@ -143,6 +147,23 @@ class Pool:
         """
         self.state.save(path)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the pool without what is made anew: the memory that compiled kernels write to."""
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_workspaces", "_facts")
+        }
+
+    def __setstate__(self, saved: dict[str, Any]) -> None:
+        self.__dict__.update(saved)
+        self._facts = facts_of(self._system)
+        self._workspaces = Workspaces(self._system, self._state.shared)
+
+    def __copy__(self) -> Self:
+        # Two pools that share a table would rate each other's matches.
+        return deepcopy(self)
+
     @property
     def system(self) -> System:
         """The system with its parameters."""
@@ -197,6 +218,17 @@ class Pool:
         matches = counted(len(self._rated), "match", "matches")
         return f"<Pool of {players}, {matches}, {self._system.name}>"
 
+    def _repr_html_(self) -> str:
+        """Return the table of ratings that a notebook shows."""
+        return self.ratings._repr_html_()
+
+    def head(self, rows: int = 5) -> pl.DataFrame:
+        """Return the first rows of the table of ratings, the highest first, as a data frame.
+
+        Raises : InvalidParameterError
+        """
+        return self.ratings.head(rows)
+
     @overload
     def rate(  # type: ignore[overload-overlap]  # a name is a sequence of names
         self,
@@ -206,7 +238,7 @@ class Pool:
         scores: Result | None = None,
         match: str | int | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         role: Sequence[Any] | Mapping[Any, Any] | None = None,
@@ -223,7 +255,7 @@ class Pool:
         scores: Result | None = None,
         match: str | int | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         role: Sequence[Any] | Mapping[Any, Any] | None = None,
@@ -239,7 +271,7 @@ class Pool:
         scores: Result | None = None,
         match: str | int | None = None,
         weight: float = 1.0,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         role: Sequence[Any] | Mapping[Any, Any] | None = None,
@@ -313,7 +345,7 @@ class Pool:
         self,
         teams: Sequence[_Name] | Sequence[Sequence[_Name]],
         *,
-        time: datetime | float | None = None,
+        time: date | float | None = None,
         home: int | None = None,
     ) -> MatchPrediction:
         """Return what the system expects of a match; unknown players are newcomers, and named.
@@ -357,13 +389,15 @@ class Pool:
                 "teams must be names, such as [['ada', 'bo'], ['cy']]: a Pool knows their ratings"
             )
         check_ids("teams", given.players)
+        _check_not_empty("teams", given.players)
         players = [one.item() if isinstance(one, np.integer) else one for one in given.players]
         check_named_once(players)
         for name in players:
             if isinstance(name, str) != isinstance([*self._names[:1], *players][0], str):
+                other = [*self._names[:1], *players][0]
                 raise InvalidParameterError(
                     "names of players must be all text or all whole numbers in a pool; got "
-                    f"{name!r} and the other kind"
+                    f"{name!r} beside {other!r}"
                 )
         return given._replace(players=players, names=players)
 
@@ -380,7 +414,7 @@ class Pool:
             raise ConflictError(f"match {match} has been rated already")
         return match if isinstance(match, str) else int(str(match))
 
-    def _time(self, time: datetime | float | None) -> int | None:
+    def _time(self, time: date | float | None) -> int | None:
         """Return the time of the next match in microseconds since 1970.
 
         Raises : InvalidParameterError, ConflictError
@@ -521,10 +555,11 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
         )
     names = list(initial)
     check_ids("initial", names)
+    _check_not_empty("initial", names)
     if len({isinstance(name, str) for name in names}) > 1:
         raise InvalidParameterError("the names in initial must be all text or all whole numbers")
     usual = float(getattr(system, "initial_deviation", 1.0))
-    pairs = [one if isinstance(one, tuple | list) else (one, usual) for one in initial.values()]
+    pairs = [_pair(system, one, usual) for one in initial.values()]
     for name, pair in zip(names, pairs, strict=True):
         numbers = len(pair) == 2 and all(
             isinstance(one, int | float | np.integer | np.floating) and not isinstance(one, bool)
@@ -543,6 +578,25 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
         rated=np.zeros(0, np.int64),
         known_ratings=len(names),
     )
+
+
+def _pair(system: System, known: Any, usual: float) -> Any:
+    """Return (rating, deviation) of a known rating.
+
+    usual : the deviation where none is known
+    Raises : InvalidParameterError for a `Rating` of another system
+    """
+    if isinstance(known, Rating):
+        if known.system != system:
+            raise InvalidParameterError(other_system(known.system, system, "rating"))
+        return known.rating, usual if math.isnan(known.deviation) else known.deviation
+    return known if isinstance(known, tuple | list) else (known, usual)
+
+
+def _check_not_empty(argument: str, names: Sequence[Any]) -> None:
+    """Refuse an empty name, which a form left out. Raises : InvalidParameterError."""
+    if "" in names:
+        raise InvalidParameterError(f"{argument} must not name a player with empty text; got ''")
 
 
 def _ids(values: list[Any]) -> Ids:

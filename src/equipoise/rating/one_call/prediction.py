@@ -27,6 +27,7 @@ import numpy as np
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.prediction import Outlook, Prediction
+from equipoise.display import table_html
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.lineup import team_prediction
 from equipoise.rating.one_call.rate import check_time, facts_of_ratings, who_is_at_home
@@ -43,13 +44,14 @@ if TYPE_CHECKING:
 MOST_PLACED = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MatchPrediction:
     """What a system expects of one match, as plain numbers in the order of the teams.
 
     expected : of each team, the mean score against the other teams, a win 1 and a tie 1/2
     win : of each of two teams, the probability of a win; None for more teams, and if the draw
-        probability is unknown: a system that does not model draws learns it in a `Pool`
+        probability is unknown: a system that does not model draws learns it in a `Pool` over 50
+        matches of two teams
     draw : probability of a draw of two teams; None where `win` is
     quality : match quality as [TS]_ defines it, from 0 to 1 and higher for more even matches; None
         in systems that do not model draws, because nothing was published for them: there the
@@ -76,6 +78,26 @@ class MatchPrediction:
     by: str
     outlook: Outlook = field(repr=False, compare=False)
     newcomers: tuple[Any, ...] = ()
+
+    def __repr__(self) -> str:
+        chances = [f"expected {_listed(self.expected)}"]
+        if self.win is not None and self.draw is not None:
+            chances.append(f"win {_listed(self.win)}, draw {self.draw:.3f}")
+        if self.quality is not None:
+            chances.append(f"quality {self.quality:.3f}")
+        return f"<MatchPrediction: {', '.join(chances)}, by {self.by}>"
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: one row for each team."""
+        teams = len(self.expected)
+        columns: dict[str, Sequence[object]] = {"team": range(1, teams + 1)}
+        columns["expected"] = self.expected
+        notes = []
+        if self.win is not None and self.draw is not None:
+            columns |= {"win": self.win, "draw": [self.draw] * teams, "loss": self.win[::-1]}
+        if self.quality is not None:
+            notes.append(f"Match quality {self.quality:.3f}")
+        return table_html(f"Prediction by {self.by}", columns, notes=notes)
 
     @property
     def loss(self) -> tuple[float, ...] | None:
@@ -233,3 +255,9 @@ def match_quality(centre: Floats, variance: Floats, certain: Floats) -> float:
     shape = 0.5 * np.log(certain / variance).sum()
     shape += 0.5 * math.log((1.0 / certain).sum() / weight.sum())
     return math.exp(shape - 0.5 * float((weight * (centre - mean) ** 2).sum()))
+
+
+def _listed(chances: Sequence[float]) -> str:
+    """Return the chances of a few teams in short."""
+    shown = ", ".join(f"{one:.3f}" for one in chances[:4])
+    return shown if len(chances) <= 4 else f"{shown}, ... ({len(chances):,} teams)"

@@ -17,11 +17,13 @@ from equipoise.rating.one_call.rating import (
     facts_of,
     refuse_learning,
     time_of,
+    too_early,
 )
 from equipoise.rating.one_call.result import dense_ranks
 from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
 from equipoise.rating.one_match import rate_match
 from equipoise.rating.system import Capabilities
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
@@ -50,7 +52,11 @@ def rate(
     check_ties(system, able, top + 1 < len(dense))
     if weight != 1.0 or weight.__class__ is bool:
         check_weight(system, able, weight)
+    if len(set(map(id, given.players))) < len(given.players):
+        _check_once(given.players)
     numbers = [one._numbers for one in given.players]
+    if time is None:
+        _check_undated(facts, numbers)
     day = check_time(system, facts, numbers, time)
     more: dict[str, Any] = {}
     if performance is not None or share is not None:
@@ -92,6 +98,35 @@ def _check_rating(system: System, one: object) -> None:
         from equipoise.rating.pool_state import other_system
 
         raise InvalidParameterError(other_system(one.system, system, "rating"))
+
+
+def _check_once(players: Sequence[Rating]) -> None:
+    """Refuse the same object twice if it has played. Raises : InvalidParameterError.
+
+    One object may stand for several newcomers, because nothing tells them apart yet.
+    """
+    seen: set[int] = set()
+    for one in players:
+        if id(one) in seen and one.matches:
+            raise InvalidParameterError(
+                f"a player may stand only once in a match; {one!r} after "
+                f"{counted(one.matches, 'match', 'matches')} was given twice"
+            )
+        seen.add(id(one))
+
+
+def _check_undated(facts: SystemFacts, numbers: Sequence[Any]) -> None:
+    """Refuse a match without a time after one with a time. Raises : InvalidParameterError.
+
+    The match would forget the time of the last match, and so an older one could follow.
+    """
+    column = facts.last_time
+    for row, _ in numbers:
+        if row[column] == row[column]:
+            raise InvalidParameterError(
+                "time must be given, because the last match of a player has a time: "
+                f"{time_of(row[column]).isoformat()}"
+            )
 
 
 def check_sizes(system: System, able: Capabilities, sizes: Sequence[int]) -> None:
@@ -146,11 +181,7 @@ def check_time(system: System, facts: SystemFacts, numbers: Sequence[Any], time:
     day, column = day_of(time), facts.last_time
     for row, _ in numbers:
         if row[column] > day:
-            last = time_of(row[column]).isoformat()
-            raise InvalidParameterError(
-                "time must not be before the last match of a player, which was at "
-                f"{last}; got {time_of(day).isoformat()}"
-            )
+            raise too_early(row[column], day)
     return day
 
 

@@ -11,7 +11,7 @@ import json
 import math
 import struct
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
@@ -20,6 +20,7 @@ import numpy as np
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.missing import nullable
+from equipoise.display import table_html
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, require
 from equipoise.rating.entry.entering import SEEDED
 from equipoise.rating.one_match import numbers_of, state_of
@@ -118,14 +119,14 @@ class Rating:
         """The estimate of how strong the player is, rating points."""
         if self._facts.plain_rating:
             return self._numbers[0][0]
-        return self.columns["rating"]
+        return self._read()["rating"]
 
     @property
     def deviation(self) -> float:
         """How uncertain the rating is, rating points; NaN in systems without deviations."""
         if self._facts.plain_deviation:
             return self._numbers[0][1]
-        return self.columns["deviation"]
+        return self._read()["deviation"]
 
     @property
     def conservative(self) -> float:
@@ -168,29 +169,63 @@ class Rating:
         return self._column("effective_rating")
 
     @property
-    def columns(self) -> Mapping[str, float]:
-        """All that a table of ratings shows of the player, by name; `last_time` in days."""
+    def columns(self) -> Mapping[str, Any]:
+        """All that a table of ratings shows of the player, by name.
+
+        `matches` is a whole number, and `last_time` a time in UTC or None, as the properties are.
+        """
+        return MappingProxyType(self._in_kind(self._read()))
+
+    def at(self, time: date | float | None) -> dict[str, Any]:
+        """Return `columns` as of a time: in some systems deviations grow while a player is away.
+
+        time : a date-time, a date, or a number of days since 1970, as for `System.rate`; None: of
+            the last match
+        Raises : InvalidParameterError, also for a time before the last match
+
+        Examples
+        --------
+        >>> import equipoise as eq
+        >>> system = eq.Glicko2(period_days=7)
+        >>> ada, bo = system.rate([system.rating(1500, 60), system.rating()], time=20_000)
+        >>> round(ada.deviation, 1), round(ada.at(20_365)["deviation"], 1)
+        (60.5, 95.9)
+        """
+        if time is None:
+            return self._in_kind(self._read())
+        day = day_of(time)
+        last = self._numbers[0][self._facts.last_time]
+        if last > day:
+            raise too_early(last, day)
+        return self._in_kind(self._shown_at(day))
+
+    def _read(self) -> Mapping[str, float]:
+        """Return what a table of ratings shows, as numbers, as of the last match."""
         try:
             return self._shown
         except AttributeError:
-            shown = MappingProxyType(self.at(None))
+            shown = MappingProxyType(self._shown_at(None))
             _set_shown(self, shown)
             return shown
 
-    def at(self, time: datetime | float | None) -> dict[str, float]:
-        """Return `columns` as of a time: deviations grow while a player is away.
-
-        time : a datetime with a zone, or a number of days since 1970; None: of the last match
-        Raises : InvalidParameterError
-        """
-        day = None if time is None else day_of(time)
+    def _shown_at(self, day: float | None) -> dict[str, float]:
+        """Return what a table of ratings shows, as numbers; `last_time` in days since 1970."""
         state = state_of(self.system, [self._numbers])
         read = self.system.at(state, np.zeros(1, np.int64), day)
         return {name: float(column[0]) for name, column in read.items()}
 
+    def _in_kind(self, shown: Mapping[str, float]) -> dict[str, Any]:
+        """Return numbers of a table with `matches` and `last_time` as the properties have them."""
+        found: dict[str, Any] = dict(shown)
+        if "matches" in found:
+            found["matches"] = self.matches
+        if "last_time" in found:
+            found["last_time"] = self.last_time
+        return found
+
     def _column(self, name: str) -> float:
         """Return a column that not every system has. Raises : AttributeError."""
-        shown = self.columns
+        shown = self._read()
         if name not in shown:
             raise AttributeError(f"{self.system.name} has no {name}; it has {', '.join(shown)}")
         return shown[name]
@@ -224,14 +259,18 @@ class Rating:
         try:
             system = make_system(saved["system"], saved["parameters"])
             facts, state = facts_of(system), saved["state"]
+            missing = [name for name in facts.columns if name not in state]
+            if missing:
+                raise ValueError(f"a state without {', '.join(missing)}")
             if list(state) != list(facts.columns):
                 raise ValueError(f"a state of {', '.join(state)}")
             row = tuple(math.nan if one is None else _number(one) for one in state.values())
+            _check_state(facts, row)
             fields = [tuple(map(_number, one)) for one in saved.get("remembered", [])]
             if len(fields) != system.record or len({len(one) for one in fields}) > 1:
                 raise ValueError("remembered performances of another kind")
-            if not math.isfinite(row[0]):
-                raise ValueError("no rating")
+            if not all(math.isfinite(one) for field in fields for one in field):
+                raise ValueError("remembered performances that are not finite")
         except (KeyError, TypeError, ValueError, AttributeError, EquipoiseError) as error:
             got = f"no {error}" if isinstance(error, KeyError) else str(error)
             raise InvalidDataError(
@@ -249,6 +288,10 @@ class Rating:
 
         Raises : InvalidDataError
         """
+        if isinstance(text, Mapping):
+            raise InvalidDataError(
+                [], "a rating must be JSON of to_json, which is text; got a dict: use from_dict"
+            )
         try:
             saved = json.loads(text)
         except (TypeError, ValueError) as error:
@@ -297,6 +340,15 @@ class Rating:
         known = "" if math.isnan(self.deviation) else f", deviation {self.deviation:.1f}"
         return f"<Rating {self.rating:.1f}{known}, {self.system.name}>"
 
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        columns = {name: [value] for name, value in self.columns.items()}
+        return table_html(f"Rating by {self.system.name}", columns)
+
+    def __format__(self, spec: str) -> str:
+        """Return the rating in this format, `f"{ada:.0f}"`; without one, what `str` says."""
+        return format(self.rating, spec) if spec else str(self)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self.system, self._numbers)
 
@@ -307,6 +359,15 @@ class Rating:
         raise AttributeError(f"a Rating never changes, so {name} cannot be deleted")
 
     if not TYPE_CHECKING:
+        # Type checkers should refuse names that are not there, so they do not see this.
+        def __getattr__(self, name: str) -> Any:
+            if name in _ELSEWHERE:
+                raise AttributeError(f"a Rating has no {name}; use {_ELSEWHERE[name]}")
+            own = getattr(type(self), name, None)
+            if isinstance(own, property):
+                return own.fget(self)  # says once more why this system does not have it
+            raise AttributeError(f"a Rating has no {name}")
+
         # Type checkers should refuse a < b, so they do not see this.
         def __lt__(self, other: object) -> bool:
             raise TypeError(
@@ -316,6 +377,20 @@ class Rating:
 
         __le__ = __gt__ = __ge__ = __lt__
 
+
+#: What other libraries call it -> what it is here.
+_ELSEWHERE = {
+    "mu": "rating",
+    "sigma": "deviation",
+    "rd": "deviation",
+    "phi": "deviation",
+    "sd": "deviation",
+    "elo": "rating",
+    "vol": "volatility",
+    "ordinal": "conservative, which has no brackets",
+    "expose": "conservative, which has no brackets",
+    "conservative_rating": "conservative",
+}
 
 _new = object.__new__
 #: These set what `__setattr__` refuses to set.
@@ -334,6 +409,30 @@ def _number(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{value!r} as a number")
     return float(value)
+
+
+#: Columns of a state that are above 0, and columns that count or weigh, so are at least 0.
+_POSITIVE = frozenset({"deviation", "volatility", "curvature"})
+_NOT_NEGATIVE = frozenset({"matches", "form_matches", "information", "gaussian_weight", "decay"})
+
+
+def _check_state(facts: SystemFacts, row: Sequence[float]) -> None:
+    """Refuse a state in which no player can be. Raises : ValueError."""
+    # Only what a newcomer lacks may be missing: the last time, for example.
+    usual = (*facts.system.newcomer().values(), 0.0)
+    for name, value, of_newcomer in zip(facts.columns, row, usual, strict=False):
+        if math.isnan(value) and math.isnan(of_newcomer):
+            continue
+        if not math.isfinite(value):
+            raise ValueError(f"{name} {value}, which must be a finite number")
+        if name in _POSITIVE and value <= 0:
+            raise ValueError(f"{name} {value:g}, which must be above 0")
+        if name in _NOT_NEGATIVE and value < 0:
+            raise ValueError(f"{name} {value:g}, which must be at least 0")
+        if name == "matches" and value != int(value):
+            raise ValueError(f"{name} {value:g}, which must be a whole number")
+        if name == "last_time" and not _FIRST_DAY <= value <= _LAST_DAY:
+            raise ValueError(f"{name} {value:g}, which must be in the years 1 to 9999, in days")
 
 
 def known_rating(
@@ -388,7 +487,8 @@ def refuse_learning(system: System) -> None:
 def day_of(time: object) -> float:
     """Return a time as whole microseconds in days since 1970, as a history has it.
 
-    time : a datetime with a zone, or a number of days since 1970
+    time : a date-time, in UTC without a zone; a date, which is its beginning in UTC; or a number of
+        days since 1970
     Raises : InvalidParameterError
     """
     return microseconds_of(time) / MICROSECONDS_PER_DAY
@@ -396,18 +496,22 @@ def day_of(time: object) -> float:
 
 def microseconds_of(time: object) -> int:
     """Return a time in microseconds since 1970; see `day_of`. Raises : InvalidParameterError."""
-    if isinstance(time, datetime):
-        if time.utcoffset() is None:
-            raise InvalidParameterError(
-                f"time must have a zone, such as datetime.now(timezone.utc); got {time!r}"
-            )
-        since = time - _EPOCH
+    if isinstance(time, date):
+        if not isinstance(time, datetime):
+            time = datetime(time.year, time.month, time.day, tzinfo=UTC)
+        since = (time.replace(tzinfo=UTC) if time.tzinfo is None else time) - _EPOCH
         return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-    rule = "a datetime with a zone, or a number of days since 1970"
+    rule = "a date-time, a date, or a number of days since 1970"
     plain = isinstance(time, int | float | np.integer | np.floating) and not isinstance(time, bool)
-    require(plain, "time", rule, time)
-    days = float(time)  # type: ignore[arg-type]
-    require(_FIRST_DAY <= days <= _LAST_DAY, "time", "in the years 1 to 9999, in days", time)
+    days = float(time) if plain else math.nan  # type: ignore[arg-type]
+    require(not math.isnan(days), "time", rule, time)
+    if not _FIRST_DAY <= days <= _LAST_DAY:
+        hint = ""
+        if _FIRST_DAY <= days / 86_400 <= _LAST_DAY:
+            hint = ", which looks like seconds: divide by 86,400"
+        raise InvalidParameterError(
+            f"time must be in the years 1 to 9999, in days; got {time}{hint}"
+        )
     return round(days * MICROSECONDS_PER_DAY)
 
 
@@ -418,3 +522,11 @@ _FIRST_DAY, _LAST_DAY = -719_162, 2_932_896
 def time_of(day: float) -> datetime:
     """Return days since 1970 as a datetime in UTC."""
     return _EPOCH + timedelta(microseconds=round(day * MICROSECONDS_PER_DAY))
+
+
+def too_early(last: float, day: float) -> InvalidParameterError:
+    """Return the error for a time before the last match, both in days since 1970."""
+    return InvalidParameterError(
+        "time must not be before the last match of a player, which was at "
+        f"{time_of(last).isoformat()}; got {time_of(day).isoformat()}"
+    )

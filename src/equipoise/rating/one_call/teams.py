@@ -66,7 +66,8 @@ def flat_teams(teams: object) -> Teams:
         if isinstance(teams, Mapping):
             return _named_players(teams)
         if not isinstance(teams, Sequence) or isinstance(teams, str | bytes):
-            raise InvalidParameterError(f"teams must be {_SHAPES}; got {kind.__name__}")
+            hint = ": write [a, b] in brackets" if kind.__name__ == "Rating" else ""
+            raise InvalidParameterError(f"teams must be {_SHAPES}; got {kind.__name__}{hint}")
     given = cast(Sequence[Any], teams)
     _check_count(len(given))
     first = type(given[0])
