@@ -95,9 +95,14 @@ class _Sides:
 
     def only(self, kept: Flags) -> _Sides:
         """Return some of the rows."""
-        columns = (self.player, self.opponent, self.games, self.points, self.rating)
-        player, opponent, games, points, rating = (one[kept] for one in columns)
-        return _Sides(player, opponent, games, points, rating, self.players)
+        return _Sides(
+            player=self.player[kept],
+            opponent=self.opponent[kept],
+            games=self.games[kept],
+            points=self.points[kept],
+            rating=self.rating[kept],
+            players=self.players,
+        )
 
 
 def _sides(games: Games) -> _Sides:
