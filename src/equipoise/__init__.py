@@ -133,6 +133,7 @@ if TYPE_CHECKING:
         performance_equilibrium as performance_equilibrium,
     )
     from equipoise.tournament.equilibrium.uncertainty import Uncertainty as Uncertainty
+    from equipoise.tournament.fide_expected import fide_rating_change as fide_rating_change
     from equipoise.tournament.formulas import Results as Results
     from equipoise.tournament.formulas import complete_performance as complete_performance
     from equipoise.tournament.formulas import fide_performance as fide_performance
@@ -140,6 +141,7 @@ if TYPE_CHECKING:
     from equipoise.tournament.formulas import results_of_player as results_of_player
     from equipoise.tournament.formulas import tournament_performance as tournament_performance
     from equipoise.tournament.recursive import recursive_performance as recursive_performance
+    from equipoise.tournament.tie_breaks import tie_breaks as tie_breaks
     from equipoise.tournament.tournament import performance as performance
 else:
     # Hidden from type checkers, which would otherwise take any name for a public one.

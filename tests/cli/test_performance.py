@@ -129,6 +129,30 @@ def test_output_and_chart_are_written(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "15 players" in chart.read_text()
 
 
+def test_tie_breaks_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    """Names are separated by commas or repeated; JSON has them in `extra`."""
+    given = ["--tie-breaks", "sonneborn-berger,wins", "--tie-breaks", "buchholz-cut1,wins"]
+    found = answer(capsys, INTERZONAL, *given)
+    best = found["players"][0]
+    assert best["extra"] == {"sonneborn_berger": 206.0, "wins": 15.0, "buchholz_cut1": 252.0}
+    assert run(["performance", INTERZONAL, *given]) == 0
+    printed = capsys.readouterr().out
+    assert "SB  won  BH-C1" in printed
+
+
+def test_tie_breaks_do_not_guess_unplayed_rounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games = tmp_path / "games.csv"
+    games.write_text("white,black,result\nana,bo,1-0\nbo,cy,1-0\ncy,ana,1/2-1/2\ndan,ana,1-0\n")
+    found = answer(capsys, str(games), "--tie-breaks", "buchholz,wins")
+    assert {row["extra"]["buchholz"] for row in found["players"]} == {None}
+    assert "3 players have fewer games than others" in found["notes"][-1]
+    found = answer(capsys, str(games), "--tie-breaks", "buchholz", "--unplayed", "ignore")
+    points = {row["player"]: row["extra"]["buchholz"] for row in found["players"]}
+    assert points["dan"] == 1.5
+
+
 def test_a_player_held_at_a_rating(capsys: pytest.CaptureFixture[str]) -> None:
     found = answer(capsys, INTERZONAL, "--anchor", "Fischer=2800")
     assert found["held"] == ["Fischer"]
@@ -145,6 +169,12 @@ def test_a_player_held_at_a_rating(capsys: pytest.CaptureFixture[str]) -> None:
         (["--anchor", "Nobody=2000"], 1, "not among the 24 players: Nobody"),
         (["--player", "Nobody"], 1, "not among the 24 players: Nobody"),
         (["--also", "cubic"], 2, "--also must be one of linear, recursive; got 'cubic'"),
+        (
+            ["--tie-breaks", "wins,bucholz"],
+            2,
+            "--tie-breaks must be one of buchholz, buchholz-cut1",
+        ),
+        (["--k-factor", "0"], 2, "k_factor must be above 0 and at most 1000; got 0"),
         (["--colour-advantage", "much"], 2, "rating points or the word estimate; got 'much'"),
         (["--output", "table.doc"], 2, "must end in"),
         (["--chart", "chart.doc"], 2, "must be a file that ends in .svg, .png, .pdf"),

@@ -32,6 +32,7 @@ from equipoise.tournament.equilibrium.uncertainty import DENSE_PLAYERS
 from equipoise.tournament.existence.graph import Existence, existence
 from equipoise.tournament.existence.report import explain
 from equipoise.tournament.existence.sweep_bounds import one_sided_bounds, sweep_differences
+from equipoise.tournament.fide_expected import RatingRules, fide_rating_change
 from equipoise.tournament.formulas import (
     average_opponent,
     complete_performance,
@@ -42,6 +43,8 @@ from equipoise.tournament.formulas import (
 )
 from equipoise.tournament.pairs import Pairs, gather_pairs
 from equipoise.tournament.recursive import recursive_performance
+from equipoise.tournament.tie_breaks import TieBreak, Unplayed
+from equipoise.tournament.tie_breaks import tie_breaks as breaks_of
 from equipoise.wording import counted
 
 #: Optional columns.
@@ -88,7 +91,19 @@ class _Model:
 
 
 @checks_arguments(
-    "curve", "scale", "select", "anchor", "anchors", "prior", "draws", "confidence", "also"
+    "curve",
+    "scale",
+    "select",
+    "anchor",
+    "anchors",
+    "prior",
+    "draws",
+    "confidence",
+    "also",
+    "tie_breaks",
+    "unplayed",
+    "k_factor",
+    "rating_rules",
 )
 def performance(
     games: Games,
@@ -105,6 +120,10 @@ def performance(
     superiority: bool = False,
     players: Sequence[Any] = (),
     also: Sequence[Extra] = (),
+    tie_breaks: Sequence[TieBreak] = (),
+    unplayed: Unplayed = "unknown",
+    k_factor: float | Mapping[Any, float] | None = None,
+    rating_rules: RatingRules = "2025-10",
     strict: bool = False,
     threads: int = 1,
 ) -> TournamentPerformance:
@@ -124,6 +143,10 @@ def performance(
     players : ids of players to compare, whose errors are also computed in large components; in
       components of up to 3,000 players, all players have errors
     also : "linear", "recursive": further columns
+    tie_breaks, unplayed : names of tie-breaks, which are further columns, and how rounds that a
+      player did not play count: as `equipoise.tie_breaks` takes them. They do not change the order
+    k_factor, rating_rules : FIDE's K, of all players or id -> K, for a column `fide_change`, and
+      the date of the rules: as `equipoise.fide_rating_change` takes them
     strict : raise an error if there is no equilibrium
     threads : number of threads; it never changes a result
     Raises : NoEquilibriumError   `strict`, and some players took every point of others
@@ -155,6 +178,10 @@ def performance(
         draws=draws,
         threads=threads,
     )
+    breaks = breaks_of(games, tie_breaks, unplayed=unplayed)
+    change = {}
+    if k_factor is not None:
+        change["fide_change"] = fide_rating_change(games, k_factor, rules=rating_rules)
     named = rows_of(games, players)
     held = rows_of(games, list(model.anchors))
     pairs = gather_pairs(games)
@@ -179,7 +206,11 @@ def performance(
         draw_parameter=solved.draw_parameter,
         prior=prior,
         held=tuple(games.player_ids[held].tolist()),
-        extra=_extra(games, model, also),
+        extra={
+            **_extra(games, model, also),
+            **{name.replace("-", "_"): values for name, values in breaks.items()},
+            **change,
+        },
     )
     if not superiority and not _is_large(solved):
         return table

@@ -24,6 +24,8 @@ from equipoise.messages.conversion import to_message
 from equipoise.messages.performance import PerformanceMessage, PerformanceRow, SuperiorityMessage
 from equipoise.tournament.curves import CurveName
 from equipoise.tournament.equilibrium.equilibrium import Advantage, Draws, Select
+from equipoise.tournament.fide_expected import RatingRules
+from equipoise.tournament.tie_breaks import TIE_BREAKS, TieBreak, Unplayed, unplayed_note
 from equipoise.tournament.tournament import EXTRA, Extra, performance
 
 if TYPE_CHECKING:
@@ -65,6 +67,10 @@ class PerformanceRequest:
     superiority: bool = False
     players: tuple[str, ...] = ()
     also: tuple[Extra, ...] = ()
+    tie_breaks: tuple[TieBreak, ...] = ()
+    unplayed: Unplayed = "unknown"
+    k_factor: float | None = None
+    rating_rules: RatingRules = "2025-10"
     strict: bool = False
     output: str | None = None
     raw: bool = False
@@ -74,10 +80,14 @@ class PerformanceRequest:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PerformanceAnswer:
-    """The performance table, and the result of reading the games."""
+    """The performance table, and the result of reading the games.
+
+    notes : sentences on the tie-breaks
+    """
 
     performance: TournamentPerformance
     reading: GamesReading
+    notes: tuple[str, ...] = ()
 
 
 def rate_performance(request: PerformanceRequest, threads: int = 1) -> PerformanceAnswer:
@@ -113,6 +123,10 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         superiority=request.superiority,
         players=request.players,
         also=request.also,
+        tie_breaks=request.tie_breaks,
+        unplayed=request.unplayed,
+        k_factor=request.k_factor,
+        rating_rules=request.rating_rules,
         strict=request.strict,
         threads=threads,
     )
@@ -122,7 +136,8 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         theme.write(
             tournament_chart(found, name=request.title or title_of(request.games)), request.chart
         )
-    return PerformanceAnswer(performance=found, reading=reading)
+    note = unplayed_note(reading.games, request.tie_breaks, request.unplayed)
+    return PerformanceAnswer(performance=found, reading=reading, notes=(note,) if note else ())
 
 
 def _check_outputs(request: PerformanceRequest) -> None:
@@ -165,7 +180,7 @@ def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
         players=rows,
         regularised=found.prior > 0,
         left_out={name: count for name, count in reading.left_out.items() if count},
-        notes=reading.notes,
+        notes=[*reading.notes, *answer.notes],
         superiority=superiority,
         skipped=reading.skipped,
         problems=reading.problems,
@@ -203,6 +218,17 @@ def extra_columns(given: Sequence[str], option: str) -> tuple[Extra, ...]:
     for name in given:
         require(name in EXTRA, option, f"one of {', '.join(EXTRA)}", name)
     return tuple(cast("Extra", name) for name in given)
+
+
+def tie_breaks_of(given: Sequence[str], option: str) -> tuple[TieBreak, ...]:
+    """Return tie-breaks from texts with one name or more, separated by commas, each once.
+
+    Raises : InvalidParameterError
+    """
+    names = [name.strip() for text in given for name in text.split(",")]
+    for name in names:
+        require(name in TIE_BREAKS, option, f"one of {', '.join(TIE_BREAKS)}", name)
+    return tuple(cast("TieBreak", name) for name in dict.fromkeys(names))
 
 
 def advantage_of(text: str | None, option: str) -> float | Literal["estimate"]:

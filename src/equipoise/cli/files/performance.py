@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\b
 Example:
-  equipoise performance examples/interzonal1970.csv --anchor 2557"""
+  equipoise performance examples/interzonal1970.csv --anchor 2557
+  equipoise performance examples/interzonal1970.csv --tie-breaks sonneborn-berger,wins"""
 
 
 def performance(
@@ -81,6 +82,27 @@ def performance(
         "P",
     ),
     also: list[str] | None = option(None, "Add a column. Repeatable.", "linear|recursive"),
+    tie_breaks: list[str] | None = option(
+        None,
+        "Add tie-breaks as columns: buchholz, buchholz-cut1, buchholz-median, sonneborn-berger, "
+        "direct-encounter, wins, aro, aro-cut1, ptp, apro, appo. Separated by commas, or "
+        "repeatable.",
+        "NAMES",
+    ),
+    unplayed: Literal["unknown", "ignore"] = option(
+        "unknown",
+        "Tie-breaks that depend on rounds without a game. unknown: leave them empty. ignore: count "
+        "the played games only.",
+        "unknown|ignore",
+    ),
+    k_factor: float | None = option(
+        None, "Add the rating change by FIDE's table with this K for all players.", "K"
+    ),
+    rating_rules: Literal["2022-01", "2024-03", "2025-10"] = option(
+        "2025-10",
+        "Date of FIDE's rules for differences above 400 points, with --k-factor.",
+        "2022-01|2024-03|2025-10",
+    ),
     synonyms: options.Synonyms,
     strict: bool = option(False, "Fail with exit status 1 if no equilibrium exists."),
     output: str | None = option(
@@ -123,6 +145,7 @@ def performance(
         extra_columns,
         message_of,
         rate_performance,
+        tie_breaks_of,
     )
     from equipoise.analysis.files.systems import assignments
 
@@ -150,6 +173,10 @@ def performance(
             superiority=superiority,
             players=tuple(player or ()),
             also=extra_columns(also or [], "--also"),
+            tie_breaks=tie_breaks_of(tie_breaks or [], "--tie-breaks"),
+            unplayed=unplayed,
+            k_factor=k_factor,
+            rating_rules=rating_rules,
             strict=strict,
             output=output,
             raw=raw,
@@ -192,6 +219,18 @@ _NUMBERS = {
     "error": ("+-", 1),
     "linear": ("linear", 0),
     "recursive": ("recursive", 0),
+    "buchholz": ("BH", 1),
+    "buchholz_cut1": ("BH-C1", 1),
+    "buchholz_median": ("BH-M1", 1),
+    "sonneborn_berger": ("SB", 2),
+    "direct_encounter": ("DE", 0),
+    "wins": ("won", 0),
+    "aro": ("ARO", 0),
+    "aro_cut1": ("ARO-C1", 0),
+    "ptp": ("PTP", 0),
+    "apro": ("APRO", 0),
+    "appo": ("APPO", 0),
+    "fide_change": ("change", 1),
     "class_ppr": ("in class", 1),
     "lower": ("at least", 0),
     "upper": ("at most", 0),
@@ -211,7 +250,7 @@ def _print_performance(answer: PerformanceAnswer) -> None:
     lines = [*_precision(found), *_labels(found), *reasons]
     print_lines(*lines)
     reading = answer.reading
-    say(*_skipped(reading), *_left_out(answer), *_unrated(found), *reading.notes)
+    say(*_skipped(reading), *_left_out(answer), *_unrated(found), *reading.notes, *answer.notes)
 
 
 def _print_players(found: TournamentPerformance) -> None:

@@ -15,6 +15,7 @@ from equipoise.analysis.files.performance import (
     extra_columns,
     message_of,
     rate_performance,
+    tie_breaks_of,
 )
 from equipoise.analysis.files.rebalance import RebalanceOrder, rebalance_request
 from equipoise.analysis.files.systems import assignments
@@ -80,6 +81,23 @@ class PerformanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         Meta(max_length=_COMPARED, description="Players to compare, and to compute errors for."),
     ] = ()
     also: Annotated[_TEXTS, Meta(description="Further columns: `linear`, `recursive`.")] = ()
+    tie_breaks: Annotated[
+        _TEXTS, Meta(description="Tie-breaks as further columns, such as `sonneborn-berger`.")
+    ] = ()
+    unplayed: Annotated[
+        Literal["unknown", "ignore"],
+        Meta(description="Tie-breaks that depend on rounds without a game: null, or played games."),
+    ] = "unknown"
+    k_factor: (
+        Annotated[
+            float, Meta(gt=0, le=1000, description="K for a column with FIDE's rating change.")
+        ]
+        | None
+    ) = None
+    rating_rules: Annotated[
+        Literal["2022-01", "2024-03", "2025-10"],
+        Meta(description="Date of FIDE's rules for differences above 400 points."),
+    ] = "2025-10"
     strict: Annotated[bool, Meta(description="Reject games without an equilibrium.")] = False
     column: Annotated[_TEXTS, Meta(description="NEW=OLD: the file has column OLD for NEW.")] = ()
     where: Annotated[_TEXTS, Meta(description="NAME=VALUE: only games with this value.")] = ()
@@ -154,6 +172,10 @@ def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
         superiority=query.superiority,
         players=query.player,
         also=extra_columns(query.also, "also"),
+        tie_breaks=tie_breaks_of(query.tie_breaks, "tie_breaks"),
+        unplayed=query.unplayed,
+        k_factor=query.k_factor,
+        rating_rules=query.rating_rules,
         strict=query.strict,
     )
     return check_sweeps(message_of(rate_performance(order)))
