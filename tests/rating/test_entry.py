@@ -336,7 +336,8 @@ def test_what_has_no_effect_is_said(name: str) -> None:
         ("elo", {"entry": "guessed"}, "entry must be fixed or learned; got 'guessed'"),
         ("elo", {"entry_half_life": 0}, "entry_half_life must be from 1e-6 to 1e9; got 0"),
         ("elo", {"hold_level": 2}, "hold_level must be from 0 to 1; got 2"),
-        ("elo", {"hold_level_matches": 0}, "hold_level_matches must be at least 1; got 0"),
+        ("elo", {"hold_level_matches": 0}, "hold_level_matches must be from 1 to 1e9; got 0"),
+        ("elo", {"level_experienced": 10**20}, "level_experienced must be from 1 to 1e9; got 1"),
         ("codeforces", {"rules": "platform", **LEARNED}, "the platform has whole numbers"),
     ],
 )

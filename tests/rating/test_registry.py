@@ -33,6 +33,8 @@ def test_text_is_read_as_the_type_of_the_parameter() -> None:
         ({"rho": "none"}, r"elo-mmr\.rho must have a value"),
         ({"split_ties": "perhaps"}, r"split_ties must be true or false; got 'perhaps'"),
         ({"opponents": "2.5"}, r"opponents must be a whole number; got '2.5'"),
+        ({"opponents": "inf"}, r"opponents must be a whole number; got 'inf'"),
+        ({"opponents": 10**400}, r"opponents must be a whole number; got 10{400}$"),
         ({"opponents": "0"}, r"opponents must be at least 1; got 0"),
         ({"weight_limit": 0.2, "beta": 100}, "not a mixture"),
         ({"beta": 100}, "given together"),

@@ -316,7 +316,7 @@ def _typed(what: str, hint: object, value: object) -> object:
     if math.isnan(number) or isinstance(value, bool):
         raise InvalidParameterError(f"{what} must be a number; got {value!r}")
     if int in options and float not in options:
-        if number != int(number):
+        if not number.is_integer():  # an infinite one neither
             raise InvalidParameterError(f"{what} must be a whole number; got {value!r}")
         return int(number)
     return number

@@ -105,7 +105,8 @@ class EntryParameters:
             require(1e-6 <= value <= 1e9, name, "from 1e-6 to 1e9", value)
         require(0 <= self.hold_level <= 1, "hold_level", "from 0 to 1", self.hold_level)
         for name in ("hold_level_matches", "level_experienced"):
-            require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+            value = getattr(self, name)
+            require(1 <= value <= 10**9, name, "from 1 to 1e9", value)
 
     @property
     def learns_entry(self) -> bool:
