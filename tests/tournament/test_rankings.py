@@ -66,13 +66,13 @@ def drawn(seed, players=8, matches=14, ties=True):
 
 @pytest.mark.parametrize(("data", "theirs"), CHOIX_RANKINGS)
 def test_rankings_of_choix(data, theirs):
-    """Its second estimate stops early: its largest gradient is 1e-5, and ours 1e-15."""
+    """Its second estimate stops early: its largest gradient is 2e-5."""
     found = eq.ranking_strengths(in_order(data))
     ranked = [[(player, place) for place, player in enumerate(one)] for one in data]
     made = [choice for match in ranked for choice in reference.choices(match, 1.0, None)]
     gradient, _ = reference.derivatives(np.array(theirs), made, 0.0)
     off = np.max(np.abs(natural(found) - theirs))
-    assert off < 1e-8 or (off < 5e-5 and np.max(np.abs(gradient)) > 1e-6)
+    assert off < 1e-8 or (off < 5e-5 and np.max(np.abs(gradient)) > 1e-5)
     assert found.residual < 1e-12
 
 
