@@ -74,6 +74,7 @@ if TYPE_CHECKING:
     from equipoise.errors import InvalidDataError as InvalidDataError
     from equipoise.errors import InvalidParameterError as InvalidParameterError
     from equipoise.errors import NoEquilibriumError as NoEquilibriumError
+    from equipoise.errors import NoStrengthsError as NoStrengthsError
     from equipoise.errors import NotFoundError as NotFoundError
     from equipoise.errors import PluginError as PluginError
     from equipoise.errors import Problem as Problem
@@ -140,6 +141,8 @@ if TYPE_CHECKING:
     from equipoise.tournament.formulas import linear_performance as linear_performance
     from equipoise.tournament.formulas import results_of_player as results_of_player
     from equipoise.tournament.formulas import tournament_performance as tournament_performance
+    from equipoise.tournament.rankings.strengths import RankingStrengths as RankingStrengths
+    from equipoise.tournament.rankings.strengths import ranking_strengths as ranking_strengths
     from equipoise.tournament.recursive import recursive_performance as recursive_performance
     from equipoise.tournament.tie_breaks import tie_breaks as tie_breaks
     from equipoise.tournament.tournament import performance as performance

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from equipoise.wording import counted, printable
 
@@ -271,6 +272,42 @@ class NoEquilibriumError(EquipoiseError):
         super().__init__(
             "\n  ".join(["no finite ratings predict every score, because of sweeps:", *lines])
         )
+
+
+class NoStrengthsError(EquipoiseError):
+    """No finite strengths are most probable, since a group was never beaten by the others.
+
+    groups : for every component of players who met, its groups from the top down. Within a group,
+        everybody was beaten by everybody, directly or through others; a group of a lower number
+        was never beaten by one after it
+
+    Examples
+    --------
+    >>> races = eq.read_history({
+    ...     "match": [1, 1, 2, 2], "player": ["ann", "ben", "ben", "cid"], "rank": [1, 2, 1, 2],
+    ... })
+    >>> try:
+    ...     eq.ranking_strengths(races)
+    ... except eq.NoStrengthsError as error:
+    ...     print(error.groups)
+    ((('ann',), ('ben',), ('cid',)),)
+    """
+
+    code = "no-strengths"
+
+    def __init__(self, groups: Sequence[Sequence[tuple[int | str, ...]]]) -> None:
+        self.groups = tuple(tuple(one) for one in groups)
+        lines = [
+            f"{_listed(upper)} {'was' if len(upper) == 1 else 'were'} never beaten by "
+            f"{_listed(lower)}"
+            for one in self.groups
+            for upper, lower in pairwise(one)
+        ]
+        shown = lines[:SHOWN_PROBLEMS]
+        if len(lines) > SHOWN_PROBLEMS:
+            shown.append(f"... and {len(lines) - SHOWN_PROBLEMS:,} more")
+        head = "no finite strengths exist (a prior above 0 gives some), because:"
+        super().__init__("\n  ".join([head, *shown]))
 
 
 def _sweep_line(sweep: Sweep) -> str:

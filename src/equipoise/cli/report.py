@@ -16,7 +16,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from equipoise.errors import EquipoiseError, InvalidDataError, NoEquilibriumError, Problem
+from equipoise.errors import (
+    EquipoiseError,
+    InvalidDataError,
+    NoEquilibriumError,
+    NoStrengthsError,
+    Problem,
+)
 from equipoise.wording import counted, printable, printable_json
 
 if TYPE_CHECKING:
@@ -246,8 +252,8 @@ def report_error(error: EquipoiseError, as_json: bool) -> None:
 
         say(_json(error_message(error)))
         return
-    # These errors have one line for each problem or sweep.
-    listing = isinstance(error, InvalidDataError | NoEquilibriumError)
+    # These errors have one line for each problem, sweep or group.
+    listing = isinstance(error, InvalidDataError | NoEquilibriumError | NoStrengthsError)
     first, *others = str(error).split("\n") if listing else [str(error)]
     say(f"equipoise: {first}", *others)
 

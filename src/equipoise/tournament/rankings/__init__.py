@@ -1,0 +1,1 @@
+"""Maximum likelihood strengths from rankings and top-1 choices (Plackett-Luce)."""
