@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from equipoise.data.ratings import EffectiveRating as EffectiveRating
     from equipoise.data.ratings import InitialRatings as InitialRatings
     from equipoise.data.ratings import Ratings as Ratings
+    from equipoise.data.ratings import ScaleMapping as ScaleMapping
     from equipoise.data.ratings import Trace as Trace
     from equipoise.data.reading import GamesReading as GamesReading
     from equipoise.data.reading import HistoryReading as HistoryReading
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from equipoise.data.rebalancing import Rule as Rule
     from equipoise.data.rebalancing import Ruleset as Ruleset
     from equipoise.data.rebalancing import Step as Step
-    from equipoise.data.scales import ScaleMapping as ScaleMapping
     from equipoise.data.tournament import Standing as Standing
     from equipoise.data.tournament import Superiority as Superiority
     from equipoise.data.tournament import TournamentPerformance as TournamentPerformance

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.data.scales import ScaleMapping
+from equipoise.data.ratings import ScaleMapping
 from equipoise.errors import InvalidParameterError
+from equipoise.rating.pool_state import scale_difference
 from equipoise.rating.registry import make_system
-from equipoise.rating.scales import scale_difference
 
 
 def known(rating: list[float], deviation: list[float]) -> eq.InitialRatings:

@@ -21,14 +21,14 @@ from equipoise.errors import (
     InvalidParameterError,
     NotFoundError,
 )
-from equipoise.messages.initial import (
+from equipoise.messages.matches import ReasonRequest
+from equipoise.messages.pools import (
     InitialMapping,
     InitialMessage,
     InitialRating,
     InitialRequest,
+    PoolRequest,
 )
-from equipoise.messages.matches import ReasonRequest
-from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonRequest
 from equipoise.pools import initial_ratings as known
 from equipoise.pools.amending import amendment, amendments

@@ -23,9 +23,8 @@ from hypothesis.stateful import (
 
 import equipoise as eq
 from equipoise.errors import ConflictError, InvalidDataError
-from equipoise.messages.initial import InitialRating, InitialRequest
 from equipoise.messages.matches import DifferenceMessage, MatchRequest, TeamRequest
-from equipoise.messages.pools import PoolChange
+from equipoise.messages.pools import InitialRating, InitialRequest, PoolChange
 from equipoise.pools import amending
 from equipoise.pools.initial_ratings import initial_ratings, set_initial_ratings
 from equipoise.pools.pool.pools import pool_message

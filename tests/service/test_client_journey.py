@@ -10,9 +10,8 @@ import pytest
 
 from equipoise.client import AsyncClient
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
-from equipoise.messages.initial import InitialMapping, InitialRating, InitialRequest
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.pools import PoolRequest
+from equipoise.messages.pools import InitialMapping, InitialRating, InitialRequest, PoolRequest
 from equipoise.messages.questions import BalancePlayer, BalanceRequest, PredictRequest
 from equipoise.messages.seasons import SeasonRequest
 from service.serving import ONCE, Service

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from equipoise.messages.initial import InitialRating, InitialRequest
+from equipoise.messages.pools import InitialRating, InitialRequest
 from equipoise.messages.seasons import SeasonRequest
 from equipoise.pools.exchange.exporting import export_bytes
 from equipoise.pools.initial_ratings import initial_ratings, set_initial_ratings

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from equipoise.messages.initial import InitialRequest
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.pools import PoolChange, PoolRequest
+from equipoise.messages.pools import InitialRequest, PoolChange, PoolRequest
 from equipoise.messages.questions import BalanceRequest, PredictRequest
 from equipoise.messages.seasons import SeasonRequest
 

@@ -25,7 +25,6 @@ from equipoise.messages.access import (
     RotationRequest,
 )
 from equipoise.messages.histories import ExplainMessage
-from equipoise.messages.initial import InitialMessage, InitialPage, InitialRequest
 from equipoise.messages.matches import (
     AmendmentMessage,
     AmendmentPage,
@@ -41,7 +40,16 @@ from equipoise.messages.matches import (
 )
 from equipoise.messages.performance import PerformanceMessage
 from equipoise.messages.players import LeaderboardMessage, PlayerHistory, PlayerMessage
-from equipoise.messages.pools import DeletedPool, PoolChange, PoolList, PoolMessage, PoolRequest
+from equipoise.messages.pools import (
+    DeletedPool,
+    InitialMessage,
+    InitialPage,
+    InitialRequest,
+    PoolChange,
+    PoolList,
+    PoolMessage,
+    PoolRequest,
+)
 from equipoise.messages.questions import BalanceRequest, PredictMessage, PredictRequest
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
 from equipoise.messages.teams import BalanceMessage, RebalanceMessage

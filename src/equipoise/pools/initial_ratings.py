@@ -14,15 +14,14 @@ import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.data.ratings import InitialRatings, Ratings
-from equipoise.data.scales import ScaleMapping
+from equipoise.data.ratings import InitialRatings, Ratings, ScaleMapping
 from equipoise.errors import (
     ConflictError,
     InvalidDataError,
     InvalidParameterError,
     Problem,
 )
-from equipoise.messages.initial import (
+from equipoise.messages.pools import (
     InitialMapping,
     InitialMessage,
     InitialPage,
@@ -45,8 +44,7 @@ from equipoise.pools.pool.rules import PoolRules, id_text, iso, rules_of
 from equipoise.pools.posting.match_history import object_array, time_kind
 from equipoise.pools.seasons import write_seed_ratings
 from equipoise.rating.player_state import unpack_players
-from equipoise.rating.pool_state import PoolState
-from equipoise.rating.scales import scale_difference
+from equipoise.rating.pool_state import PoolState, scale_difference
 from equipoise.store import audit, log, pools, ratings
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord

@@ -62,6 +62,9 @@ _NAMED = 20
 #: A whole number as text.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
+#: Parameters that say where the ratings of a system are, and what a difference of them means.
+_OF_SCALE = ("initial_rating", "initial_deviation", "beta", "scale")
+
 
 @dataclass(slots=True, eq=False, kw_only=True, repr=False)
 class PoolState(Displayed):
@@ -424,3 +427,21 @@ def _what_is_wrong(error: Exception) -> str:
 def _unreadable(path: str | os.PathLike[str], got: str) -> InvalidDataError:
     rule = f"must be a state saved by equipoise (schema {' or '.join(map(str, _READ))})"
     return InvalidDataError([Problem(str(path), None, "", rule, got)])
+
+
+def scale_difference(there: RatingSystem, here: RatingSystem) -> str | None:
+    """Return how the scales of two systems differ, as a part of a sentence; None if they agree.
+
+    there : whose ratings are to be used; here : the system that uses them
+    """
+    if there.name != here.name:
+        return f"ratings of {there.name}, not of {here.name}"
+    one, other = parameters_of(there), parameters_of(here)
+    differing = [
+        f"{name} {one[name]}, not {other[name]}"
+        for name in _OF_SCALE
+        if name in one and one[name] != other[name]
+    ]
+    if not differing:
+        return None
+    return f"ratings of {there.name} with {' and '.join(differing)}"

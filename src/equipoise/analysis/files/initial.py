@@ -8,13 +8,11 @@ import numpy as np
 
 from equipoise.analysis.files.reading import unused_notes
 from equipoise.data.history import History
-from equipoise.data.ratings import InitialRatings, Ratings
-from equipoise.data.scales import FORM, ScaleMapping
+from equipoise.data.ratings import MAPPING_FORM, InitialRatings, Ratings, ScaleMapping
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.initial_ratings import read_initial_ratings
-from equipoise.rating.pool_state import PoolState
+from equipoise.rating.pool_state import PoolState, scale_difference
 from equipoise.rating.replay import ratings_of
-from equipoise.rating.scales import scale_difference
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
@@ -40,7 +38,7 @@ def initial_ratings(
         differs = scale_difference(state.system, system)
         if line is None and differs is not None:
             raise InvalidParameterError(
-                f"{path} has {differs}. Convert them with --initial-mapping {FORM}"
+                f"{path} has {differs}. Convert them with --initial-mapping {MAPPING_FORM}"
             )
         found = ratings_of(state)
     else:

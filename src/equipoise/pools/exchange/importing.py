@@ -28,8 +28,7 @@ from equipoise.analysis.files.reading import (
     unused_of,
 )
 from equipoise.data.history import History
-from equipoise.data.ratings import InitialRatings, Ratings
-from equipoise.data.scales import ScaleMapping
+from equipoise.data.ratings import InitialRatings, Ratings, ScaleMapping
 from equipoise.errors import (
     ConflictError,
     EquipoiseError,
@@ -47,9 +46,8 @@ from equipoise.messages.exchange import (
     LogLine,
 )
 from equipoise.messages.histories import HistoryMessage
-from equipoise.messages.initial import InitialMapping
 from equipoise.messages.matches import DisqualifyRequest, MatchRequest, PostedMessage, ReasonRequest
-from equipoise.messages.pools import PoolRequest
+from equipoise.messages.pools import InitialMapping, PoolRequest
 from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
 from equipoise.pools.erasing import import_erasure
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
@@ -81,8 +79,8 @@ from equipoise.pools.posting.rating import StateCache
 from equipoise.pools.replay.checkpointing import keep_checkpoints, seed_state
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.seasons import write_seed_ratings
+from equipoise.rating.pool_state import scale_difference
 from equipoise.rating.registry import make_system
-from equipoise.rating.scales import scale_difference
 from equipoise.rating.system import RatingSystem
 from equipoise.store import log, pools
 from equipoise.store.bulk import without_collection

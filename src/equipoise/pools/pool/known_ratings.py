@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 
 from equipoise.data.ratings import InitialRatings
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.messages.initial import InitialMapping
+from equipoise.messages.pools import InitialMapping
 from equipoise.pools.pool.rules import PoolRules, id_fault
 from equipoise.rating.player_state import known_state
 from equipoise.rating.state import State

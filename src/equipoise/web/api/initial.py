@@ -8,10 +8,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from equipoise.analysis.clock import now
-from equipoise.data.scales import ScaleMapping
+from equipoise.data.ratings import ScaleMapping
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.formats.initial_ratings import read_initial_ratings
-from equipoise.messages.initial import (
+from equipoise.messages.pools import (
     InitialMapping,
     InitialMessage,
     InitialPage,
