@@ -56,10 +56,12 @@ python_maximum_signature_line_length = 88
 nitpicky = True
 nitpick_ignore_regex = [
     # Other projects' names; links to their pages would need a network.
-    ("py:.*", "datetime"),
+    ("py:.*", "date|datetime"),
     # Type variables have no page.
     ("py:.*", r"equipoise\.rating\.one_call\.\w+\._Name"),
     ("py:.*", r"(collections|datetime|numpy|np|pl|polars|typing|os|types)\..*"),
+    # What a value keeps for itself.
+    ("py:class", r"equipoise\..*\._\w+"),
     # That of matplotlib, which is imported for type checkers only.
     ("py:class", "Figure"),
 ]
