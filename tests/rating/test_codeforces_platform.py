@@ -32,7 +32,7 @@ from rating.histories import (
     run,
     shared_file,
 )
-from reference.codeforces import SlowPlatform, logistic
+from reference.codeforces import Round, SlowPlatform, logistic
 
 PLATFORM = Codeforces(rules="platform", rate_all_ties=True)
 
@@ -124,6 +124,32 @@ def test_the_search_ends_at_its_bounds() -> None:
     assert trace["performance"].min() == 1.0
 
 
+def test_a_place_that_is_expected_exactly() -> None:
+    """The player in the middle is expected second, and is second: 137, or by rounding 136."""
+    trace = one([31.0, 137.0, 243.0], [0, 0, 1])
+    assert trace["performance"].tolist() in ([117.0, 136.0, 20.0], [117.0, 137.0, 20.0])
+    assert trace["rating"].tolist() == [95.0, 158.0, 153.0]
+
+
+def check_needed(slow: SlowPlatform, contest: Contest, done: Round, found: list[float]) -> None:
+    """Hold the needed ratings against the reference.
+
+    They are equal, unless a whole number is expected in exactly the place that is sought, as in the
+    test above: rounding then decides whether that number or the one below it is the answer.
+    """
+    for i, (one, other) in enumerate(zip(found, done.performance, strict=True)):
+        if one == other:
+            continue
+        assert abs(one - other) == 1.0
+        rivals = [int(rating) for rating in done.rating_before]
+        n = len(rivals)
+        seed = n - done.expected[i] * (n - 1)
+        place = sum(rank <= contest.ranks[i] for rank in contest.ranks)
+        del rivals[i]
+        at = slow.place(rivals, int(max(one, other)), 400.0)
+        assert at == pytest.approx(math.sqrt(place * seed), rel=1e-14)
+
+
 @examples(150)
 @given(contests(timed=None, weighted=False, max_contests=8), st.integers(-200, 4_000))
 def test_every_rating_equals_that_of_the_slow_reference(
@@ -136,10 +162,13 @@ def test_every_rating_equals_that_of_the_slow_reference(
     for contest in played:
         done = slow.rate(contest.players, contest.ranks)
         rows = slice(start, start + len(contest.players))
-        for name in ("rating_before", "rating", "performance"):
+        for name in ("rating_before", "rating"):
             expected = getattr(done, name) if done else [math.nan] * len(contest.players)
             np.testing.assert_array_equal(trace[name][rows], expected)
-        if done:
+        if done is None:
+            assert np.isnan(trace["performance"][rows]).all()
+        else:
+            check_needed(slow, contest, done, trace["performance"][rows].tolist())
             np.testing.assert_allclose(trace["expected"][rows], done.expected, rtol=0, atol=1e-12)
         start = rows.stop
     ratings = [slow.ratings.get(row, initial) for row in range(state.players)]
