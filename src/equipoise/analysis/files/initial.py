@@ -18,9 +18,9 @@ from equipoise.wording import counted
 
 
 def initial_ratings(
-    path: str | None, mapping: str | None, system: RatingSystem
+    path: str | None, mapping: str | None, *systems: RatingSystem
 ) -> InitialRatings | Ratings | None:
-    """Return the ratings of a file on the scale of a system; None without a file.
+    """Return the ratings of a file on the scale of these systems; None without a file.
 
     path : a table, or a state that `--save` wrote, which knows its system
     mapping : as `ScaleMapping.read` takes it; None keeps the ratings as they are
@@ -35,11 +35,12 @@ def initial_ratings(
     found: InitialRatings | Ratings
     if path.endswith(".npz"):
         state = PoolState.load(path)
-        differs = scale_difference(state.system, system)
-        if line is None and differs is not None:
-            raise InvalidParameterError(
-                f"{path} has {differs}. Convert them with --initial-mapping {MAPPING_FORM}"
-            )
+        for system in systems:
+            differs = scale_difference(state.system, system)
+            if line is None and differs is not None:
+                raise InvalidParameterError(
+                    f"{path} has {differs}. Convert them with --initial-mapping {MAPPING_FORM}"
+                )
         found = ratings_of(state)
     else:
         found = read_initial_ratings(path)

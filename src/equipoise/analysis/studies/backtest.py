@@ -85,7 +85,7 @@ class BacktestRequest(ScoringRequest):
     """What to score, how, and where the answer goes.
 
     first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
-    initial : path of a table of known ratings with which players begin
+    initial : path of known ratings with which players begin; initial_mapping : see `ScaleMapping`
     output : path of the table
     report : path of the page
     command : the command that the page shows; "" for none
@@ -130,9 +130,7 @@ def compare(
         check_target(request.output)
     if request.report is not None:
         check_page(request.report)
-    initial: InitialRatings | Ratings | None = None
-    for system in systems.values():  # every system has to accept their scale
-        initial = initial_ratings(request.initial, request.initial_mapping, system)
+    initial = initial_ratings(request.initial, request.initial_mapping, *systems.values())
     history, reading = read(request.history, systems)
     for system in systems.values():
         check_times(system, history)
