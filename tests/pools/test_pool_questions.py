@@ -205,7 +205,9 @@ def test_newcomers_are_predicted_and_named(store: Store) -> None:
     found = predict_in_pool(store, "duels", asked)
     assert [one.newcomer for team in found.teams for one in team.players] == [False, True]
     assert found.newcomers == ["jon"]
-    assert found.notes == ["not in pool 'duels', so a newcomer: jon"]
+    new, draws = found.notes
+    assert new == "not in pool 'duels', so a newcomer: jon"
+    assert "elo does not model draws" in draws
     assert found.teams[1].rating == 1500.0
     assert found.what_if[0].outcomes[0].change > 0
 

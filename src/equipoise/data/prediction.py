@@ -122,6 +122,9 @@ TEAM_MEAN = "team mean"
 #: `Prediction.draw_by` if draws are estimated from earlier draws of two teams.
 ESTIMATE = "estimate"
 
+#: `Prediction.draw_by` if the draw probability of equals was given.
+GIVEN = "draw_rate"
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Prediction(Tabular):
@@ -132,8 +135,14 @@ class Prediction(Tabular):
     by : name of the system that predicts, or "team mean" (READINGS A15)
     win, draw : for two teams, shape (2,) and a number, with win + draw/2 = expected; None for more
       teams, and if the draw probability is unknown
-    draw_by : name of the system if it models draws, or "estimate"; None without win and draw
+    draw_by : name of the system if it models draws, or "estimate", or "draw_rate" if that was
+      given; None without win and draw
     newcomers : ids of unknown players, who count as newcomers
+    quality : match quality, from 0 to 1 and higher for more even and more certain teams
+    quality_by : name of the system if it models draws, or "estimate" (`rating.quality`); None
+      without quality
+    draw_note : why win and draw are unknown and what to do about it; "" if they are known, and for
+      more than two teams
 
     Examples
     --------
@@ -155,6 +164,9 @@ class Prediction(Tabular):
     draw: float | None = None
     draw_by: str | None = None
     newcomers: tuple[Any, ...] = ()
+    quality: float | None = None
+    quality_by: str | None = None
+    draw_note: str = ""
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table with one row for each team, numbered from 1.
@@ -178,9 +190,21 @@ class Prediction(Tabular):
         return f"{self.by}, expected {first}{more}{draw}"
 
     def _notes(self) -> tuple[str, ...]:
-        if not self.newcomers:
-            return ()
-        return (f"newcomers: {', '.join(name_in_words(one) for one in self.newcomers)}",)
+        found = []
+        if self.newcomers:
+            found.append(f"newcomers: {', '.join(name_in_words(one) for one in self.newcomers)}")
+        if self.draw_by in (ESTIMATE, GIVEN):
+            found.append(draw_source(self.draw_by))
+        if self.draw_note:
+            found.append(self.draw_note)
+        return tuple(found)
+
+
+def draw_source(draw_by: str | None) -> str:
+    """Return where an estimated draw probability comes from, in words; "" if it is modelled."""
+    if draw_by == ESTIMATE:
+        return "draws estimated from earlier draws"
+    return "draws estimated from the given draw rate" if draw_by == GIVEN else ""
 
 
 #: Rating points in one unit of the internal scale [TG2]_ (1).

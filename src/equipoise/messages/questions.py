@@ -15,6 +15,8 @@ class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     teams : ids, team by team; players who are not in the pool are newcomers
     at : time of the match; absent: now
     home : number of the team that plays at home, from 0
+    draw_rate : how likely equal teams draw, from 0 to 1, in a match of two teams by a system that
+        does not model draws; absent: as often as in the pool
     samples, seed : of the distribution of places; absent: none
     what_if : players to rate for every possible place; a selection if there are more than 100 teams
     """
@@ -22,6 +24,7 @@ class PredictRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     teams: list[list[Id]]
     at: Moment | None = None
     home: int | None = None
+    draw_rate: float | None = None
     samples: int | None = None
     seed: int = 0
     what_if: list[Id] = []
@@ -133,8 +136,10 @@ class PredictMessage(msgspec.Struct, frozen=True):
     `at` is the time of the match; null: that of the last match. `pairs[i][j]` is the chance that
     team i beats team j, a tie one half; null in large fields. `win` and `draw` are given for two
     teams, and a team's `expected` is win + draw/2. `draw_by` names the system where it models
-    draws, else it is "estimate": from how often two teams drew before, and null (with `win` and
-    `draw`) below 50 such matches. `by` names the system that expects all this, or is "team mean"
+    draws, else it is "estimate": from how often two teams drew before, or "draw_rate" if the
+    request gave that; it is null (with `win` and `draw`) below 50 such matches. `quality` is match
+    quality, from 0 to 1; `quality_by` names the system where it models draws, else it is
+    "estimate", for two teams only. `by` names the system that expects all this, or is "team mean"
     for teams that it cannot rate. `newcomers` are players whom the pool does not know; `notes`
     say what else to know. `samples` and `seed` are those of the places, null where none were
     wanted.
@@ -152,5 +157,7 @@ class PredictMessage(msgspec.Struct, frozen=True):
     what_if: list[WhatIfMessage]
     by: str = ""
     draw_by: str | None = None
+    quality: float | None = None
+    quality_by: str | None = None
     newcomers: list[int | str] = []
     notes: list[str] = []

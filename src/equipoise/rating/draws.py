@@ -22,6 +22,7 @@ import numpy as np
 
 from equipoise._jit import inner_kernel
 from equipoise.arrays import Floats
+from equipoise.errors import require
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.normal import normal_cdf
 from equipoise.rating.state import State
@@ -70,3 +71,15 @@ def draw_rate(state: State) -> float | None:
     if matches < LEAST_MATCHES or spread <= 0.0:
         return None
     return float(min(draws / spread, 1.0))
+
+
+def counted_matches(state: State) -> int:
+    """Return the number of matches of two teams in the sums."""
+    return int(state.shared.get(DRAWS, np.zeros(3))[0])
+
+
+def check_draw_rate(rate: object) -> None:
+    """Refuse what is not a draw probability of equals. Raises : InvalidParameterError."""
+    plain = isinstance(rate, int | float | np.integer | np.floating)
+    fits = plain and not isinstance(rate, bool) and 0 <= rate <= 1  # type: ignore[operator]
+    require(fits, "draw_rate", "a probability from 0 to 1, that equal teams draw", rate)

@@ -11,7 +11,7 @@ draw probability is estimated from the draws seen before:
 
     draw = min(4 r E (1 - E), 2 E, 2 (1 - E)),   win = E - draw/2,
 
-where r is the draw probability of equal teams in earlier matches (`draws`).
+where r is the draw probability of equal teams: in earlier matches (`draws`), or as given.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.data.lobby import Lobby
 from equipoise.data.prediction import (
     ESTIMATE,
+    GIVEN,
     TEAM_MEAN,
     Outlook,
     Prediction,
@@ -38,8 +39,10 @@ from equipoise.data.prediction import (
 )
 from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
-from equipoise.rating.draws import draw_rate
+from equipoise.rating.draws import LEAST_MATCHES, check_draw_rate, counted_matches
+from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.pool_state import PoolState, check_ids
+from equipoise.rating.quality import estimated_quality, match_quality
 from equipoise.rating.state import State
 from equipoise.rating.system import ModelsDraws, RatingSystem, models_draws
 from equipoise.wording import counted
@@ -238,6 +241,7 @@ def team_prediction(
     team: Ints,
     *,
     match: History | None = None,
+    draw_rate: float | None = None,
 ) -> Prediction:
     """Return the prediction for teams of players with these ratings.
 
@@ -247,31 +251,92 @@ def team_prediction(
     rating, deviation : shape (n,), as of the time of the match; NaN for no deviation
     team : shape (n,), the team of each player, numbered from 0 without gaps
     match : the match, so that a home advantage counts
+    draw_rate : draw probability of equals, for systems that do not model draws; None: that of the
+      pool
+    Raises : InvalidParameterError for a draw rate that would change nothing
     """
     sizes = np.bincount(team)
-    if can_rate(system, sizes.tolist()):
+    rated = can_rate(system, sizes.tolist())
+    if rated:
         by, players = system.name, system.outlook(rating, deviation, match)
     else:
         by, players = TEAM_MEAN, team_mean_outlook(rating, np.nan_to_num(deviation, nan=0.0))
     outlook = players.of_teams(team, len(sizes))
-    expected = outlook.expected()
-    if len(sizes) != 2:
-        return Prediction(expected=expected, outlook=outlook, by=by)
-    if by != TEAM_MEAN and models_draws(system):
-        return _modelled(system, outlook, len(team))
-    rate = draw_rate(state)
+    if draw_rate is not None:
+        _check_needed(system, draw_rate, len(sizes), rated and models_draws(system))
+    found = Prediction(expected=outlook.expected(), outlook=outlook, by=by)
+    if len(sizes) == 2 and rated and models_draws(system):
+        found = _modelled(system, outlook, len(team))
+    elif len(sizes) == 2:
+        found = _estimated(found, state, draw_rate)
+    if not rated:
+        return found
+    return _with_quality(system, found, rating, deviation, team, match)
+
+
+def _check_needed(system: RatingSystem, draw_rate: float, teams: int, models: bool) -> None:
+    """Refuse a draw rate that is none, or that changes nothing. Raises : InvalidParameterError."""
+    check_draw_rate(draw_rate)
+    if models:
+        raise InvalidParameterError(
+            f"draw_rate must be left out, because {system.name} models draws by its parameters; "
+            f"got {draw_rate!r}"
+        )
+    if teams > 2:
+        raise InvalidParameterError(
+            f"draw_rate must be left out for more than two teams; got {draw_rate!r} for {teams}"
+        )
+
+
+def _estimated(found: Prediction, state: State, draw_rate: float | None) -> Prediction:
+    """Return a prediction of two teams with win and draw, if the draw probability is known."""
+    rate = draw_rate_of(state) if draw_rate is None else float(draw_rate)
     if rate is None:
-        return Prediction(expected=expected, outlook=outlook, by=by)
-    draw = estimated_draw(rate, *expected.tolist())
-    return Prediction(
-        expected=expected,
-        outlook=outlook,
-        by=by,
+        return replace(found, draw_note=_why_unknown(found.by, state))
+    draw = estimated_draw(rate, *found.expected.tolist())
+    return replace(
+        found,
         # Rounding must not make a probability negative.
-        win=np.maximum(expected - 0.5 * draw, 0.0),
+        win=np.maximum(found.expected - 0.5 * draw, 0.0),
         draw=draw,
-        draw_by=ESTIMATE,
+        draw_by=ESTIMATE if draw_rate is None else GIVEN,
     )
+
+
+def _why_unknown(by: str, state: State) -> str:
+    """Return why there is no draw probability, and how to get one."""
+    have = counted_matches(state)
+    return (
+        f"no win and draw probability: {by} does not model draws, and estimates them from "
+        f"{LEAST_MATCHES} earlier matches of two teams in a pool (so far {have}); "
+        "draw_rate, the draw probability of equals, can be given instead"
+    )
+
+
+def _with_quality(
+    system: RatingSystem,
+    found: Prediction,
+    rating: Floats,
+    deviation: Floats,
+    team: Ints,
+    match: History | None,
+) -> Prediction:
+    """Return a prediction with the match quality, where it is defined."""
+    teams = len(found.expected)
+    beta = getattr(system, "beta", None) if models_draws(system) else None
+    if beta is not None and found.outlook.team == "sum":
+        certain = np.bincount(team, minlength=teams).astype(np.float64) * float(beta) ** 2
+        quality = match_quality(
+            np.bincount(team, rating, minlength=teams).astype(np.float64),
+            certain + np.bincount(team, deviation**2, minlength=teams).astype(np.float64),
+            certain,
+        )
+        return replace(found, quality=quality, quality_by=system.name)
+    if teams != 2:
+        return found
+    players = system.outlook(rating, np.zeros(len(team)), match)
+    quality = estimated_quality(found.outlook, players.of_teams(team, teams))
+    return replace(found, quality=quality, quality_by=ESTIMATE)
 
 
 def estimated_draw(rate: float, first: float, second: float) -> float:

@@ -35,6 +35,7 @@ from equipoise.data.times import MICROSECONDS_PER_DAY, day_in_words, utc
 from equipoise.display import Displayed
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem, require
 from equipoise.rating import match_digest
+from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.entry.entering import ENTRY_PARAMETERS, EntryParameters
 from equipoise.rating.match_digest import NOT_KNOWN, Digests
 from equipoise.rating.registry import (
@@ -119,6 +120,14 @@ class PoolState(Displayed):
         if self.last_time is None:
             return self.last_order
         return utc(self.last_time / MICROSECONDS_PER_DAY)
+
+    @property
+    def draw_rate(self) -> float | None:
+        """How likely equal teams draw, estimated from the draws of two teams in the pool.
+
+        None with fewer than 50 matches of two teams.
+        """
+        return draw_rate_of(self.state)
 
     def _in_words(self) -> str:
         matches = counted(len(self.rated), "match", "matches")

@@ -316,6 +316,7 @@ def predict(
     at: float | date | None = None,
     home: int | None = None,
     initial: InitialRatings | Ratings | None = None,
+    draw_rate: float | None = None,
 ) -> Prediction:
     """Return the prediction for a match between teams of player ids.
 
@@ -326,6 +327,8 @@ def predict(
     at : time of the match, a date or a date-time (UTC without a zone) or days since 1970; None:
         that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
+    draw_rate : how likely equal teams draw, for two teams in a system that does not model draws;
+        None: as often as in the pool, if that has at least 50 matches of two teams
     Raises : InvalidParameterError, also if the system is not the one that made the state
 
     Examples
@@ -342,7 +345,13 @@ def predict(
     now = system.at(field.state, np.arange(len(field.team)), field.day)
     match = field.match(np.arange(field.teams))
     found = team_prediction(
-        system, field.state, now["rating"], now["deviation"], field.team, match=match
+        system,
+        field.state,
+        now["rating"],
+        now["deviation"],
+        field.team,
+        match=match,
+        draw_rate=draw_rate,
     )
     return replace(found, newcomers=field.newcomers)
 

@@ -37,6 +37,7 @@ _RULES: dict[tuple[str, str], tuple[str, Json]] = {
     ("PoolRequest", "display_deviations"): ("number", {"minimum": 0, "maximum": 100}),
     ("PoolRequest", "inactive_days"): ("number", {"minimum": 0, "maximum": 1_000_000}),
     ("PoolRequest", "placement_matches"): ("integer", {"minimum": 0, "maximum": 1_000_000}),
+    ("PredictRequest", "draw_rate"): ("number", {"minimum": 0, "maximum": 1}),
     ("PredictRequest", "samples"): ("integer", {"minimum": 1, "maximum": 100_000}),
     ("PredictRequest", "teams"): ("array", {"minItems": 2}),
     ("PredictRequest", "what_if"): ("array", {"maxItems": 100}),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.one_call.prediction import match_quality
+from equipoise.rating.quality import match_quality
 from equipoise.rating.replay import predict
 from rating.one_call.matches import VARIANTS, system_of
 
@@ -35,7 +35,11 @@ def test_a_prediction_is_that_of_a_pool(
     assert found.expected == tuple(expected.expected.tolist())
     assert found.win == (None if expected.win is None else tuple(expected.win.tolist()))
     assert (found.draw, found.by) == (expected.draw, expected.by)
-    assert (found.quality is None) == (not name.startswith("trueskill"))
+    modelled = name.startswith("trueskill")
+    assert found.quality == expected.quality
+    assert (found.quality is None) == (found.by != name or (len(teams) > 2 and not modelled))
+    by = name if modelled else "estimate"
+    assert found.quality_by == (None if found.quality is None else by)
     assert pool.predict(ids, time=140, home=home) == found
 
 
@@ -101,7 +105,8 @@ def test_the_chances_of_two_are_exact() -> None:
     system = eq.Elo()
     found = system.predict({"a": system.rating(1600), "b": system.rating(1500)})
     assert found.places() == [list(found.expected), list(found.expected[::-1])]
-    assert (found.win, found.draw, found.loss, found.quality) == (None, None, None, None)
+    assert (found.win, found.draw, found.loss, found.draw_by) == (None, None, None, None)
+    assert "elo does not model draws" in found.draw_note
 
 
 TRUESKILL = eq.TrueSkill()

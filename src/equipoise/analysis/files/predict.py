@@ -58,6 +58,7 @@ class PredictRequest:
     at : time of the match, as text; None: that of the last match
     time_format : format of `at`; None means ISO 8601
     home : id of a player whose team is at home
+    draw_rate : how likely equal teams draw; None: as often as in the state
     samples, seed : of the place distribution; no samples, no distribution
     what_if : whether to compute ratings after each place
     players : ids for the what-if; empty means the first player
@@ -71,6 +72,7 @@ class PredictRequest:
     at: str | None = None
     time_format: str | None = None
     home: str | None = None
+    draw_rate: float | None = None
     samples: int | None = None
     seed: int = 0
     what_if: bool = False
@@ -85,6 +87,7 @@ class ComingMatch:
     teams : ids, team by team
     at : days since 1970, None for the time of the last match; shown_at : the same for the answer
     home : number of the team that plays at home
+    draw_rate : how likely equal teams draw; None: as often as in the pool
     samples, seed : of the place distribution; no samples, no distribution
     players : ids for the what-if, which has every place of up to `all_places` teams
     where : where newcomers were not found, in words; None: among the players of the pool
@@ -96,6 +99,7 @@ class ComingMatch:
     at: float | None = None
     shown_at: int | str | None = None
     home: int | None = None
+    draw_rate: float | None = None
     samples: int | None = None
     seed: int = 0
     players: Sequence[str] = ()
@@ -132,7 +136,14 @@ def predicted(
     field = lineup(
         system, match.pool, match.teams, at=match.at, home=match.home, any_teams=not match.players
     )
-    expects = predict(system, match.pool, match.teams, at=match.at, home=match.home)
+    expects = predict(
+        system,
+        match.pool,
+        match.teams,
+        at=match.at,
+        home=match.home,
+        draw_rate=match.draw_rate,
+    )
     places = None
     if match.samples is not None:
         rng = np.random.default_rng(match.seed)
@@ -148,8 +159,13 @@ def predicted(
         samples=match.samples,
         seed=None if match.samples is None else match.seed,
         what_if=[_what_if(match, player, progress) for player in match.players],
-        notes=[*match.notes, *_newcomers_notes(match, expects)],
+        notes=[*match.notes, *_newcomers_notes(match, expects), *_draw_notes(expects)],
     )
+
+
+def _draw_notes(expects: Prediction) -> list[str]:
+    """Return why the probabilities of a win and a draw are not known, if they are not."""
+    return [expects.draw_note] if expects.draw_note else []
 
 
 def _newcomers_notes(match: ComingMatch, expects: Prediction) -> list[str]:
@@ -248,6 +264,7 @@ def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
         at=at,
         shown_at=request.at,
         home=_home_team(teams, request.home),
+        draw_rate=request.draw_rate,
         samples=request.samples,
         seed=request.seed,
         players=(request.players or teams[0][:1]) if request.what_if else (),

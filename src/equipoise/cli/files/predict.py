@@ -60,6 +60,12 @@ def predict(
     home: str | None = option(
         None, "A player whose team plays at home (systems with home_advantage).", "PLAYER"
     ),
+    draw_rate: float | None = option(
+        None,
+        "How likely equal teams draw, from 0 to 1, for systems that do not model draws. "
+        "[default: as often as in the state, which needs 50 matches of two teams]",
+        "RATE",
+    ),
     places: bool = option(False, "Sample how likely each place is for every team."),
     samples: int = option(10_000, "Number of matches to sample for --places.", min=1),
     seed: int = option(0, "Random seed of the samples.", min=0),
@@ -89,6 +95,7 @@ def predict(
         at=at,
         time_format=time_format,
         home=home,
+        draw_rate=draw_rate,
         samples=samples if places else None,
         seed=seed,
         what_if=what_if or if_ranked,
@@ -135,18 +142,29 @@ def _print_teams(answer: PredictMessage, order: list[int]) -> None:
         for one in (answer.teams[i] for i in order)
     )
     print_table(table(columns, rows))
-    if answer.win is not None:
-        (first, second), draw = answer.win, answer.draw or 0.0
-        how = " (estimated from earlier draws)" if answer.draw_by == "estimate" else ""
-        print_lines(
-            "",
-            f"{_name(answer.teams[0])} wins {100 * first:.1f} %, draw {100 * draw:.1f} %, "
-            f"{_name(answer.teams[1])} wins {100 * second:.1f} %{how}",
-        )
+    print_lines(*_of_two(answer))
     if answer.by == "team mean":
         print_lines(
             "", f"{answer.system} cannot rate these teams; they are compared by their mean ratings."
         )
+
+
+def _of_two(answer: PredictMessage) -> list[str]:
+    """Return the lines on win, draw and match quality, after an empty line; none without them."""
+    from equipoise.data.prediction import draw_source
+
+    lines = []
+    if answer.win is not None:
+        (first, second), draw = answer.win, answer.draw or 0.0
+        source = draw_source(answer.draw_by).removeprefix("draws ")
+        lines.append(
+            f"{_name(answer.teams[0])} wins {100 * first:.1f} %, draw {100 * draw:.1f} %, "
+            f"{_name(answer.teams[1])} wins {100 * second:.1f} %{source and f' ({source})'}"
+        )
+    if answer.quality is not None:
+        how = " (estimated)" if answer.quality_by == "estimate" else ""
+        lines.append(f"match quality {answer.quality:.3f}{how}")
+    return ["", *lines] if lines else []
 
 
 def _print_places(answer: PredictMessage, order: list[int]) -> None:

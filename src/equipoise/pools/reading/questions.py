@@ -77,6 +77,7 @@ def predict_in_pool(
             at=None if at is None else days(at),
             shown_at=written(at, rules),
             home=request.home,
+            draw_rate=request.draw_rate,
             samples=request.samples,
             seed=request.seed,
             players=wanted,

@@ -211,6 +211,7 @@ class OneCall:
         *,
         time: date | float | None = None,
         home: int | None = None,
+        draw_rate: float | None = None,
     ) -> MatchPrediction:
         """Return what the system expects of a match between ratings.
 
@@ -219,6 +220,8 @@ class OneCall:
         teams : as for `rate`
         time : of the match, as for `rate`; None: every rating is as of its last match
         home : number of the team at home, from 0, where home is worth something; None: neutral
+        draw_rate : how likely equal teams draw, from 0 to 1, for the probabilities of a win and a
+            draw of two teams in a system that does not model draws; such as `Pool.draw_rate`
         Raises : InvalidParameterError
 
         Examples
@@ -227,7 +230,10 @@ class OneCall:
         >>> system = eq.Elo()
         >>> system.predict([system.rating(1600), system.rating(1500)]).expected
         (0.6400649998028851, 0.3599350001971149)
+        >>> system.predict([system.rating(1600), system.rating(1500)], draw_rate=0.3)
+        <MatchPrediction: expected 0.640, 0.360, win 0.502, 0.222, draw 0.276 (draw_rate), \
+quality 0.922 (estimate), by elo>
         """
         from equipoise.rating.one_call.prediction import predict
 
-        return predict(cast("System", self), teams, time=time, home=home)
+        return predict(cast("System", self), teams, time=time, home=home, draw_rate=draw_rate)

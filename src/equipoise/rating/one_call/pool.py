@@ -27,6 +27,7 @@ from equipoise.errors import (
     require,
 )
 from equipoise.rating.base_system import System
+from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.draws import start_counting
 from equipoise.rating.one_call.calls import PlayerValues, Result
 from equipoise.rating.one_call.digesting import Digesting, NotedMatch
@@ -195,6 +196,15 @@ class Pool:
         """The number of matches, with those that changed nothing."""
         return len(self._rated)
 
+    @property
+    def draw_rate(self) -> float | None:
+        """How likely equal teams draw, estimated from the draws of two teams in the pool.
+
+        None with fewer than 50 matches of two teams. A system that models draws predicts without
+        it.
+        """
+        return draw_rate_of(self._state)
+
     def __getitem__(self, player: object) -> Rating:
         """Return a player's rating. Raises : NotFoundError."""
         row = self._rows.get(player)
@@ -347,6 +357,7 @@ class Pool:
         *,
         time: date | float | None = None,
         home: int | None = None,
+        draw_rate: float | None = None,
     ) -> MatchPrediction:
         """Return what the system expects of a match; unknown players are newcomers, and named.
 
@@ -355,6 +366,7 @@ class Pool:
 
         time : of the match; None: the time of the last match of the pool
         home : number of the team at home, where home is worth something
+        draw_rate : how likely equal teams draw, instead of `Pool.draw_rate`
         Raises : InvalidParameterError
 
         Examples
@@ -379,7 +391,7 @@ class Pool:
         there = np.flatnonzero(np.array(known) >= 0)
         state.put(there, self._state.take(np.array(known, np.int64)[there]))
         new = tuple(name for name, row in zip(given.players, known, strict=True) if row < 0)
-        return predicted(self._system, self._facts, state, given.sizes, day, home, new)
+        return predicted(self._system, self._facts, state, given.sizes, day, home, new, draw_rate)
 
     def _teams(self, teams: Any) -> Teams:
         """Return teams of names, checked. Raises : InvalidParameterError."""

@@ -1,32 +1,16 @@
-"""What a system expects of one coming match: scores, wins and draws, places, and match quality.
-
-Match quality [TS]_: the probability that all teams draw, divided by what it would be if their
-ratings were equal and certain, in the limit of a small margin. With c_t the sum of the ratings of
-team t, s_t^2 the variance of its performance and b_t^2 = n_t beta^2 that of n_t players whose skill
-is certain, the performances of all teams meet at one point with the density
-
-    D(c, s) = integral of prod_t phi((x - c_t)/s_t)/s_t dx,      quality = D(c, s)/D(0, b).
-
-With w_t = 1/s_t^2, W their sum, and m the mean of c weighted by w, this is
-
-    quality = prod_t (b_t/s_t) sqrt(sum_t 1/b_t^2/W) exp(-1/2 sum_t w_t (c_t - m)^2).
-
-For two players it is equation (7) of [TS]_. The drift that a match adds is not counted there, nor
-here.
-"""
+"""What a system expects of one coming match: scores, wins and draws, places, and match quality."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Floats
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.data.prediction import Outlook, Prediction
+from equipoise.data.prediction import ESTIMATE, GIVEN, Outlook, draw_source
 from equipoise.display import table_html
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.lineup import team_prediction
@@ -35,7 +19,6 @@ from equipoise.rating.one_call.rating import SystemFacts
 from equipoise.rating.one_call.teams import flat_teams
 from equipoise.rating.one_match import state_of
 from equipoise.rating.state import State
-from equipoise.rating.system import models_draws
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
@@ -50,15 +33,18 @@ class MatchPrediction:
 
     expected : of each team, the mean score against the other teams, a win 1 and a tie 1/2
     win : of each of two teams, the probability of a win; None for more teams, and if the draw
-        probability is unknown: a system that does not model draws learns it in a `Pool` over 50
-        matches of two teams
+        probability is unknown; `draw_note` then says how to get it
     draw : probability of a draw of two teams; None where `win` is
-    quality : match quality as [TS]_ defines it, from 0 to 1 and higher for more even matches; None
-        in systems that do not model draws, because nothing was published for them: there the
-        nearer `expected` is to 1/2, the more even is the match
+    quality : match quality as [TS]_ defines it, from 0 to 1 and higher for more even and more
+        certain teams; None for teams that the system cannot rate, and for more than two in systems
+        that do not model draws
     by : name of the system that predicts, or "team mean" for teams that it cannot rate
     outlook : of the teams: the win probability of every pair, without draws
     newcomers : names that a pool does not know, who count as newcomers
+    draw_by : name of the system if it models draws; "estimate" from the draws of a pool, or
+        "draw_rate" if that was given; None where `win` is
+    quality_by : name of the system if it models draws, or "estimate"; None where `quality` is
+    draw_note : why `win` and `draw` are unknown, and how to get them; "" if they are known
 
     Examples
     --------
@@ -78,13 +64,18 @@ class MatchPrediction:
     by: str
     outlook: Outlook = field(repr=False, compare=False)
     newcomers: tuple[Any, ...] = ()
+    draw_by: str | None = None
+    quality_by: str | None = None
+    draw_note: str = field(default="", compare=False)
 
     def __repr__(self) -> str:
         chances = [f"expected {_listed(self.expected)}"]
         if self.win is not None and self.draw is not None:
-            chances.append(f"win {_listed(self.win)}, draw {self.draw:.3f}")
+            how = f" ({self.draw_by})" if self.draw_by in (ESTIMATE, GIVEN) else ""
+            chances.append(f"win {_listed(self.win)}, draw {self.draw:.3f}{how}")
         if self.quality is not None:
-            chances.append(f"quality {self.quality:.3f}")
+            how = " (estimate)" if self.quality_by == ESTIMATE else ""
+            chances.append(f"quality {self.quality:.3f}{how}")
         return f"<MatchPrediction: {', '.join(chances)}, by {self.by}>"
 
     def _repr_html_(self) -> str:
@@ -96,7 +87,11 @@ class MatchPrediction:
         if self.win is not None and self.draw is not None:
             columns |= {"win": self.win, "draw": [self.draw] * teams, "loss": self.win[::-1]}
         if self.quality is not None:
-            notes.append(f"Match quality {self.quality:.3f}")
+            how = ", estimated" if self.quality_by == ESTIMATE else ""
+            notes.append(f"Match quality {self.quality:.3f}{how}")
+        source = draw_source(self.draw_by) or self.draw_note
+        if source:
+            notes.append(source[0].upper() + source[1:])
         return table_html(f"Prediction by {self.by}", columns, notes=notes)
 
     @property
@@ -142,7 +137,9 @@ class MatchPrediction:
         return each
 
 
-def predict(system: System, teams: Any, *, time: Any, home: int | None) -> MatchPrediction:
+def predict(
+    system: System, teams: Any, *, time: Any, home: int | None, draw_rate: float | None = None
+) -> MatchPrediction:
     """Return the prediction for teams of ratings; see `System.predict`."""
     given = flat_teams(teams)
     facts = facts_of_ratings(system, given.players)
@@ -151,8 +148,11 @@ def predict(system: System, teams: Any, *, time: Any, home: int | None) -> Match
     if facts.plain_rating and facts.plain_deviation:
         # Reading a state of these players would give the same two columns.
         shown = np.array([row[:2] for row, _ in numbers]).T
-        return _of_ratings(system, facts, _NO_POOL, shown[0], shown[1], given.sizes, day, home, ())
-    return predicted(system, facts, state_of(system, numbers), given.sizes, day, home)
+        return _of_ratings(
+            system, facts, _NO_POOL, shown[0], shown[1], given.sizes, day, home, (), draw_rate
+        )
+    state = state_of(system, numbers)
+    return predicted(system, facts, state, given.sizes, day, home, draw_rate=draw_rate)
 
 
 def predicted(
@@ -163,6 +163,7 @@ def predicted(
     day: float | None,
     home: int | None,
     newcomers: tuple[Any, ...] = (),
+    draw_rate: float | None = None,
 ) -> MatchPrediction:
     """Return the prediction for the players of a state, team after team.
 
@@ -170,7 +171,9 @@ def predicted(
     """
     now = system.at(state, np.arange(state.players), day)
     rating, deviation = now["rating"], now["deviation"]
-    return _of_ratings(system, facts, state, rating, deviation, sizes, day, home, newcomers)
+    return _of_ratings(
+        system, facts, state, rating, deviation, sizes, day, home, newcomers, draw_rate
+    )
 
 
 def _of_ratings(
@@ -183,6 +186,7 @@ def _of_ratings(
     day: float | None,
     home: int | None,
     newcomers: tuple[Any, ...],
+    draw_rate: float | None,
 ) -> MatchPrediction:
     """Return the prediction for players with these ratings, team after team.
 
@@ -193,15 +197,20 @@ def _of_ratings(
     if home is not None or "at_home" in facts.able.uses:
         at_home = who_is_at_home(system, facts.able, sizes, home)
         match = _match_of(team, day, at_home)
-    found = team_prediction(system, state, rating, deviation, team, match=match)
+    found = team_prediction(
+        system, state, rating, deviation, team, match=match, draw_rate=draw_rate
+    )
     return MatchPrediction(
         expected=tuple(found.expected.tolist()),
         win=None if found.win is None else tuple(found.win.tolist()),
         draw=found.draw,
-        quality=_quality(system, found, rating, deviation, team),
+        quality=found.quality,
         by=found.by,
         outlook=found.outlook,
         newcomers=newcomers,
+        draw_by=found.draw_by,
+        quality_by=found.quality_by,
+        draw_note=found.draw_note,
     )
 
 
@@ -224,37 +233,6 @@ def _match_of(team: Any, day: float | None, at_home: Sequence[bool]) -> History:
         time=None if day is None else np.array([round(day * MICROSECONDS_PER_DAY)]),
         attributes={"at_home": np.array(at_home, np.float64)},
     )
-
-
-def _quality(
-    system: System, found: Prediction, rating: Floats, deviation: Floats, team: Ints
-) -> float | None:
-    """Return the match quality; None where no draws are modelled."""
-    if not models_draws(system) or found.by != system.name:
-        return None
-    beta = float(getattr(system, "beta", math.nan))
-    if found.outlook.curve != "normal" or not beta > 0:
-        return None
-    teams = len(found.expected)
-    certain = np.bincount(team, minlength=teams).astype(np.float64) * beta**2
-    return match_quality(
-        np.bincount(team, rating, minlength=teams).astype(np.float64),
-        certain + np.bincount(team, deviation**2, minlength=teams).astype(np.float64),
-        certain,
-    )
-
-
-def match_quality(centre: Floats, variance: Floats, certain: Floats) -> float:
-    """Return the match quality of teams.
-
-    centre : shape (teams,), sums of the ratings
-    variance, certain : shape (teams,), of performances, with and without uncertain ratings
-    """
-    weight = 1.0 / variance
-    mean = (weight * centre).sum() / weight.sum()
-    shape = 0.5 * np.log(certain / variance).sum()
-    shape += 0.5 * math.log((1.0 / certain).sum() / weight.sum())
-    return math.exp(shape - 0.5 * float((weight * (centre - mean) ** 2).sum()))
 
 
 def _listed(chances: Sequence[float]) -> str:
