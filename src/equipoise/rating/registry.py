@@ -87,7 +87,7 @@ SYSTEMS: dict[str, SystemSpec] = {
         "equipoise.rating.classical.glicko",
         "Glicko",
         "equipoise.rating.classical.glicko_explain",
-        "duels and contests of single players as all pairs; deviation",
+        "duels and contests as all pairs, with rating periods; deviation",
         "Glickman 1999",
     ),
     "glicko2": SystemSpec(
