@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.pools.pool.pools import pool_parameters
 from equipoise.rating.classical.glicko import Glicko
 from equipoise.rating.explaining import explain_change
+from equipoise.rating.pool_state import saved_parameters
 from equipoise.rating.replay import replay
 from reference import glicko as slow
 
@@ -124,6 +126,13 @@ def test_without_periods_the_state_has_the_columns_of_before() -> None:
     assert list(Glicko().initial(0).initial) == ["rating", "deviation", "matches", "last_time"]
     held = Glicko(period_days=7, hold_level=0.1).initial(0)
     assert list(held.initial)[4:8] == ["period", "information", "surprise", "pending"]
+
+
+def test_without_periods_files_and_pools_name_no_parameter_more() -> None:
+    """A saved state and the settings of a pool are what they were before there was one."""
+    for system, there in ((Glicko(), False), (Glicko(period_days=7), True)):
+        assert ("period_days" in saved_parameters(system)) == there
+        assert ("period_days" in pool_parameters(system)) == there
 
 
 def test_a_history_without_times_is_refused() -> None:

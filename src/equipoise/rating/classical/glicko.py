@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -28,6 +28,8 @@ from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.field_scores import scores_against_field, weighted_scores
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import rate_at_home
+from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import (
     DEVIATION,
     LAST_TIME,
@@ -35,7 +37,6 @@ from equipoise.rating.base_system import (
     RATING,
     Job,
     Rate,
-    System,
     TraceArrays,
 )
 from equipoise.rating.draws import count_match
@@ -260,6 +261,29 @@ def rate_with_entry(
 
 
 @inner_kernel
+def _standing(job: Job[Settings, TraceArrays, None], m: int, i: int) -> tuple[float, float]:
+    """Return (rating, deviation) of participation i as of match m."""
+    player = job.table[job.matches.player[i]]
+    return player[RATING], rested(player, job.matches.time[m], job.settings)
+
+
+@kernel
+def rate_with_home(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with head starts."""
+    return rate_at_home(job, first, last, rate_matches, _standing)
+
+
+@kernel
+def rate_with_both(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last with head starts, entry and level."""
+    return rate_each(job, first, last, rate_with_home, _evidence, move_rating, read_rating)
+
+
+@inner_kernel
 def _evidence_in_period(job: Job[Settings, TraceArrays, None], m: int, i: int) -> FirstMatch:
     """Return what a first match said of a newcomer, as if the period had ended with it."""
     player = job.table[job.matches.player[i]]
@@ -293,6 +317,42 @@ def rate_in_periods_with_entry(
     )
 
 
+@inner_kernel
+def _standing_in_period(
+    job: Job[Settings, TraceArrays, None], m: int, i: int
+) -> tuple[float, float]:
+    """Return (rating, deviation) of participation i as of match m, with ended periods closed."""
+    player, periods = job.table[job.matches.player[i]], 0.0
+    if not math.isnan(player[PERIOD]):
+        now = math.floor(job.matches.time[m] / job.settings.period_days)
+        periods = max(now - player[PERIOD], 0.0)
+    return closed(player, periods, job.settings)
+
+
+@kernel
+def rate_in_periods_with_home(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_in_periods`, with head starts."""
+    return rate_at_home(job, first, last, rate_in_periods, _standing_in_period)
+
+
+@kernel
+def rate_in_periods_with_both(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last in periods with head starts, entry and level."""
+    return rate_each(
+        job,
+        first,
+        last,
+        rate_in_periods_with_home,
+        _evidence_in_period,
+        _move_in_period,
+        _read_in_period,
+    )
+
+
 @kernel
 def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings) -> Floats:
     """Return rating and deviation of players with periods closed, shape (2, rows)."""
@@ -312,7 +372,7 @@ def read_deviations(table: Floats, rows: Ints, time: float, settings: Settings) 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Glicko(System):
+class Glicko(HomeSystem):
     """Glicko [G1]_ for duels and contests of single players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -334,7 +394,7 @@ class Glicko(System):
     drift: float = 35.0
     drift_per_day: float = 0.0
     max_deviation: float = 350.0
-    period_days: float | None = None
+    period_days: float | None = field(default=None, metadata={"later": True})
 
     name: ClassVar[str] = "glicko"
 
@@ -354,17 +414,18 @@ class Glicko(System):
     def capabilities(self) -> Capabilities:
         """Any number of single players; time with `drift_per_day` or rating periods."""
         drifts = self.drift_per_day > 0 or self.period_days is not None
-        return Capabilities(
+        able = Capabilities(
             max_team_size=1,
             needs_time=drifts,
             uses=frozenset({"weight", "time"} if drifts else {"weight"}),
             needed={} if drifts else {"time": "drift_per_day"},
             idle=self.idle_entry,
         )
+        return self.with_home(able)
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player; with rating periods, one who is in none yet."""
-        usual = System.newcomer(self)
+        usual = HomeSystem.newcomer(self)
         if self.period_days is None:
             return usual
         pending = {"pending": 0.0} if self._pends else {}
@@ -378,8 +439,15 @@ class Glicko(System):
     def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
         if self.period_days is not None:
-            return rate_in_periods if job.entry is None else rate_in_periods_with_entry
-        return rate_matches if job.entry is None else rate_with_entry
+            return self.choose_kernel(
+                job,
+                rate_in_periods,
+                rate_in_periods_with_entry,
+                rate_in_periods_with_home,
+                rate_in_periods_with_both,
+            )
+        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
+        return self.choose_kernel(job, *kernels)
 
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
@@ -387,7 +455,7 @@ class Glicko(System):
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return ratings with the period in progress closed and the later periods without games."""
-        found = System.at(self, state, rows, time)
+        found = HomeSystem.at(self, state, rows, time)
         if self.period_days is None:
             return found
         periods = np.zeros(len(rows))
@@ -412,7 +480,8 @@ class Glicko(System):
         """Return the outlook in which A beats B with E at g(sqrt(RD_A^2 + RD_B^2)) [G1]_."""
         shared = 0.5 / Q**2
         scale = np.sqrt(shared + 3.0 * (deviation / math.pi) ** 2)
-        return Outlook(centre=rating, scale=scale, curve="logistic", shared=shared)
+        centre = self.at_home(rating, history)
+        return Outlook(centre=centre, scale=scale, curve="logistic", shared=shared)
 
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
