@@ -99,10 +99,11 @@ def test_every_change_begins_where_the_last_one_ended(name: str) -> None:
         last[player] = after
 
 
-def test_within_a_rating_period_the_level_waits() -> None:
+@pytest.mark.parametrize("name", ["glicko", "glicko2"])
+def test_within_a_rating_period_the_level_waits(name: str) -> None:
     """The games of a period are compared with the ratings before it, and reading adds the rest."""
     history = history_of("glicko2", 7)
-    system = make_system("glicko2", {**BOTH, "period_days": 3})
+    system = make_system(name, {**BOTH, "period_days": 3})
     traced = replay(system, history, trace=True)
     assert traced.trace is not None
     assert np.any(traced.state.state.column("pending") > 0)

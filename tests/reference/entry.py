@@ -126,7 +126,8 @@ class SlowPool:
         elif system.name in ("glicko2", "team-glicko2"):
             first2 += (GLICKO2_SCALE * read["volatility"]) ** 2
         elif system.name == "glicko":
-            first2 = min(first2 + system.drift**2, max(system.max_deviation**2, first2))
+            if system.period_days is None:
+                first2 = min(first2 + system.drift**2, max(system.max_deviation**2, first2))
         elif system.name == "trueskill-spb":
             first2 += system.sigma_drift**2
         else:

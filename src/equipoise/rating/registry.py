@@ -87,7 +87,7 @@ SYSTEMS: dict[str, SystemSpec] = {
         "equipoise.rating.classical.glicko",
         "Glicko",
         "equipoise.rating.classical.glicko_explain",
-        "duels and contests of single players as all pairs; deviation",
+        "duels and contests as all pairs, with rating periods; deviation",
         "Glickman 1999",
     ),
     "glicko2": SystemSpec(
@@ -263,14 +263,29 @@ def _type_of(name: str, parameter: str) -> object:
 
 
 def fields_of(kind: type[Any]) -> list[dataclasses.Field[Any]]:
-    """Return the parameters of a system's class: its own, and then those of `rating.entry`."""
+    """Return the parameters of a system's class: its own, then the advantage, then the entry."""
+    from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS
+
+    shared = (*ADVANTAGE_PARAMETERS, *ENTRY_PARAMETERS)
     fields = dataclasses.fields(kind)
-    return sorted(fields, key=lambda field: field.name in ENTRY_PARAMETERS)
+    places = {name: place for place, name in enumerate(shared, 1)}
+    return sorted(fields, key=lambda field: places.get(field.name, 0))
 
 
 def parameters_of(system: RatingSystem) -> dict[str, Any]:
     """Return the parameters of a system by name."""
     return {field.name: getattr(system, field.name) for field in fields_of(type(system))}
+
+
+def is_later_default(system: RatingSystem, name: str) -> bool:
+    """Return whether a parameter was added to a system later, and has its default.
+
+    Files and messages leave it out, so that they are what they were before there was one.
+    """
+    for one in dataclasses.fields(type(system)):
+        if one.name == name:
+            return bool(one.metadata.get("later")) and getattr(system, name) == one.default
+    return False
 
 
 def notes_of(system: RatingSystem) -> tuple[str, ...]:

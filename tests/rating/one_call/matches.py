@@ -23,6 +23,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("elo-mmr", {"rate_all_ties": True, "split_ties": True, "rho": 0}),
     ("elo-mmx", {}),
     ("glicko", {"drift": 0, "drift_per_day": 40}),
+    ("glicko", {"period_days": 2.5}),
     ("glicko2", {}),
     ("glicko2", {"period_days": 2.5}),
     ("plackett-luce", {}),

@@ -40,6 +40,7 @@ LEARNED: dict[str, object] = {
 POOLED: list[tuple[str, dict[str, object]]] = [
     *VARIANTS,
     *((name, LEARNED) for name in SYSTEMS if name != "codeforces"),
+    ("glicko", {**LEARNED, "period_days": 2.5}),
     ("glicko2", {**LEARNED, "period_days": 2.5}),
     ("team-glicko2", {"roles": True}),
 ]

@@ -20,9 +20,11 @@ from equipoise.errors import (
 from equipoise.messages.pools import PoolEntry, PoolMessage, PoolRequest
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json, written
+from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS
+from equipoise.rating.advantage.home_system import is_saved
 from equipoise.rating.base_system import System
 from equipoise.rating.entry.entering import ENTRY, ENTRY_PARAMETERS
-from equipoise.rating.registry import notes_of, requirement_of
+from equipoise.rating.registry import is_later_default, notes_of, requirement_of
 from equipoise.rating.system import RatingSystem
 from equipoise.store import audit
 from equipoise.store.connection import Store
@@ -111,8 +113,16 @@ def pool_messages(store: Store) -> list[PoolMessage]:
 
 
 def pool_parameters(system: RatingSystem) -> dict[str, object]:
-    """Return the parameters of a pool; those of the entry and level only where one is turned on."""
+    """Return the parameters of a pool.
+
+    It has those of the entry and level only where one is turned on, and those of the home advantage
+    only where they are not the default.
+    """
     every = plain_parameters(system)
+    for name in ADVANTAGE_PARAMETERS:
+        if name in every and not is_saved(system, name):
+            del every[name]
+    every = {name: value for name, value in every.items() if not is_later_default(system, name)}
     if isinstance(system, System) and system.changes_entry:
         return every
     return {name: value for name, value in every.items() if name not in ENTRY_PARAMETERS}
