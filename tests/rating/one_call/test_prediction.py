@@ -35,7 +35,7 @@ def test_a_prediction_is_that_of_a_pool(
     assert found.expected == tuple(expected.expected.tolist())
     assert found.win == (None if expected.win is None else tuple(expected.win.tolist()))
     assert (found.draw, found.by) == (expected.draw, expected.by)
-    assert (found.quality is None) == (not name.startswith("trueskill"))
+    assert (found.quality is None) == (not name.startswith(("trueskill", "thurstone")))
     assert pool.predict(ids, time=140, home=home) == found
 
 
