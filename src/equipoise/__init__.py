@@ -101,6 +101,7 @@ if TYPE_CHECKING:
     from equipoise.rating.bayes.trueskill import TrueSkillSPb as TrueSkillSPb
     from equipoise.rating.bayes.weng_lin import BradleyTerry as BradleyTerry
     from equipoise.rating.bayes.weng_lin import PlackettLuce as PlackettLuce
+    from equipoise.rating.bayes.weng_lin import ThurstoneMosteller as ThurstoneMosteller
     from equipoise.rating.classical.elo import Elo as Elo
     from equipoise.rating.classical.glicko import Glicko as Glicko
     from equipoise.rating.classical.glicko2 import Glicko2 as Glicko2

@@ -80,6 +80,7 @@ CASES = [
     ("glicko2", {"period_days": 3, "initial_volatility": 0.5}, duels),
     ("plackett-luce", {}, tiny),
     ("team-glicko2", {}, teams),
+    ("thurstone-mosteller", {"pairing": "partial"}, tiny),
     ("topcoder", {"rate_all_ties": True}, tiny),
     ("trueskill", {}, teams),
     ("elo", ENTRY, tiny),

@@ -47,6 +47,7 @@ SYSTEMS: dict[str, tuple[dict[str, Any], int]] = {
     "trueskill": ({}, 4),
     "trueskill-spb": ({"convergence_eps": 1e-10}, 4),
     "bradley-terry": ({}, 4),
+    "thurstone-mosteller": ({}, 4),
     "plackett-luce": ({}, 4),
     "elo-mmr": ({}, 6),
     "elo-mmr remembering": ({"rho": 0.2, "remembered": 5, "drift_per_day": 2.0}, 6),

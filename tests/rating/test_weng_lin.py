@@ -1,4 +1,4 @@
-"""Plackett-Luce and Bradley-Terry against their printed algorithms and against openskill."""
+"""Plackett-Luce, Bradley-Terry and Thurstone-Mosteller against printed algorithms and openskill."""
 
 from __future__ import annotations
 
@@ -80,6 +80,50 @@ def test_a_match_is_rated_as_the_printed_algorithm_has_it(
     after = [one for team in slow.updated(before, found, weight, 10.0, 0.05) for one in team]
     np.testing.assert_allclose(state.column("rating"), [mu for mu, _ in after], rtol=0, atol=1e-9)
     np.testing.assert_allclose(state.column("deviation"), [s for _, s in after], rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", ["bradley-terry", "thurstone-mosteller"])
+@given(
+    seed=st.integers(0, 10**6),
+    teams=st.integers(2, 9),
+    window=st.integers(0, 3),
+    average=st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_pairs_are_compared_as_the_formulas_have_it(
+    model: str, seed: int, teams: int, window: int, average: bool
+) -> None:
+    """Both models, full (a window of 0) and partial, sums and means, draws included."""
+    match = Match(np.random.default_rng(seed), teams, 3, 60.0)
+    match.rating -= 1500.0
+    parameters: dict[str, object] = {"beta": 120.0, "drift": 10.0, "average": average}
+    if window:
+        parameters |= {"pairing": "partial", "window": window}
+    normal = model == "thurstone-mosteller"
+    if normal:
+        parameters["eps"] = 90.0
+    state = match.rated(make_system(model, parameters), 0.7)
+    before, ranks = match.teams(10.0), match.ranks.tolist()
+    near = slow.neighbours(ranks, window or teams)
+    eps, stretch = (90.0, 2.0 if window else 1.0) if normal else (None, 1.0)
+    found = slow.pairs(before, ranks, 120.0, near, eps, stretch)
+    if average:
+        found = [
+            [part / len(others) for part in one] for one, others in zip(found, near, strict=True)
+        ]
+    after = [one for team in slow.updated(before, found, 0.7, 10.0, 1e-4) for one in team]
+    np.testing.assert_allclose(state.column("rating"), [mu for mu, _ in after], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(state.column("deviation"), [s for _, s in after], rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", ["bradley-terry", "thurstone-mosteller"])
+def test_a_window_over_all_teams_is_full_pairing(model: str) -> None:
+    """For Bradley-Terry to rounding; Thurstone-Mosteller doubles c with partial pairing."""
+    match = Match(np.random.default_rng(4), 6, 3, 200.0)
+    full = match.rated(make_system(model))
+    wide = match.rated(make_system(model, {"pairing": "partial", "window": 5}))
+    same = np.allclose(full.table[:, :2], wide.table[:, :2], rtol=1e-13)
+    assert same == (model == "bradley-terry")
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -17,6 +17,11 @@ from equipoise.rating.state import State
 
 GLICKO2_SCALE = 173.7178
 
+#: Systems in which the ratings of a team's players add up.
+ADDS_UP = frozenset(
+    {"bradley-terry", "plackett-luce", "thurstone-mosteller", "trueskill", "trueskill-spb"}
+)
+
 
 @dataclass
 class Numbers:
@@ -81,7 +86,7 @@ class SlowPool:
         teams = sorted(set(team.values()))
         count = {t: sum(team[p] == t for p in new) for t in teams}
         size = {t: sum(other == t for other in team.values()) for t in teams}
-        adds = self.system.name in ("bradley-terry", "plackett-luce", "trueskill", "trueskill-spb")
+        adds = self.system.name in ADDS_UP
         amount = {t: count[t] if adds else count[t] / size[t] for t in teams}
         information = pull = k = 0.0
         for p in new:

@@ -1,4 +1,4 @@
-"""Weng and Lin's Algorithms 1 and 4 as they are printed, a sum for every team, in plain Python."""
+"""Weng and Lin's Algorithms as they are printed, a sum for every team, in plain Python."""
 
 from __future__ import annotations
 
@@ -50,6 +50,65 @@ def bradley_terry(teams: Sequence[Team], ranks: Sequence[int], beta: float) -> l
             delta.append(math.sqrt(variance[i]) / c * variance[i] / c**2 * p * (1.0 - p))
         results.append([math.fsum(omega), math.fsum(delta)])
     return results
+
+
+def neighbours(ranks: Sequence[int], reach: int) -> list[list[int]]:
+    """Return the teams up to `reach` places above and below every team; equal ranks in order."""
+    order = sorted(range(len(ranks)), key=lambda t: ranks[t])
+    return [
+        [q for q in range(len(ranks)) if q != t and abs(order.index(q) - order.index(t)) <= reach]
+        for t in range(len(ranks))
+    ]
+
+
+def pairs(
+    teams: Sequence[Team],
+    ranks: Sequence[int],
+    beta: float,
+    near: Sequence[Sequence[int]],
+    eps: float | None = None,
+    stretch: float = 1.0,
+) -> list[list[float]]:
+    """Return [omega, delta] of every team; with `eps` by Thurstone-Mosteller.
+
+    near : the teams with which each is compared; stretch : multiplies c
+    """
+    mu = [math.fsum(m for m, _ in team) for team in teams]
+    variance = [math.fsum(s * s for _, s in team) for team in teams]
+    results = []
+    for i, others in enumerate(near):
+        omega, delta = [], []
+        for q in others:
+            c = stretch * math.sqrt(variance[i] + variance[q] + 2.0 * beta * beta)
+            z = (mu[i] - mu[q]) / c
+            if eps is None:
+                p = 1.0 / (1.0 + math.exp(-z))
+                v = (0.5 if ranks[q] == ranks[i] else float(ranks[i] < ranks[q])) - p
+                w = p * (1.0 - p)
+            elif ranks[i] == ranks[q]:
+                # Mirrored to the lower tail, where differences keep their digits.
+                a, b = -eps / c - abs(z), eps / c - abs(z)
+                mass = _cdf(b) - _cdf(a)
+                v = (_pdf(a) - _pdf(b)) / mass
+                w = v * v - (a * _pdf(a) - b * _pdf(b)) / mass
+                v = math.copysign(v, -z)
+            else:
+                sign = 1.0 if ranks[i] < ranks[q] else -1.0
+                x = sign * z - eps / c
+                one = _pdf(x) / _cdf(x)
+                v, w = sign * one, one * (one + x)
+            omega.append(variance[i] / c * v)
+            delta.append(math.sqrt(variance[i]) / c * variance[i] / c**2 * w)
+        results.append([math.fsum(omega), math.fsum(delta)])
+    return results
+
+
+def _pdf(x: float) -> float:
+    return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+
+
+def _cdf(x: float) -> float:
+    return 0.5 * math.erfc(-x / math.sqrt(2.0))
 
 
 def updated(

@@ -237,6 +237,7 @@ SPACES: dict[str, dict[str, Span]] = {
         "initial_volatility": Span(0.01, 0.24, 6, 0.005),
         "initial_deviation": Span(100, 500, 5, 10),
     },
+    "thurstone-mosteller": _WENG_LIN,
     "topcoder": {
         "weight_noob": Span(0.1, 0.95, 10, 0.01),
         "weight_limit": Span(0.03, 0.6, 10, 0.01),

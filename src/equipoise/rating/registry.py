@@ -111,6 +111,13 @@ SYSTEMS: dict[str, SystemSpec] = {
         "two teams of any size; performance within the team, form, inactivity",
         "team-glicko2",
     ),
+    "thurstone-mosteller": SystemSpec(
+        "equipoise.rating.bayes.weng_lin",
+        "ThurstoneMosteller",
+        "equipoise.rating.bayes.weng_lin_explain",
+        "teams of any size and number, as all pairs with normal performances; closed form",
+        "Weng and Lin 2011",
+    ),
     "topcoder": SystemSpec(
         "equipoise.rating.platforms.topcoder",
         "TopCoder",

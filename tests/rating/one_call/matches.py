@@ -14,6 +14,7 @@ from equipoise.rating.registry import make_system
 #: Every system, and parameters that switch on what defaults leave off.
 VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("bradley-terry", {}),
+    ("bradley-terry", {"pairing": "partial"}),
     ("codeforces", {}),
     ("codeforces", {"rules": "platform"}),
     ("elo", {}),
@@ -29,6 +30,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("plackett-luce", {}),
     ("team-glicko2", {"period_days": 1}),
     ("team-glicko2", {"conserve": True, "max_change": 90}),
+    ("thurstone-mosteller", {}),
     ("topcoder", {}),
     ("trueskill", {}),
     ("trueskill-spb", {}),

@@ -35,7 +35,7 @@ def test_a_prediction_is_that_of_a_pool(
     assert found.expected == tuple(expected.expected.tolist())
     assert found.win == (None if expected.win is None else tuple(expected.win.tolist()))
     assert (found.draw, found.by) == (expected.draw, expected.by)
-    modelled = name.startswith("trueskill")
+    modelled = name.startswith(("trueskill", "thurstone"))
     assert found.quality == expected.quality
     assert (found.quality is None) == (found.by != name or (len(teams) > 2 and not modelled))
     by = name if modelled else "estimate"

@@ -219,7 +219,7 @@ def teams_of(table: Floats, matches: Matches, start: int, stop: int, settings: S
 
 
 @kernel
-def _by_rank(rank: Ints) -> Ints:
+def by_rank(rank: Ints) -> Ints:
     """Return teams in the order of their ranks, equal ones by number; a counting sort."""
     first = np.zeros(len(rank) + 1, np.int64)
     for r in rank:
@@ -237,7 +237,7 @@ def _by_rank(rank: Ints) -> Ints:
 def _between_teams(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
     """Return the messages of the chain of teams, and the last pass's largest change of a mean."""
     count = len(teams.rank)
-    order, chain = _by_rank(teams.rank), empty_chain(count)
+    order, chain = by_rank(teams.rank), empty_chain(count)
     for k in range(count):
         t = order[k]
         chain.prior[k] = 1.0 / teams.variance[t]
@@ -299,7 +299,7 @@ def _to_place(
 @kernel
 def _between_places(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
     """Return the messages of the chain of places, and the last pass's largest change."""
-    count, order = len(teams.rank), _by_rank(teams.rank)
+    count, order = len(teams.rank), by_rank(teams.rank)
     places = teams.rank[order[count - 1]] + 1
     chain = empty_chain(places)
     chain.margin[:] = 2.0 * settings.margin

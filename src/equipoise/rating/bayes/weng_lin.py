@@ -1,7 +1,8 @@
-"""Weng and Lin's two closed-form Bayesian updates: Plackett-Luce and Bradley-Terry, full pairs.
+"""Weng and Lin's closed-form Bayesian updates: Plackett-Luce, Bradley-Terry, Thurstone-Mosteller.
 
-Source: [WL]_ Algorithms 4 (Plackett-Luce) and 1 (Bradley-Terry, full pair). Ratings and variances
-of a team, mu_i and sigma_i^2 below, are sums over its members; gamma is sigma_i/c, as in sec. 3.
+Source: [WL]_ Algorithms 4 (Plackett-Luce) and 1 (Bradley-Terry, full pair); `weng_lin_pairs` has
+the other updates by pairs. Ratings and variances of a team, mu_i and sigma_i^2 below, are sums over
+its members; gamma is sigma_i/c, as in sec. 3.
 Departures: a match weight w multiplies omega and delta; before a match every member's variance
 grows by drift^2, as in TrueSkill. Ties share a stage of Plackett-Luce: see `_plackett_luce`.
 
@@ -13,8 +14,8 @@ the cost is linear in the number of teams.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.exponential import exp, logistic
-from equipoise.numeric.field_scores import scores_against_field
+from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import (
     DEVIATION,
@@ -38,6 +39,7 @@ from equipoise.rating.base_system import (
     System,
     TraceArrays,
 )
+from equipoise.rating.bayes.weng_lin_pairs import by_pairs
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import (
     first_match_after_drift,
@@ -55,12 +57,25 @@ _LEAST_SQUARED = 1e-150
 
 
 class Settings(NamedTuple):
-    """Parameters in the form that kernels use; `pairs` chooses Bradley-Terry."""
+    """Parameters in the form that kernels use.
+
+    pairs : whether teams are compared in pairs; else Plackett-Luce
+    plain : whether that is Bradley-Terry with all pairs, and nothing further
+    normal : Thurstone-Mosteller instead of Bradley-Terry
+    eps : half the width of a draw, for Thurstone-Mosteller
+    window : teams above and below with which a team is compared; 0 for all
+    average : whether a change is the mean over the pairs instead of their sum
+    """
 
     beta: float
     drift: float
     least_share: float
     pairs: bool
+    plain: bool
+    normal: bool
+    eps: float
+    window: int
+    average: bool
 
 
 class Teams(NamedTuple):
@@ -190,6 +205,9 @@ def _expected(teams: Teams, settings: Settings) -> Floats:
     if not settings.pairs:
         slope = 1.0 / spread(teams, settings.beta)
         return scores_against_field(teams.strength, np.full(n, slope)) / (n - 1.0)
+    if settings.normal:
+        slopes = 1.0 / np.sqrt(teams.variance + settings.beta * settings.beta)
+        return normal_scores_against_field(teams.strength, slopes) / (n - 1.0)
     out = np.zeros(n)
     for t in range(n):
         for q in range(n):
@@ -211,9 +229,11 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
             continue
         if len(job.draws) and len(teams.rank) == 2:
             advantage = (teams.strength[0] - teams.strength[1]) / spread(teams, settings.beta)
-            count_match(job.draws, teams.rank[0] == teams.rank[1], advantage, False)
-        if settings.pairs:
+            count_match(job.draws, teams.rank[0] == teams.rank[1], advantage, settings.normal)
+        if settings.plain:
             omega, delta = _bradley_terry(teams, settings.beta)
+        elif settings.pairs:
+            omega, delta = by_pairs(teams, settings)
         else:
             omega, delta = _plackett_luce(teams, settings.beta)
         expected = _expected(teams, settings) if len(trace.expected) else np.empty(0)
@@ -249,7 +269,7 @@ def rate_with_entry(
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class WengLinParameters(System):
-    """The base class of both models, with their parameters [WL]_.
+    """The base class of all three models, with their parameters [WL]_.
 
     initial_rating, initial_deviation : of a new player, rating points
     beta : standard deviation of one performance, rating points; half the initial deviation [WL]_
@@ -265,8 +285,6 @@ class WengLinParameters(System):
     least_share: float = 1e-4
 
     name: ClassVar[str]
-    #: Whether every pair of teams is a game of its own.
-    pairs: ClassVar[bool]
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -281,7 +299,14 @@ class WengLinParameters(System):
     @property
     def capabilities(self) -> Capabilities:
         """Matches of any kind."""
-        return Capabilities(adds_players=True, uses=frozenset({"weight"}), idle=self.idle_entry)
+        return Capabilities(
+            adds_players=True, uses=frozenset({"weight"}), idle=self.idle_parameters
+        )
+
+    @property
+    def idle_parameters(self) -> frozenset[str]:
+        """The parameters that change nothing."""
+        return self.idle_entry
 
     def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
@@ -304,7 +329,17 @@ class WengLinParameters(System):
 
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
-        return Settings(float(self.beta), float(self.drift), float(self.least_share), self.pairs)
+        return Settings(
+            beta=float(self.beta),
+            drift=float(self.drift),
+            least_share=float(self.least_share),
+            pairs=False,
+            plain=False,
+            normal=False,
+            eps=0.0,
+            window=0,
+            average=False,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -327,14 +362,53 @@ class PlackettLuce(WengLinParameters):
     """
 
     name: ClassVar[str] = "plackett-luce"
-    pairs: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class BradleyTerry(WengLinParameters):
-    """Bradley-Terry [WL]_ Algorithm 1, full pair: all pairs of teams of a match are games.
+class PairParameters(WengLinParameters):
+    """The base class of the models that compare teams in pairs, with their parameters [WL]_.
 
-    The time is quadratic in the number of teams. The parameters are those of `PlackettLuce`.
+    pairing, window, average : see `BradleyTerry`
+    """
+
+    pairing: Literal["full", "partial"] = "full"
+    window: int = 1
+    average: bool = False
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        WengLinParameters.__post_init__(self)
+        require(1 <= self.window <= 10**6, "window", "from 1 to 1,000,000", self.window)
+
+    @property
+    def idle_parameters(self) -> frozenset[str]:
+        """The parameters that change nothing: with all pairs there is no window."""
+        return self.idle_entry | ({"window"} if self.pairing == "full" else set())
+
+    def settings(self) -> Settings:
+        """Return the parameters in the form that kernels use."""
+        plain = WengLinParameters.settings(self)
+        full = self.pairing == "full"
+        return plain._replace(
+            pairs=True,
+            plain=full and not self.average,
+            window=0 if full else int(self.window),
+            average=self.average,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class BradleyTerry(PairParameters):
+    """Bradley-Terry [WL]_ Algorithms 1 and 2: pairs of teams of a match are games.
+
+    The time is quadratic in the number of teams, and linear with partial pairing. The other
+    parameters are those of `PlackettLuce`.
+
+    pairing : full: every pair of teams is a game; partial: only neighbours in the order of the
+        ranks, where equal ranks are in the order of the match
+    window : with partial pairing, how many teams above and how many below are neighbours; 1 [WL]_
+    average : whether a change is the mean over the games of a team, as openskill has it for partial
+        pairing, instead of their sum [WL]_
 
     Examples
     --------
@@ -344,4 +418,44 @@ class BradleyTerry(WengLinParameters):
     """
 
     name: ClassVar[str] = "bradley-terry"
-    pairs: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ThurstoneMosteller(PairParameters):
+    """Thurstone-Mosteller [WL]_ Algorithm 3: as `BradleyTerry`, with normal performances.
+
+    Two teams draw if their performances are within `eps` of each other. The other parameters are
+    those of `BradleyTerry`. Partial pairing doubles c, as openskill does.
+
+    eps : largest difference of two performances that is a draw, rating points; 0.012 of the initial
+        deviation, as openskill has it
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> eq.replay(eq.ThurstoneMosteller(), league).ratings
+    <Ratings: 6 players, the best ada with 1,779.8>
+    """
+
+    eps: float = 4.2
+
+    name: ClassVar[str] = "thurstone-mosteller"
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        PairParameters.__post_init__(self)
+        least, most = 1e-5 * self.beta, 10.0 * self.beta
+        require(least <= self.eps <= most, "eps", "from 1e-5 to 10 times beta", self.eps)
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return the outlook of a match of two: normal, c^2 = the sum of sigma^2 + beta^2."""
+        found = WengLinParameters.outlook(self, rating, deviation, history)
+        return replace(found, curve="normal")
+
+    def draw_margin(self, players: int) -> float:
+        """Return the largest difference of two teams that is a draw, whatever their size."""
+        return float(self.eps)
+
+    def settings(self) -> Settings:
+        """Return the parameters in the form that kernels use."""
+        return PairParameters.settings(self)._replace(plain=False, normal=True, eps=float(self.eps))

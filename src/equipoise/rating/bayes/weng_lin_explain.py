@@ -1,6 +1,7 @@
-"""Why a rating changed under Plackett-Luce or Bradley-Terry: the part of every other team.
+"""Why a rating changed under Weng and Lin's models: the part of every other team.
 
-Source: [WL]_ Algorithms 1 and 4. Under Bradley-Terry every opposing team is a game. Under
+Source: [WL]_ Algorithms 1 to 4. Under Bradley-Terry and Thurstone-Mosteller every opposing team is
+a game, or every neighbour with partial pairing. Under
 Plackett-Luce places are drawn stage by stage, and omega is exactly a sum over the other teams. A
 team with a better place adds -e_i/S, where S is the sum of e over all teams not yet placed at its
 stage. A team with a worse place adds its e/S at the stage of the player's team.
@@ -17,7 +18,16 @@ from equipoise.data.explanation import Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.base_system import matches_of
-from equipoise.rating.bayes.weng_lin import Teams, WengLinParameters, spread, stages, teams_of
+from equipoise.rating.bayes.trueskill_match import by_rank
+from equipoise.rating.bayes.weng_lin import (
+    PairParameters,
+    Teams,
+    WengLinParameters,
+    spread,
+    stages,
+    teams_of,
+)
+from equipoise.rating.bayes.weng_lin_pairs import of_pair
 from equipoise.rating.single_match import (
     TEAMS_BY_RESULT,
     explanation,
@@ -38,7 +48,8 @@ def explain(
     columns, size = matches_of(isolated), isolated.participations
     teams = teams_of(single.before.table, columns, 0, size, system.drift)
     own = int(isolated.team[i])
-    parts = (_pairwise if system.pairs else _staged)(system, teams, own)
+    in_pairs = isinstance(system, PairParameters)
+    parts = _pairwise(system, teams, own) if in_pairs else _staged(system, teams, own)
     deviation = float(single.trace["deviation_before"][i])
     share = (deviation**2 + system.drift**2) / float(teams.variance[own])
     unit = float(isolated.weights()[0]) * share * float(teams.variance[own])
@@ -70,12 +81,15 @@ def explain(
 
 def _pairwise(system: WengLinParameters, teams: Teams, own: int) -> Floats:
     """Return what every team adds to omega over the team's variance, shape (T,); 0 at `own`."""
-    c = np.sqrt(teams.variance[own] + teams.variance + 2.0 * system.beta**2)
-    expected = chance((teams.strength[own] - teams.strength) / c, "logistic")
-    scores = 0.5 + 0.5 * np.sign(teams.rank - teams.rank[own])
-    parts = (scores - expected) / c
-    parts[own] = 0.0
-    return np.asarray(parts, dtype=np.float64)
+    order, settings = by_rank(teams.rank), system.settings()
+    place = int(np.flatnonzero(order == own)[0])
+    reach = settings.window or len(order)
+    near = [int(q) for q in order[max(0, place - reach) : place + reach + 1] if q != own]
+    parts = np.zeros(len(order))
+    for q in near:
+        omega, _ = of_pair(teams, settings, own, q)
+        parts[q] = omega / float(teams.variance[own])
+    return parts / len(near) if settings.average else parts
 
 
 def _staged(system: WengLinParameters, teams: Teams, own: int) -> Floats:
@@ -93,12 +107,12 @@ def _staged(system: WengLinParameters, teams: Teams, own: int) -> Floats:
 
 def _chance(system: WengLinParameters, teams: Teams, own: int, other: int) -> float:
     """Return the expected score against a team in the model of this match."""
-    if system.pairs:
+    if isinstance(system, PairParameters):
         c = math.sqrt(teams.variance[own] + teams.variance[other] + 2.0 * system.beta**2)
     else:
         c = spread(teams, system.beta)
     z = np.array((teams.strength[own] - teams.strength[other]) / c)
-    return float(chance(z, "logistic"))
+    return float(chance(z, "normal" if system.settings().normal else "logistic"))
 
 
 def _quantities(system: WengLinParameters, teams: Teams, own: int, share: float) -> list[Quantity]:
@@ -122,7 +136,7 @@ def _quantities(system: WengLinParameters, teams: Teams, own: int, share: float)
             meaning="the player's part of the team's variance, and of its change",
         ),
     ]
-    if not system.pairs:
+    if not isinstance(system, PairParameters):
         quantities.append(
             Quantity(
                 name="c",
