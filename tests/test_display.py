@@ -116,8 +116,8 @@ def test_a_system_prints_as_the_call_that_makes_it(name: str) -> None:
     """Only parameters that differ from the default are printed."""
     system = eq.make_system(name)
     assert eval(repr(system), vars(eq) | {type(system).__name__: type(system)}) == system
-    changed = eq.make_system(name, {"entry": "learned"})
-    assert repr(changed) == f"{type(system).__name__}(entry='learned')"
+    changed = eq.make_system(name, {"initial_rating": 1234})
+    assert repr(changed) == f"{type(system).__name__}(initial_rating=1234.0)"
 
 
 def test_a_history_of_any_year_prints() -> None:

@@ -19,10 +19,12 @@ from equipoise.data.explanation import Explanation
 from equipoise.data.history import MOST_WEIGHT, History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.rating.explaining import explain_change
+from equipoise.rating.federations.facts import FACTS
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of
 from equipoise.rating.replay import TRACE_COLUMNS, predict, replay
 from equipoise.rating.system import USABLE, RatingSystem
+from rating.entry_histories import LEARNERS
 
 DAY = 86_400_000_000
 
@@ -42,6 +44,8 @@ VARIANTS = [
     Variant("codeforces", {"beta": 65, "weight": 0.631, "rate_all_ties": True}),
     Variant("codeforces", {"rules": "platform"}),
     Variant("codeforces", {"rules": "platform", "weight": 3, "rate_all_ties": True}),
+    Variant("dwz", {}),
+    Variant("dwz", {"rounded": False, "initial_rating": 1750}),
     Variant("elo", {}),
     Variant("elo", {"k": 20, "scale": 500}),
     Variant("elo-mmr", {}),
@@ -73,7 +77,7 @@ VARIANTS = [
     Variant("trueskill-spb", {"convergence_eps": 1e-10}),
     Variant("trueskill-spb", {"eps": 12, "beta": 40, "convergence_eps": 1e-10, "sigma_drift": 10}),
     Variant("team-glicko2", {"conserve": True, "max_change": 90, "beta": 0.6, "period_days": 1}),
-    *(Variant(name, LEARNED) for name in SYSTEMS),
+    *(Variant(name, LEARNED) for name in LEARNERS),
     *(Variant("elo-mmr", {**LEARNED, "rho": rho}) for rho in (0, "inf")),
     Variant("elo-mmr", {**LEARNED, "opponents": 2, "drift_per_day": 3}),
     Variant("glicko", {**LEARNED, "period_days": 2.5}),
@@ -85,6 +89,8 @@ VARIANTS = [
 #: (system, promise) -> why it is not kept.
 EXEMPT = {
     ("elo", "deviation"): "Elo has no deviation",
+    ("dwz", "deviation"): "DWZ has no deviation",
+    ("dwz", "shift"): "the development coefficient of [DWZ]_ depends on the rating itself",
     ("topcoder", "shift"): "from 2000 on performances weigh 0.9, from 2500 on 0.8 [TC]_: duels of "
     "newcomers at 1999, 2000 and 2500 in tests/rating/test_topcoder.py move them differently",
     ("partial", "ties"): "who ties at the end of a chain has one neighbour, others have two",
@@ -622,6 +628,12 @@ def full_season(system: RatingSystem) -> History:
         matches.append((3.0 * day, teams, rng.permutation(count).tolist()))
     history = history_of(matches, 6)
     rows = history.participations
+    facts = {
+        "event": np.array([f"open {m // 4}" for m in history.match_rows()], dtype=object),
+        "birth_year": np.full(rows, 1940),
+        "games_before": np.full(rows, 500),
+        "events_before": np.full(rows, 50),
+    }
     role = np.array(["tank", "healer", "scout"], dtype=object)[rng.integers(0, 3, rows)]
     return dataclasses.replace(
         history,
@@ -633,14 +645,26 @@ def full_season(system: RatingSystem) -> History:
             "role": role,
             "side": np.where(history.team == 0, "home", "away").astype(object),
             "at_home": history.team == 0,
+            **(facts if set(facts) & system.capabilities.uses else {}),
         },
     )
+
+
+def other_facts(history: History, name: str) -> np.ndarray:
+    """Return another column of what federations know of players."""
+    if name == "event":
+        return np.array([f"open {m // 6}" for m in history.match_rows()], dtype=object)
+    # Everyone was born in 1965, which is 5 years before the matches; and is new.
+    return np.full(history.participations, 1965 if name == "birth_year" else 0)
 
 
 def with_another(history: History, name: str) -> tuple[History, History]:
     """Return a history, and the same with another column of this name."""
     if name == "time":
         assert history.time is not None
+        # The name of an event goes before its month.
+        nameless = {one: values for one, values in history.attributes.items() if one != "event"}
+        history = dataclasses.replace(history, attributes=nameless)
         return history, dataclasses.replace(history, time=history.time * 5)
     attributes = dict(history.attributes)
     if name in ("side", "at_home", "role"):
@@ -655,6 +679,10 @@ def with_another(history: History, name: str) -> tuple[History, History]:
         return (
             dataclasses.replace(history, attributes=attributes),
             dataclasses.replace(history, attributes={**attributes, name: flipped}),
+        )
+    if name in FACTS:
+        return history, dataclasses.replace(
+            history, attributes={**attributes, name: other_facts(history, name)}
         )
     rng = np.random.default_rng(5)
     column = {
@@ -677,7 +705,7 @@ def outcome(system: RatingSystem, history: History) -> dict[str, np.ndarray]:
         found |= {f"read {name} {at}": column for name, column in read.items()}
     found |= {f"state {name}": state.column(name) for name in state.initial}
     found |= {f"shared {name}": values for name, values in state.shared.items()}
-    clocks = ("last_time", "period", "recent_")
+    clocks = ("last_time", "period", "recent_", *FACTS)
     return {
         name: column for name, column in found.items() if not name.split()[1].startswith(clocks)
     }
@@ -703,7 +731,7 @@ def test_what_is_not_used_is_told(variant: Variant) -> None:
     able = system_of(variant).capabilities
     history = full_season(system_of(variant))
     told = able.unused(history)
-    wanted = [name for name in USABLE if name not in able.uses and name != "time"]
+    wanted = [name for name in USABLE if name not in (*able.uses, "time", *FACTS)]
     assert told == wanted + (["side"] if "side" in able.uses else [])
     bare = dataclasses.replace(
         history, weight=None, performance_ceiling=None, performance=None, share=None, attributes={}

@@ -16,7 +16,8 @@ from equipoise.data.tuning import Range
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.proposals import default_grid, default_ranges
 from equipoise.evaluate.tuning import checked_choices
-from equipoise.rating.registry import SYSTEMS, make_system
+from equipoise.rating.registry import make_system
+from rating.entry_histories import LEARNERS
 
 LEARNED = {"entry": "learned", "hold_level": 0.05}
 
@@ -59,7 +60,7 @@ def test_words_and_numbers_of_the_entry_are_tuned(name: str) -> None:
     assert values[2] != values[3]
 
 
-@pytest.mark.parametrize("name", list(SYSTEMS))
+@pytest.mark.parametrize("name", LEARNERS)
 def test_every_system_has_values_and_ranges_of_these_constants(name: str) -> None:
     system = make_system(name, LEARNED)
     grid, ranges = default_grid(system, entry=True), default_ranges(system, entry=True)

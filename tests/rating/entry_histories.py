@@ -9,9 +9,13 @@ from hypothesis import strategies as st
 
 from equipoise.data.history import History
 from equipoise.rating.entry.entering import ENTRY
-from equipoise.rating.registry import make_system
+from equipoise.rating.registry import SYSTEMS, make_system
 
 DAY = 86_400_000_000
+
+#: Systems that support a learned entry and a held level, which are turned off.
+LEARNERS = [name for name in SYSTEMS if "entry_clip" in make_system(name).capabilities.idle]
+
 LEARNED: dict[str, object] = {"entry": "learned", "entry_half_life": 30, "entry_weight": 4}
 #: Both, with numbers that a short history feels.
 BOTH: dict[str, object] = {

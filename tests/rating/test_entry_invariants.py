@@ -24,11 +24,11 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr.elo_mmr import EloMMRParameters
 from equipoise.rating.entry.entering import LEVEL, MU, TARGET, WEIGHT
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.registry import SYSTEMS, make_system
+from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
-from rating.entry_histories import entry_parameters, history_of, numbers_of
+from rating.entry_histories import LEARNERS, entry_parameters, history_of, numbers_of
 from rating.histories import (
     Contest,
     contests,
@@ -42,7 +42,7 @@ from rating.histories import history_of as contest_history
 #: Many examples of every system; tests/rating/test_entry.py has a few of each.
 pytestmark = pytest.mark.slow
 
-every_system = pytest.mark.parametrize("name", list(SYSTEMS))
+every_system = pytest.mark.parametrize("name", LEARNERS)
 few = settings(max_examples=8, deadline=None)
 seeds = st.integers(0, 10_000)
 

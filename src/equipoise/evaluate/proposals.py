@@ -222,6 +222,7 @@ _WENG_LIN = {"beta": _BETA, "drift": Span(1, 80, 10, 0.5)}
 SPACES: dict[str, dict[str, Span]] = {
     "bradley-terry": _WENG_LIN,
     "codeforces": {"beta": _BETA, "weight": Span(0.05, 10, 12, 0.01)},
+    "dwz": {"initial_rating": Span(800, 2200, 8, 50, log=False)},
     "elo": {"k": Span(4, 160, 14, 1)},
     "elo-mmr": _LIMITS,
     "elo-mmx": _LIMITS,

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
+from equipoise.rating.federations.facts import facts_of, used_facts
 
 #: uint64, one number for each match; 0 for a match that is not compared.
 Digests: TypeAlias = NDArray[np.uint64]
@@ -172,6 +173,9 @@ def _extra_of_rows(history: History, uses: frozenset[str]) -> Digests | None:
             found.append(_salted(home.astype(np.uint64), "at_home"))
     if "role" in uses and "role" in history.attributes:
         found.append(_role_hashes(history.attributes["role"]))
+    if used := used_facts(uses):
+        facts = facts_of(history)._asdict()
+        found += [_salted(_float_bits(facts[name]), name) for name in used]
     return sum(found[1:], found[0]) if found else None
 
 

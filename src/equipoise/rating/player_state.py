@@ -28,6 +28,7 @@ from equipoise.rating.entry.entering import (
     WEIGHT,
     EntryParameters,
 )
+from equipoise.rating.federations.facts import KNOWN
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 
@@ -143,6 +144,8 @@ def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> Sta
         if not (np.isfinite(deviation) & (deviation > 0)).all():
             raise InvalidParameterError("every deviation must be a positive number")
         state.column("deviation")[:] = deviation
+    if "rated" in state.initial:
+        state.column("rated")[:] = KNOWN
     if "gaussian_weight" in state.initial:
         _set_gaussian(state, rating, deviation)
     if SEEDED in state.initial:

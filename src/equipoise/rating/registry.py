@@ -62,6 +62,13 @@ SYSTEMS: dict[str, SystemSpec] = {
         "contests of any size, as Elo-MMR's authors rated them; rules=platform: as Codeforces does",
         "Mirzayanov 2015",
     ),
+    "dwz": SystemSpec(
+        "equipoise.rating.federations.dwz",
+        "DWZ",
+        "equipoise.rating.federations.explain",
+        "duels, event by event, as the German Chess Federation does; age, number of events",
+        "Deutscher Schachbund",
+    ),
     "elo": SystemSpec(
         "equipoise.rating.classical.elo",
         "Elo",

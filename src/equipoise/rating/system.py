@@ -14,6 +14,7 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
+from equipoise.rating.federations.facts import FACTS
 from equipoise.rating.state import State
 from equipoise.wording import counted
 
@@ -36,7 +37,9 @@ def check_newcomer(rating: float, deviation: float) -> None:
 
 
 #: Optional columns of a history, in the order in which messages list them. `time` means the time
-#: between matches: all systems rate in the order of times, some also count the days.
+#: between matches: all systems rate in the order of times, some also count the days. The last few,
+#: which federations use, may be in a history for other reasons, so nobody is told that a system
+#: does not use them.
 USABLE = (
     "weight",
     "performance_ceiling",
@@ -46,6 +49,7 @@ USABLE = (
     "side",
     "at_home",
     "time",
+    *FACTS,
 )
 
 

@@ -17,6 +17,8 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("bradley-terry", {"pairing": "partial"}),
     ("codeforces", {}),
     ("codeforces", {"rules": "platform"}),
+    ("dwz", {}),
+    ("dwz", {"rounded": False}),
     ("elo", {}),
     ("elo", {"home_advantage": 60}),
     ("elo-mmr", {"drift_per_day": 3, "rho": 0.3}),

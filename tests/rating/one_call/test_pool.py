@@ -25,8 +25,8 @@ from equipoise.errors import (
     InvalidParameterError,
     NotFoundError,
 )
-from equipoise.rating.registry import SYSTEMS
 from equipoise.rating.replay import predict, replay
+from rating.entry_histories import LEARNERS
 from rating.one_call.matches import VARIANTS, histories, system_of
 
 LEARNED: dict[str, object] = {
@@ -39,7 +39,7 @@ LEARNED: dict[str, object] = {
 #: What needs a pool, beside all that does not.
 POOLED: list[tuple[str, dict[str, object]]] = [
     *VARIANTS,
-    *((name, LEARNED) for name in SYSTEMS if name != "codeforces"),
+    *((name, LEARNED) for name in LEARNERS if name != "codeforces"),
     ("glicko", {**LEARNED, "period_days": 2.5}),
     ("glicko2", {**LEARNED, "period_days": 2.5}),
     ("team-glicko2", {"roles": True}),
@@ -99,11 +99,12 @@ def add(pool: eq.Pool, history: History, match: int) -> None:
         more["performance_ceiling"] = float(one.performance_ceiling[0])
     if "at_home" in able.uses:
         more["home"] = 0
+    if "weight" in able.uses:
+        more["weight"] = float(one.weights()[0])
     pool.rate(
         names,
         ranks=[int(one.rank[one.team == team][0]) for team in range(count)],
         time=datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(one.time[0])),
-        weight=float(one.weights()[0]),
         **more,
     )
 

@@ -27,6 +27,7 @@ from equipoise.rating.one_match import numbers_of
 from equipoise.rating.player_state import seeded_state
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
+from rating.entry_histories import LEARNERS
 from rating.one_call.matches import VARIANTS, histories, system_of
 
 few = settings(max_examples=20, deadline=None)
@@ -63,11 +64,10 @@ def call(system: System, history: History, match: int, known: list[eq.Rating]) -
         more["home"] = 0
     ranks = [int(one.rank[one.team == team][0]) for team in range(len(rows))]
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(one.time[0]))
-    weight = float(one.weights()[0])
+    if "weight" in uses:
+        more["weight"] = float(one.weights()[0])
     teams = [[known[row] for row in team] for team in rows]
-    for team, after in zip(
-        rows, system.rate(teams, ranks=ranks, time=at, weight=weight, **more), strict=True
-    ):
+    for team, after in zip(rows, system.rate(teams, ranks=ranks, time=at, **more), strict=True):
         for row, rating in zip(team, after, strict=True):
             known[row] = rating
 
@@ -437,7 +437,7 @@ def test_home_is_on_neutral_ground_unless_given() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "learned"),
     [
-        *((name, {"entry": "learned"}, "the entry") for name in SYSTEMS if name != "codeforces"),
+        *((name, {"entry": "learned"}, "the entry") for name in LEARNERS if name != "codeforces"),
         ("elo", {"hold_level": 0.1}, r"the level \(hold_level=0.1\)"),
         ("team-glicko2", {"roles": True}, r"what each role shows \(roles=True\)"),
     ],

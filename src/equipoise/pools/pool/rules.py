@@ -19,6 +19,7 @@ from equipoise.errors import InvalidParameterError, NotFoundError, PluginError
 from equipoise.formats.times import instant
 from equipoise.messages.matches import Moment
 from equipoise.messages.pools import PoolRequest
+from equipoise.rating.federations.facts import FACTS
 from equipoise.rating.registry import absent, make_system, requirement_of
 from equipoise.rating.system import USABLE, Capabilities, RatingSystem
 
@@ -93,7 +94,7 @@ class PoolRules:
         if self.fault:
             return ()
         uses = self.able.uses
-        found = [name for name in USABLE if name not in uses and name != "time"]
+        found = [name for name in USABLE if name not in (*uses, "time", *FACTS)]
         if "performance" not in uses or not self.settings.statistics:
             found.append("statistics")
         return tuple(found)

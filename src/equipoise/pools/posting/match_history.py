@@ -16,6 +16,7 @@ from equipoise.data.times import MICROSECONDS, read_as_seconds
 from equipoise.formats.tables.matches import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import PoolRules
+from equipoise.rating.federations.facts import used_facts
 from equipoise.store.pools import Position
 
 
@@ -208,6 +209,9 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
         attributes["at_home"] = np.array([_at_home(one) for one in details], np.float64)
     if needs_role:
         attributes["role"] = object_array([None if one is None else one.role for one in details])
+    for name in used_facts(rules.able.uses):
+        given = [None if one is None else one.attributes.get(name) for one in details]
+        attributes[name] = object_array(given)
     if participants.plain or not any(details):
         return {"attributes": attributes}
     shares = [1.0 if one is None or one.share is None else one.share for one in details]

@@ -467,6 +467,8 @@ def known_rating(
         np.array([usual["rating"] if rating is None else rating], np.float64),
         np.array([usual.get("deviation", 1.0) if deviation is None else deviation], np.float64),
     )
+    if rating is None and "rated" in usual:
+        state.column("rated")[:] = usual["rated"]
     if volatility is not None:
         state.column("volatility")[:] = volatility
     if matches is not None:

@@ -1,0 +1,137 @@
+"""What federations know of a player in a match beside the result, as numbers for kernels.
+
+These are columns of a history, each optional and with one value for each participation:
+
+    event           name of the tournament, team match or league season that the match belongs to
+    birth_year      year of birth
+    games_before    number of the player's rated games before the first match of the pool
+    events_before   number of the player's rated events before the first match of the pool
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ids
+from equipoise.data.history import History
+from equipoise.errors import InvalidDataError, Problem
+
+#: Name of the column that is text; the others are whole numbers with these bounds.
+EVENT = "event"
+_BOUNDS: Mapping[str, tuple[int, int, str]] = {
+    "birth_year": (1800, 2200, "must be a year from 1800 to 2200, or empty"),
+    "games_before": (0, 10**6, "must be a whole number of games from 0 to 1e6, or empty"),
+    "events_before": (0, 10**6, "must be a whole number of events from 0 to 1e6, or empty"),
+}
+
+#: The columns, in the order in which messages list them.
+FACTS: tuple[str, ...] = (EVENT, *_BOUNDS)
+
+#: Every code of an event is larger, so that it is the number of no month.
+_LEAST_CODE = 2.0**32
+
+
+#: Values of the column `rated` of a player's state: no rating yet, a rating of this pool, or one
+#: that was known before the first match.
+UNRATED, RATED_HERE, KNOWN = 0.0, 1.0, 2.0
+
+
+class Facts(NamedTuple):
+    """The columns of N participations, NaN where nothing is known.
+
+    event : codes of the names: equal names have equal codes
+    """
+
+    event: Floats
+    birth_year: Floats
+    games_before: Floats
+    events_before: Floats
+
+
+def no_facts(rows: int) -> Facts:
+    """Return facts of which nothing is known."""
+    return Facts(*(np.full(rows, np.nan) for _ in FACTS))
+
+
+def facts_of(history: History, low: int = 0, high: int | None = None) -> Facts:
+    """Return the facts of participations low:high. Raises : InvalidDataError."""
+    high = history.participations if high is None else high
+    found = no_facts(high - low)
+    for name, values in zip(FACTS, found, strict=True):
+        column = history.attributes.get(name)
+        if column is None:
+            continue
+        if name == EVENT:
+            values[:] = _codes(column[low:high])
+        else:
+            values[:] = _numbers(name, column[low:high], history, low)
+    return found
+
+
+def _codes(column: Ids) -> Floats:
+    """Return a number for every name of an event, NaN where there is none."""
+    known: dict[str, float] = {}
+    found = np.full(len(column), np.nan)
+    for row, value in enumerate(column.tolist()):
+        if _absent(value):
+            continue
+        text = _text(value)
+        if text not in known:
+            known[text] = _code(text)
+        found[row] = known[text]
+    return found
+
+
+def _code(text: str) -> float:
+    """Return a whole number from 2^32 to 2^53 that names a text, the same on every machine."""
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    # 53 bits are exact in float64.
+    return max(float(int.from_bytes(digest, "little") >> 11), _LEAST_CODE)
+
+
+def _text(value: object) -> str:
+    """Return a name as text; a table may have read whole numbers as numbers."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _numbers(name: str, column: Ids, history: History, low: int) -> Floats:
+    """Return whole numbers of a column. Raises : InvalidDataError."""
+    least, most, rule = _BOUNDS[name]
+    found = np.full(len(column), np.nan)
+    for row, value in enumerate(column.tolist()):
+        if _absent(value):
+            continue
+        number = _number(value)
+        if not (least <= number <= most and number == math.floor(number)):
+            match = history.match_ids[int(np.searchsorted(history.offsets, low + row, "right")) - 1]
+            got = f"{value!r} in match {match}"
+            raise InvalidDataError([Problem("", None, name, rule, got)])
+        found[row] = number
+    return found
+
+
+def _number(value: object) -> float:
+    """Return a value as a number, NaN if it is none."""
+    if isinstance(value, bool):
+        return math.nan
+    try:
+        return float(str(value))
+    except ValueError:
+        return math.nan
+
+
+def _absent(value: object) -> bool:
+    # NaN is the only value that differs from itself.
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
+
+
+def used_facts(uses: frozenset[str]) -> Sequence[str]:
+    """Return those of the columns that a system uses."""
+    return [name for name in FACTS if name in uses]
