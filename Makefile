@@ -26,7 +26,7 @@ KERNEL_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_sys
 COVERAGE := --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tournament \
 	--cov-report=term --cov-fail-under=90
 
-.PHONY: all setup demo serve test test-all test-slow test-fast test-jit-off test-bounds test-pages \
+.PHONY: all setup kernels demo serve test test-all test-slow test-fast test-jit-off test-bounds test-pages \
 	test-browser chromium \
 	format lint types layers docs bench bench-readme clean \
 	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
@@ -68,6 +68,9 @@ setup: .venv/.base .venv/.kernels  ## install the package and its libraries, com
 .venv/.bench: .venv/.base
 	$(PIP) --group bench
 	@touch $@
+
+kernels: .venv/.base  ## compile what tests of the service need, if it is not on disk
+	$(COMPILED)
 
 demo: .venv/.base  ## rate the bundled sample
 	$(BIN)/equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv
