@@ -21,11 +21,12 @@ SLOW := slow and not alone and not browser
 ALONE := alone and not browser
 BROWSER := browser
 # What has kernels is run twice more: as plain Python, and with index checks.
+KERNELS := not no_kernel and not compiled_only
 KERNEL_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_system.py
 COVERAGE := --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tournament \
 	--cov-report=term --cov-fail-under=90
 
-.PHONY: all setup demo serve test test-all test-slow test-fast test-jit-off test-bounds test-pages \
+.PHONY: all setup kernels demo serve test test-all test-slow test-fast test-jit-off test-bounds test-pages \
 	test-browser chromium \
 	format lint types layers docs bench bench-readme clean \
 	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
@@ -68,6 +69,9 @@ setup: .venv/.base .venv/.kernels  ## install the package and its libraries, com
 	$(PIP) --group bench
 	@touch $@
 
+kernels: .venv/.base  ## compile what tests of the service need, if it is not on disk
+	$(COMPILED)
+
 demo: .venv/.base  ## rate the bundled sample
 	$(BIN)/equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv
 	@head -6 ratings.csv
@@ -89,11 +93,11 @@ test-slow: .venv/.test  ## the compiled tests that `make test` leaves out
 test-fast: test test-slow  ## the compiled tests
 
 test-jit-off: .venv/.test  ## kernels as plain Python, with coverage
-	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "not no_kernel" $(KERNEL_TESTS) $(COVERAGE)
+	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "$(KERNELS)" $(KERNEL_TESTS) $(COVERAGE)
 
 test-bounds: .venv/.test  ## kernels with every index checked
 	NUMBA_BOUNDSCHECK=1 $(COMPILED)
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) -m "not no_kernel" $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) -m "$(KERNELS)" $(KERNEL_TESTS)
 
 test-pages: .venv/.test  ## the pages in a browser, if there is one
 	$(PYTEST) -m "$(BROWSER)" tests/browser

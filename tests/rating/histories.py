@@ -40,14 +40,18 @@ SHARED = Path(__file__).resolve().parents[3] / "shared"
 #: Kernels run as plain Python, up to a thousand times slower.
 WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
+#: Kernels check every index: what hundreds of examples find in their results, others found before.
+WITH_CHECKS = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
+
 needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too large for kernels run as plain Python")
 
 Trace: TypeAlias = Mapping[str, Floats]
 
 
 def examples(count: int) -> settings:
-    """Return settings for so many examples; half as many without JIT."""
-    return settings(max_examples=count // 2 if WITHOUT_JIT else count, deadline=None)
+    """Return settings for so many examples; a third of them without JIT or with index checks."""
+    fewer = -(-count // 3) if WITHOUT_JIT or WITH_CHECKS else count
+    return settings(max_examples=fewer, deadline=None)
 
 
 def shared_file(folder: str, name: str) -> Path:

@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 from functools import lru_cache
+from importlib.metadata import version
 
 #: In a process of its own, as the service does. Arguments: systems.
 _PROGRAM = """
@@ -29,10 +30,19 @@ _LONGEST = 900.0  # seconds, on a slow machine with nothing compiled
 
 @lru_cache(maxsize=1)
 def compile_kernels(processes: int = 1) -> None:
-    """Compile what pools with the default parameters need, if it is not on disk."""
+    """Compile what pools with the default parameters need, if it is not on disk.
+
+    A file beside the compiled code says that it is all there: loading it to find out takes each
+    process of tests seconds. The folder is that of these sources.
+    """
+    from equipoise._jit import cache_folder, compiles_kernels, keeps_kernels
     from equipoise.rating.registry import SYSTEMS
 
     names = list(SYSTEMS)
+    folder, versions = cache_folder(), f"numba {version('numba')}: {' '.join(names)}"
+    done = None if folder is None else folder / ".compiled-for-tests"
+    if done is not None and done.exists() and done.read_text() == versions:
+        return
     started = [
         subprocess.Popen([sys.executable, "-c", _PROGRAM, *names[number::processes]])
         for number in range(processes)
@@ -40,6 +50,8 @@ def compile_kernels(processes: int = 1) -> None:
     failed = [process.args for process in started if process.wait(_LONGEST)]
     if failed:
         raise RuntimeError(f"the kernels could not be compiled by {failed[0]}")
+    if done is not None and compiles_kernels() and keeps_kernels():
+        done.write_text(versions)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,11 @@
 The second command prints the sums, by file.
 
 Processor time is that of the process and of all processes that it started and that have ended, so
-other work on the machine hardly changes it. Each line of the file is a test: `seconds`, the
-resident memory after it in MB, and the largest so far. With NUMBA_DISABLE_JIT=1 it also has
-`kernels`, the calls of kernels. The line without a test is the rest of the process: imports,
-collection, fixtures of the session, and servers that ended with it.
+other work on the machine hardly changes it. Each line of the file is a test: `seconds`, the part of
+them in which this process compiled kernels (`compiling`), the resident memory after it in MB, and
+the largest so far. With NUMBA_DISABLE_JIT=1 it also has `kernels`, the calls of kernels. The line
+without a test is the rest of the process: imports, collection, fixtures of the session, and servers
+that ended with it.
 `docs/decisions/0020-tests-in-several-processes.md` says what the figures are for.
 """
 
@@ -75,9 +76,34 @@ class _Calls:
         return counted
 
 
+class _Compiling:
+    """Measures the processor time of compiling kernels, with those that they call."""
+
+    def __init__(self) -> None:
+        from numba.core import event
+
+        self.seconds = self._since = 0.0
+        self._depth = 0
+        outer = self
+
+        class Listener(event.Listener):
+            def on_start(self, event: object) -> None:
+                if not outer._depth:
+                    outer._since = time.process_time()
+                outer._depth += 1
+
+            def on_end(self, event: object) -> None:
+                outer._depth -= 1
+                if not outer._depth:
+                    outer.seconds += time.process_time() - outer._since
+
+        event.register("numba:compile", Listener())
+
+
 class _Costs:
     def __init__(self, path: Path, seconds: float) -> None:
         self._calls = _Calls()
+        self._compiling = _Compiling()
         self._path = path
         self._deadline = time.monotonic() + seconds
         self._of_tests = 0.0
@@ -89,6 +115,7 @@ class _Costs:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         before, start, calls = spent(), time.monotonic(), self._calls.count
+        compiling = self._compiling.seconds
         result = yield
         seconds = spent() - before
         self._of_tests += seconds
@@ -97,6 +124,7 @@ class _Costs:
             worker=os.environ.get("PYTEST_XDIST_WORKER", ""),
             seconds=round(seconds, 3),
             wall=round(time.monotonic() - start, 3),
+            compiling=round(self._compiling.seconds - compiling, 3),
             kernels=self._calls.count - calls,
             resident=round(resident()),
             largest=round(largest()),
@@ -124,6 +152,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def summary(path: Path) -> Iterator[str]:
     """Return the sums of a file of costs, the dearest files first."""
     seconds: dict[str, float] = defaultdict(float)
+    compiling: dict[str, float] = defaultdict(float)
     largest: dict[str, float] = defaultdict(float)
     tests: dict[str, int] = defaultdict(int)
     for line in path.read_text().splitlines():
@@ -131,11 +160,13 @@ def summary(path: Path) -> Iterator[str]:
         file = str(cost["test"]).partition("::")[0] or "(imports, collection, servers)"
         for name in (file, "(all)"):
             seconds[name] += cost["seconds"]
+            compiling[name] += cost.get("compiling", 0.0)
             largest[name] = max(largest[name], cost["largest"])
             tests[name] += bool(cost["test"])
-    yield f"{'processor s':>12} {'tests':>6} {'MB':>6}  file"
+    yield f"{'processor s':>12} {'compiling':>9} {'tests':>6} {'MB':>6}  file"
     for name in sorted(seconds, key=lambda one: -seconds[one]):
-        yield f"{seconds[name]:12.1f} {tests[name]:6d} {largest[name]:6.0f}  {name}"
+        spent_on = f"{seconds[name]:12.1f} {compiling[name]:9.1f}"
+        yield f"{spent_on} {tests[name]:6d} {largest[name]:6.0f}  {name}"
 
 
 if __name__ == "__main__":
