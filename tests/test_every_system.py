@@ -64,6 +64,9 @@ VARIANTS = [
     Variant("glicko2", {"period_days": 2.5, "tau": 0.9}),
     Variant("plackett-luce", {}),
     Variant("plackett-luce", {"beta": 90, "drift": 20, "least_share": 0.2}),
+    Variant("plackett-luce", {"shares": "play", "limit_deviation": True, "margin": 1}),
+    Variant("bradley-terry", {"shares": "contribution", "margin": 1}),
+    Variant("trueskill", {"shares": "play"}),
     Variant("team-glicko2", {}),
     Variant("topcoder", {}),
     Variant("topcoder", {"weight_noob": 0.905, "rate_all_ties": True}),
@@ -641,6 +644,10 @@ def with_another(history: History, name: str) -> tuple[History, History]:
         assert history.time is not None
         return history, dataclasses.replace(history, time=history.time * 5)
     attributes = dict(history.attributes)
+    if name == "score":
+        scores = [{**attributes, "score": times * history.rank} for times in (-2, -7)]
+        one, other = (dataclasses.replace(history, attributes=each) for each in scores)
+        return one, other
     if name in ("side", "at_home", "role"):
         if name == "side":
             del attributes["at_home"]  # which goes before it
@@ -701,7 +708,7 @@ def test_what_is_not_used_is_told(variant: Variant) -> None:
     able = system_of(variant).capabilities
     history = full_season(system_of(variant))
     told = able.unused(history)
-    wanted = [name for name in USABLE if name not in able.uses and name != "time"]
+    wanted = [name for name in USABLE if name not in able.uses and name not in ("time", "score")]
     assert told == wanted + (["side"] if "side" in able.uses else [])
     bare = dataclasses.replace(
         history, weight=None, performance_ceiling=None, performance=None, share=None, attributes={}

@@ -36,7 +36,8 @@ def check_newcomer(rating: float, deviation: float) -> None:
 
 
 #: Optional columns of a history, in the order in which messages list them. `time` means the time
-#: between matches: all systems rate in the order of times, some also count the days.
+#: between matches: all systems rate in the order of times, some also count the days. `score` means
+#: the difference of scores: they may have decided the ranks of a match for all systems.
 USABLE = (
     "weight",
     "performance_ceiling",
@@ -46,6 +47,7 @@ USABLE = (
     "side",
     "at_home",
     "time",
+    "score",
 )
 
 

@@ -93,7 +93,7 @@ class PoolRules:
         if self.fault:
             return ()
         uses = self.able.uses
-        found = [name for name in USABLE if name not in uses and name != "time"]
+        found = [name for name in USABLE if name not in uses and name not in ("time", "score")]
         if "performance" not in uses or not self.settings.statistics:
             found.append("statistics")
         return tuple(found)

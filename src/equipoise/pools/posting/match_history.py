@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.history import History, TimeKind
+from equipoise.data.history import History, TimeKind, number_or_nan
 from equipoise.data.missing import or_nan
 from equipoise.data.times import MICROSECONDS, read_as_seconds
 from equipoise.formats.tables.matches import dense_ranks
@@ -208,6 +208,8 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
         attributes["at_home"] = np.array([_at_home(one) for one in details], np.float64)
     if needs_role:
         attributes["role"] = object_array([None if one is None else one.role for one in details])
+    if not rules.fault and "score" in rules.able.uses:
+        attributes["score"] = _scores(participants, details)
     if participants.plain or not any(details):
         return {"attributes": attributes}
     shares = [1.0 if one is None or one.share is None else one.share for one in details]
@@ -216,6 +218,16 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
         "share": np.array(shares, np.float64),
         "attributes": attributes,
     }
+
+
+def _scores(participants: Participants, details: Sequence[ParticipationRequest | None]) -> Floats:
+    """Return the score of every player's team, or the player's attribute `score`; NaN without."""
+    of_teams = [team.score for team in participants.teams]
+    found = np.repeat(or_nan(of_teams), participants.team_sizes)
+    for row, one in enumerate(details):
+        if one is not None and math.isnan(found[row]):
+            found[row] = number_or_nan(one.attributes.get("score"))
+    return found
 
 
 def _performances(
