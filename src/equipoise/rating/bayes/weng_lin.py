@@ -29,6 +29,8 @@ from equipoise.errors import require
 from equipoise.numeric.exponential import exp, logistic
 from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import rate_at_home, read_standing
+from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import (
     DEVIATION,
     LAST_TIME,
@@ -37,7 +39,6 @@ from equipoise.rating.base_system import (
     Job,
     Matches,
     Rate,
-    System,
     TraceArrays,
 )
 from equipoise.rating.bayes.partial_play import (
@@ -311,8 +312,26 @@ def rate_with_entry(
     )
 
 
+@kernel
+def rate_with_home(
+    job: Job[Settings, TraceArrays, Played], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with head starts."""
+    return rate_at_home(job, first, last, rate_matches, read_standing)
+
+
+@kernel
+def rate_with_both(
+    job: Job[Settings, TraceArrays, Played], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last with head starts, entry and level."""
+    return rate_each(
+        job, first, last, rate_with_home, first_match_after_drift, move_rating, read_rating
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class WengLinParameters(System):
+class WengLinParameters(HomeSystem):
     """The base class of all three models, with their parameters [WL]_.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -355,11 +374,13 @@ class WengLinParameters(System):
         """Matches of any kind."""
         turned_on = {"share": self.shares != "off", "score": self.margin > 0}
         by = {"share": "shares", "score": "margin"}
-        return Capabilities(
-            adds_players=True,
-            uses=frozenset({"weight"} | {name for name, on in turned_on.items() if on}),
-            needed={name: by[name] for name, on in turned_on.items() if not on},
-            idle=self.idle_parameters,
+        return self.with_home(
+            Capabilities(
+                adds_players=True,
+                uses=frozenset({"weight"} | {name for name, on in turned_on.items() if on}),
+                needed={name: by[name] for name, on in turned_on.items() if not on},
+                idle=self.idle_parameters,
+            )
         )
 
     def own(self, state: State, history: History, start: int, stop: int) -> Played:
@@ -389,7 +410,8 @@ class WengLinParameters(System):
 
     def kernel(self, job: Job[Settings, TraceArrays, Played]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches if job.entry is None else rate_with_entry
+        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
+        return self.choose_kernel(job, *kernels)
 
     def update(
         self, job: Job[Settings, TraceArrays, Played], workers: Workers
@@ -401,7 +423,7 @@ class WengLinParameters(System):
         """Return the outlook of a match of two: logistic, c^2 = the sum of sigma^2 + beta^2."""
         own = deviation**2 + self.drift**2
         return Outlook(
-            centre=rating,
+            centre=self.at_home(rating, history),
             scale=np.sqrt(own + self.beta**2),
             curve="logistic",
             team="sum",
