@@ -75,11 +75,14 @@ VARIANTS = [
     Variant("glicko2", {"period_days": 2.5, "tau": 0.9}),
     Variant("plackett-luce", {}),
     Variant("plackett-luce", {"beta": 90, "drift": 20, "least_share": 0.2}),
+    Variant("plackett-luce", {"shares": "play", "limit_deviation": True, "margin": 1}),
+    Variant("bradley-terry", {"shares": "contribution", "margin": 1}),
     Variant("team-glicko2", {}),
     Variant("topcoder", {}),
     Variant("topcoder", {"weight_noob": 0.905, "rate_all_ties": True}),
     Variant("trueskill", {}),
     Variant("trueskill", {"draw_probability": 0.5, "drift": 30, "beta": 90}),
+    Variant("trueskill", {"shares": "play"}),
     Variant("trueskill-spb", {"convergence_eps": 1e-10}),
     Variant("trueskill-spb", {"eps": 12, "beta": 40, "convergence_eps": 1e-10, "sigma_drift": 10}),
     Variant("team-glicko2", {"conserve": True, "max_change": 90, "beta": 0.6, "period_days": 1}),
@@ -679,6 +682,10 @@ def with_another(history: History, name: str) -> tuple[History, History]:
         history = dataclasses.replace(history, attributes=nameless)
         return history, dataclasses.replace(history, time=history.time * 5)
     attributes = dict(history.attributes)
+    if name == "score":
+        scores = [{**attributes, "score": times * history.rank} for times in (-2, -7)]
+        one, other = (dataclasses.replace(history, attributes=each) for each in scores)
+        return one, other
     if name in ("side", "at_home", "role"):
         if name == "side":
             del attributes["at_home"]  # which goes before it
@@ -786,7 +793,7 @@ def test_what_is_not_used_is_told(variant: Variant) -> None:
     able = system_of(variant).capabilities
     history = full_season(system_of(variant))
     told = able.unused(history)
-    wanted = [name for name in USABLE if name not in (*able.uses, "time", *FACTS)]
+    wanted = [name for name in USABLE if name not in (*able.uses, "time", "score", *FACTS)]
     assert told == wanted + (["side"] if "side" in able.uses else [])
     bare = dataclasses.replace(
         history, weight=None, performance_ceiling=None, performance=None, share=None, attributes={}

@@ -25,11 +25,30 @@ class Case(NamedTuple):
     parameters: dict[str, Any]
 
 
+def parts_of(weights: list[list[float]]) -> list[list[float]]:
+    """Return openskill's weights as shares: it scales those of a team, so only ratios count."""
+    return [[one / max(team) for one in team] for team in weights]
+
+
 MATCHES = {
     "normal": Case([1, 2], {}, {}),
     "ranks": Case([1, 2, 1, 2], {"ranks": [2, 1, 4, 3]}, {}),
     "scores": Case([1, 2], {"scores": [1, 2]}, {}),
-    "ties": Case([1, 2, 3], {"ranks": [1, 2, 1]}, {}),
+    "margins": Case(
+        [2] * 5,
+        {"scores": [10, 5, 5, 2, 1], "share": parts_of([[1, 2], [2, 1], [1, 2], [3, 1], [1, 2]])},
+        {"shares": "contribution", "margin": 2},
+    ),
+    "limit_sigma": Case([1, 2, 3], {"ranks": [2, 1, 3]}, {"limit_deviation": True}),
+    # openskill's model keeps the last `limit_sigma` that it was called with.
+    "ties": Case([1, 2, 3], {"ranks": [1, 2, 1]}, {"limit_deviation": True}),
+    "weights": Case(
+        [3, 2, 3, 2],
+        {"ranks": [2, 1, 4, 3], "share": parts_of([[2, 0, 0], [1, 2], [0, 0, 1], [0, 1]])},
+        {"shares": "contribution", "limit_deviation": True},
+    ),
+    # Its option `balance` changes nothing between equal players, as these are.
+    "balance": Case([2, 2], {"ranks": [1, 2]}, {}),
 }
 
 

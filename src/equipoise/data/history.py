@@ -5,6 +5,7 @@ A reader builds and checks it once, and it never changes. Systems get slices of 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -202,6 +203,19 @@ class History(Tabular):
         if "side" in self.attributes:
             return np.isin(self.attributes["side"][low:high].astype(str), HOME_SIDES)
         return None
+
+    def scores(self, low: int = 0, high: int | None = None) -> Floats | None:
+        """Return the scores of participations low:high, NaN if unknown; None without such a column.
+
+        They are the attribute or, without it, the statistic `score`.
+        """
+        values = self.attributes.get("score", self.statistics.get("score"))
+        if values is None:
+            return None
+        values = values[low:high]
+        if values.dtype != object:
+            return values.astype(np.float64)
+        return np.array([number_or_nan(one) for one in values.tolist()], np.float64)
 
     def unknown_home(self, low: int = 0, high: int | None = None) -> tuple[int, str] | None:
         """Return the first participation of low:high with an unknown word for `at_home`.
@@ -432,6 +446,14 @@ def _series(values: Ids) -> pl.Series:
             return pl.Series(values.tolist(), dtype=pl.String)
         return pl.Series(values.tolist(), strict=False)
     return pl.Series(values)
+
+
+def number_or_nan(value: object) -> float:
+    """Return a number that may come as text; NaN for anything else."""
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def _words(values: Ids) -> Ids:

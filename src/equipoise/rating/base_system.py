@@ -298,6 +298,12 @@ class System(OneCall, EntryParameters, ABC):
         performance, share, at_home : one value for each player, or none at all
         """
 
+    def rewrite_scores(self, own: Any, score: Sequence[float]) -> None:
+        """Write the scores of another match of the same shape to what `own` returned for one.
+
+        score : of the team of each player, or none at all; only systems that use scores need this
+        """
+
     def rewrite_home(self, home: Home, at_home: Sequence[bool]) -> None:
         """Write who is at home in another match of the same shape."""
 

@@ -167,6 +167,8 @@ def _extra_of_rows(history: History, uses: frozenset[str]) -> Digests | None:
         found.append(_salted(_float_bits(performance), "performance"))
     if "share" in uses:
         found.append(_salted(_float_bits(_column(history.share, rows, 1.0)), "share"))
+    if "score" in uses:
+        found.append(_salted(_float_bits(_column(history.scores(), rows, np.nan)), "score"))
     if "at_home" in uses:
         home = history.at_home()
         if home is not None:

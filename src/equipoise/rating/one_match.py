@@ -36,6 +36,7 @@ def rate_match(
     performance: Sequence[float] = (),
     share: Sequence[float] = (),
     at_home: Sequence[bool] = (),
+    score: Sequence[float] = (),
 ) -> list[PlayerNumbers]:
     """Return the players' states after a match, in their order; nothing given is changed.
 
@@ -44,8 +45,8 @@ def rate_match(
     ranks : of each team, dense from 0, lower is better, equal is a tie
     time : of the match, whole microseconds in days since 1970; NaN without times
     performance_ceiling : inf for none
-    performance, share, at_home : one value for each player, or none at all; a performance of NaN
-        is absent
+    performance, share, at_home, score : one value for each player, or none at all; a performance
+        of NaN is absent; score : of the player's team
     Raises : ConvergenceError; InvalidDataError if the system needs `at_home`
     """
     workspaces = workspaces_of(system)
@@ -53,7 +54,7 @@ def rate_match(
         shape = tuple(sizes)
         workspace = workspaces.take(shape)
         found = workspace.rate(
-            players, ranks, weight, time, performance_ceiling, performance, share, at_home
+            players, ranks, weight, time, performance_ceiling, performance, share, at_home, score
         )
         workspaces.give_back(shape, workspace)
         return found
@@ -69,6 +70,7 @@ def rate_match(
             performance=performance,
             share=share,
             at_home=at_home,
+            score=score,
         ),
         0,
         1,
@@ -118,12 +120,14 @@ def _history(
     performance: Sequence[float],
     share: Sequence[float],
     at_home: Sequence[bool],
+    score: Sequence[float],
 ) -> History:
     """Return a history of this match only, its players numbered in their order."""
     count = sum(sizes)
     given = None if math.isnan(time) else np.array([round(time * MICROSECONDS_PER_DAY)])
     capped = not math.isinf(performance_ceiling)
-    home = {"at_home": np.array(at_home, np.float64)} if len(at_home) else {}
+    columns = {"at_home": at_home, "score": score}
+    given_columns = {name: np.array(one, np.float64) for name, one in columns.items() if len(one)}
     return History(
         match_ids=np.zeros(1, np.int64),
         player_ids=np.arange(count),
@@ -136,7 +140,7 @@ def _history(
         performance_ceiling=np.array([performance_ceiling]) if capped else None,
         performance=_floats(performance),
         share=_floats(share),
-        attributes=home,
+        attributes=given_columns,
     )
 
 

@@ -37,9 +37,10 @@ def check_newcomer(rating: float, deviation: float) -> None:
 
 
 #: Optional columns of a history, in the order in which messages list them. `time` means the time
-#: between matches: all systems rate in the order of times, some also count the days. The last few,
-#: which federations use, may be in a history for other reasons, so nobody is told that a system
-#: does not use them.
+#: between matches: all systems rate in the order of times, some also count the days. `score` means
+#: the difference of scores: they may have decided the ranks of a match for all systems. The last
+#: few, which federations use, may be in a history for other reasons, so nobody is told that a
+#: system does not use them.
 USABLE = (
     "weight",
     "performance_ceiling",
@@ -49,6 +50,7 @@ USABLE = (
     "side",
     "at_home",
     "time",
+    "score",
     *FACTS,
 )
 

@@ -30,11 +30,14 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("glicko2", {}),
     ("glicko2", {"period_days": 2.5}),
     ("plackett-luce", {}),
+    ("plackett-luce", {"shares": "play"}),
+    ("bradley-terry", {"shares": "contribution", "limit_deviation": True}),
     ("team-glicko2", {"period_days": 1}),
     ("team-glicko2", {"conserve": True, "max_change": 90}),
     ("thurstone-mosteller", {}),
     ("topcoder", {}),
     ("trueskill", {}),
+    ("trueskill", {"shares": "play"}),
     ("trueskill-spb", {}),
 ]
 

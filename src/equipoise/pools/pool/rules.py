@@ -94,7 +94,7 @@ class PoolRules:
         if self.fault:
             return ()
         uses = self.able.uses
-        found = [name for name in USABLE if name not in (*uses, "time", *FACTS)]
+        found = [name for name in USABLE if name not in (*uses, "time", "score", *FACTS)]
         if "performance" not in uses or not self.settings.statistics:
             found.append("statistics")
         return tuple(found)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.history import HOME_SIDES, History, TimeKind
+from equipoise.data.history import HOME_SIDES, History, TimeKind, number_or_nan
 from equipoise.data.missing import or_nan
 from equipoise.data.times import MICROSECONDS, read_as_seconds
 from equipoise.formats.tables.matches import dense_ranks
@@ -212,6 +212,8 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
     for name in used_facts(rules.able.uses):
         given = [None if one is None else one.attributes.get(name) for one in details]
         attributes[name] = object_array(given)
+    if "score" in rules.able.uses:
+        attributes["score"] = _scores(participants, details)
     if participants.plain or not any(details):
         return {"attributes": attributes}
     shares = [1.0 if one is None or one.share is None else one.share for one in details]
@@ -220,6 +222,16 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
         "share": np.array(shares, np.float64),
         "attributes": attributes,
     }
+
+
+def _scores(participants: Participants, details: Sequence[ParticipationRequest | None]) -> Floats:
+    """Return the score of every player's team, or the player's attribute `score`; NaN without."""
+    of_teams = [team.score for team in participants.teams]
+    found = np.repeat(or_nan(of_teams), participants.team_sizes)
+    for row, one in enumerate(details):
+        if one is not None and math.isnan(found[row]):
+            found[row] = number_or_nan(one.attributes.get("score"))
+    return found
 
 
 def _performances(

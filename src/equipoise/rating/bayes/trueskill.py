@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -21,23 +22,30 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, Rate, System, TraceArrays
+from equipoise.rating.advantage.home_system import HomeSystem
+from equipoise.rating.base_system import Job, Rate, TraceArrays
+from equipoise.rating.bayes.partial_play import Played, played_of, rewrite_share
 from equipoise.rating.bayes.trueskill_match import (
     MAX_SWEEPS,
     Settings,
     rate_matches,
+    rate_with_both,
     rate_with_entry,
+    rate_with_home,
 )
+from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, check_newcomer
 
 #: Largest change of a mean in the last pass of classic TrueSkill, as a share of beta.
 _SETTLED = 1e-11
 
 
-class TrueSkillSystem(System):
+class TrueSkillSystem(HomeSystem):
     """The base class of both systems; each adds its parameters and `settings`."""
 
     __slots__ = ()
+
+    shares: Literal["off", "play"]
 
     sought: ClassVar[str] = "the messages of "
     iterations: ClassVar[int] = MAX_SWEEPS
@@ -45,17 +53,43 @@ class TrueSkillSystem(System):
     @property
     def capabilities(self) -> Capabilities:
         """Matches of any kind."""
-        return Capabilities(adds_players=True, uses=frozenset({"weight"}), idle=self.idle_entry)
+        plays = self.shares == "play"
+        return self.with_home(
+            Capabilities(
+                adds_players=True,
+                uses=frozenset({"weight", "share"} if plays else {"weight"}),
+                needed={} if plays else {"share": "shares"},
+                idle=self.idle_entry,
+            )
+        )
+
+    def own(self, state: State, history: History, start: int, stop: int) -> Played:
+        """Return shares, if they are used."""
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        return played_of(history, low, high, shares=self.shares == "play", scores=False)
+
+    def rewrite_own(
+        self,
+        own: Played,
+        performance: Sequence[float],
+        share: Sequence[float],
+        at_home: Sequence[bool],
+    ) -> None:
+        """Write the shares."""
+        rewrite_share(own, share)
 
     @abstractmethod
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
 
-    def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
+    def kernel(self, job: Job[Settings, TraceArrays, Played]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches if job.entry is None else rate_with_entry
+        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
+        return self.choose_kernel(job, *kernels)
 
-    def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
+    def update(
+        self, job: Job[Settings, TraceArrays, Played], workers: Workers
+    ) -> tuple[int, float]:
         """Rate all matches of a job in order."""
         return self.kernel(job)(job, 0, len(job.matches.time))
 
@@ -63,7 +97,8 @@ class TrueSkillSystem(System):
         """Return normal performances that add up within a team."""
         settings = self.settings()
         scale = np.sqrt(deviation**2 + settings.drift**2 + settings.beta**2)
-        return Outlook(centre=rating, scale=scale, curve="normal", team="sum")
+        centre = self.at_home(rating, history)
+        return Outlook(centre=centre, scale=scale, curve="normal", team="sum")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -75,6 +110,8 @@ class TrueSkill(TrueSkillSystem):
     drift : standard deviation that a match adds before it is rated, rating points; a hundredth of
         the initial deviation [TS]_
     draw_probability : of two equal players, in (0, 1); it determines the margin of a win
+    shares : off; play: partial play, the column `share` multiplies a player's performance in the
+        team's sum
 
     Examples
     --------
@@ -88,6 +125,7 @@ class TrueSkill(TrueSkillSystem):
     beta: float = 175.0
     drift: float = 3.5
     draw_probability: float = 0.1
+    shares: Literal["off", "play"] = "off"
 
     name: ClassVar[str] = "trueskill"
 
@@ -129,6 +167,8 @@ class TrueSkillSPb(TrueSkillSystem):
     beta : standard deviation of one performance, rating points
     convergence_eps : largest change of a mean in the last pass of messages, rating points
     sigma_drift : standard deviation that a match adds before it is rated, rating points
+    shares : off; play: partial play, the column `share` multiplies a player's performance in the
+        team's sum
 
     Examples
     --------
@@ -143,6 +183,7 @@ class TrueSkillSPb(TrueSkillSystem):
     beta: float = 175.0
     convergence_eps: float = 1e-4
     sigma_drift: float = 35.0
+    shares: Literal["off", "play"] = "off"
 
     name: ClassVar[str] = "trueskill-spb"
 

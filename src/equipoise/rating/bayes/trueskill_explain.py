@@ -15,6 +15,7 @@ from equipoise.data.explanation import Contribution, Explanation, Opponent, Quan
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.base_system import DEVIATION, matches_of
+from equipoise.rating.bayes.partial_play import part_played
 from equipoise.rating.bayes.trueskill import TrueSkillSystem
 from equipoise.rating.bayes.trueskill_match import Inferred, Teams, inferred, part_of, teams_of
 from equipoise.rating.single_match import explanation, opposing_teams, places, single_match
@@ -28,13 +29,15 @@ def explain(
     single = single_match(system, before, history, match)
     isolated, i = single.history, row - int(history.offsets[match])
     settings, size = system.settings(), isolated.participations
-    teams = teams_of(single.before.table, matches_of(isolated), 0, size, settings)
+    played = system.own(single.before, isolated, 0, 1)
+    teams = teams_of(single.before.table, matches_of(isolated), played.share, 0, size, settings)
     found, _ = inferred(teams, settings)
     own, weight = int(isolated.team[i]), float(isolated.weights()[0])
     variance = float(single.trace["deviation_before"][i]) ** 2 + settings.drift**2
     after = float(single.after.table[isolated.player[i], DEVIATION]) ** 2
-    parts = _parts(found, teams, own, variance, weight)
-    effects = {neighbour: after * part for neighbour, part in parts.items()}
+    share = part_played(played.share, i)
+    parts = _parts(found, teams, own, share * share * variance, weight)
+    effects = {neighbour: after * share * part for neighbour, part in parts.items()}
     place, scores = places(isolated), single.scores(i)
     opponents = []
     for ids, rows in opposing_teams(isolated, i):

@@ -24,6 +24,7 @@ from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.numeric.field_scores import normal_scores_against_field
 from equipoise.numeric.normal import above_zero, within
+from equipoise.rating.advantage.head_start import rate_at_home, read_standing
 from equipoise.rating.base_system import (
     DEVIATION,
     LAST_TIME,
@@ -33,6 +34,7 @@ from equipoise.rating.base_system import (
     Matches,
     TraceArrays,
 )
+from equipoise.rating.bayes.partial_play import Played, part_played
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import (
     first_match_after_drift,
@@ -201,7 +203,9 @@ def message_to(chain: Chain, k: int) -> tuple[float, float]:
 
 
 @kernel
-def teams_of(table: Floats, matches: Matches, start: int, stop: int, settings: Settings) -> Teams:
+def teams_of(
+    table: Floats, matches: Matches, share: Floats, start: int, stop: int, settings: Settings
+) -> Teams:
     """Return the teams of the match in rows start:stop."""
     count = 0
     for i in range(start, stop):
@@ -211,8 +215,9 @@ def teams_of(table: Floats, matches: Matches, start: int, stop: int, settings: S
     noise = settings.beta * settings.beta + settings.drift * settings.drift
     for i in range(start, stop):
         t, player = matches.team[i], table[matches.player[i]]
-        mean[t] += player[RATING]
-        variance[t] += player[DEVIATION] * player[DEVIATION] + noise
+        part = part_played(share, i)
+        mean[t] += part * player[RATING]
+        variance[t] += part * part * (player[DEVIATION] * player[DEVIATION] + noise)
         members[t] += 1.0
         rank[t] = matches.rank[i]
     return Teams(mean, variance, rank, members)
@@ -345,22 +350,25 @@ def inferred(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
 def part_of(precision: float, weighted: float, teams: Teams, t: int, variance: float) -> float:
     """Return what a message to team t adds to a member's precision-weighted mean.
 
-    variance : of the member's skill. The message is about the team's performance, which differs
-        from the skill by the others' performances and the member's own noise
+    variance : of the member's skill, times the square of a share. The message is about the team's
+        performance, which differs from the skill by the others' performances and the member's own
+        noise
     """
     noise = teams.variance[t] - variance
     return float((weighted - precision * teams.mean[t]) / (1.0 + precision * noise))
 
 
 @kernel
-def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
+def rate_matches(
+    job: Job[Settings, TraceArrays, Played], first: int, last: int
+) -> tuple[int, float]:
     """Rate matches first:last in order; return (match, residual) of a failure, or (-1, -1)."""
     table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
     traced = len(trace.rating) > 0
     drift2 = settings.drift * settings.drift
     for m in range(first, last):
         start, stop = matches.offsets[m], matches.offsets[m + 1]
-        teams = teams_of(table, matches, start, stop, settings)
+        teams = teams_of(table, matches, job.own.share, start, stop, settings)
         if len(teams.rank) < 2:
             continue
         found, moved = inferred(teams, settings)
@@ -378,14 +386,17 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
             variance = player[DEVIATION] * player[DEVIATION] + drift2
             precision = weight * (found.better[t] + found.worse[t])
             weighted = weight * (found.better_mean[t] + found.worse_mean[t])
-            added = precision / (1.0 + precision * (teams.variance[t] - variance))
+            # The team performs at the sum of shares times performances.
+            part = part_played(job.own.share, i)
+            seen = part * part * variance
+            added = part * part * (precision / (1.0 + precision * (teams.variance[t] - seen)))
             after = 1.0 / (1.0 / variance + added)
             if len(trace.expected):
                 trace.expected[i] = expected[t] / (len(teams.rank) - 1.0)
             if traced:
                 trace.rating_before[i] = player[RATING]
                 trace.deviation_before[i] = player[DEVIATION]
-            player[RATING] += after * part_of(precision, weighted, teams, t, variance)
+            player[RATING] += after * (part * part_of(precision, weighted, teams, t, seen))
             player[DEVIATION] = math.sqrt(after)
             player[MATCHES] += 1.0
             player[LAST_TIME] = matches.time[m]
@@ -397,9 +408,27 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
 
 @kernel
 def rate_with_entry(
-    job: Job[Settings, TraceArrays, None], first: int, last: int
+    job: Job[Settings, TraceArrays, Played], first: int, last: int
 ) -> tuple[int, float]:
     """Rate matches first:last like `rate_matches`, with their entry and level."""
     return rate_each(
         job, first, last, rate_matches, first_match_after_drift, move_rating, read_rating
+    )
+
+
+@kernel
+def rate_with_home(
+    job: Job[Settings, TraceArrays, Played], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with head starts."""
+    return rate_at_home(job, first, last, rate_matches, read_standing)
+
+
+@kernel
+def rate_with_both(
+    job: Job[Settings, TraceArrays, Played], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last with head starts, entry and level."""
+    return rate_each(
+        job, first, last, rate_with_home, first_match_after_drift, move_rating, read_rating
     )

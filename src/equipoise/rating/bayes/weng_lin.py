@@ -14,6 +14,7 @@ the cost is linear in the number of teams.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple
 
@@ -28,6 +29,8 @@ from equipoise.errors import require
 from equipoise.numeric.exponential import exp, logistic
 from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import rate_at_home, read_standing
+from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import (
     DEVIATION,
     LAST_TIME,
@@ -36,10 +39,17 @@ from equipoise.rating.base_system import (
     Job,
     Matches,
     Rate,
-    System,
     TraceArrays,
 )
-from equipoise.rating.bayes.weng_lin_pairs import by_pairs
+from equipoise.rating.bayes.partial_play import (
+    Played,
+    contributions,
+    part_played,
+    played_of,
+    rewrite_score,
+    rewrite_share,
+)
+from equipoise.rating.bayes.weng_lin_pairs import by_pairs, strengths_by_margin
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import (
     first_match_after_drift,
@@ -47,6 +57,7 @@ from equipoise.rating.entry.entering import (
     rate_each,
     read_rating,
 )
+from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, check_newcomer
 
 #: Bound of differences of strength, in units of c: e^-600 is negligible compared with 1.
@@ -65,6 +76,9 @@ class Settings(NamedTuple):
     eps : half the width of a draw, for Thurstone-Mosteller
     window : teams above and below with which a team is compared; 0 for all
     average : whether a change is the mean over the pairs instead of their sum
+    contribution : whether shares are contributions; else they are partial play
+    limit : whether no deviation grows
+    margin : score difference above which it counts; 0 for never
     """
 
     beta: float
@@ -76,29 +90,43 @@ class Settings(NamedTuple):
     eps: float
     window: int
     average: bool
+    contribution: bool
+    limit: bool
+    margin: float
 
 
 class Teams(NamedTuple):
-    """The T teams of a match: sums of members' ratings and variances, and dense ranks."""
+    """The T teams of a match: sums of members' ratings and variances, dense ranks, and scores.
+
+    score : shape (T,), NaN if unknown, or (0,) if scores are not used
+    """
 
     strength: Floats
     variance: Floats
     rank: Ints
+    score: Floats
 
 
 @kernel
-def teams_of(table: Floats, matches: Matches, start: int, stop: int, drift: float) -> Teams:
+def teams_of(
+    table: Floats, matches: Matches, own: Played, start: int, stop: int, settings: Settings
+) -> Teams:
     """Return the teams of the match in rows start:stop."""
-    count = 0
+    drift, count = settings.drift, 0
     for i in range(start, stop):
         count = max(count, matches.team[i] + 1)
     strength, variance, rank = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
     for i in range(start, stop):
         t, player = matches.team[i], table[matches.player[i]]
-        strength[t] += player[RATING]
-        variance[t] += player[DEVIATION] * player[DEVIATION] + drift * drift
+        part = 1.0 if settings.contribution else part_played(own.share, i)
+        strength[t] += part * player[RATING]
+        variance[t] += part * part * (player[DEVIATION] * player[DEVIATION] + drift * drift)
         rank[t] = matches.rank[i]
-    return Teams(strength, variance, rank)
+    score = np.empty(count if len(own.score) else 0)
+    if len(score):
+        for i in range(start, stop):
+            score[matches.team[i]] = own.score[i]
+    return Teams(strength, variance, rank, score)
 
 
 @kernel
@@ -218,13 +246,15 @@ def _expected(teams: Teams, settings: Settings) -> Floats:
 
 
 @kernel
-def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
+def rate_matches(
+    job: Job[Settings, TraceArrays, Played], first: int, last: int
+) -> tuple[int, float]:
     """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
     table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
     traced = len(trace.rating) > 0
     for m in range(first, last):
         start, stop = matches.offsets[m], matches.offsets[m + 1]
-        teams = teams_of(table, matches, start, stop, settings.drift)
+        teams = teams_of(table, matches, job.own, start, stop, settings)
         if len(teams.rank) < 2:
             continue
         if len(job.draws) and len(teams.rank) == 2:
@@ -234,21 +264,36 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
             omega, delta = _bradley_terry(teams, settings.beta)
         elif settings.pairs:
             omega, delta = by_pairs(teams, settings)
+        elif len(teams.score):
+            moved = strengths_by_margin(teams, settings.margin)
+            by_score = Teams(moved, teams.variance, teams.rank, teams.score)
+            omega, delta = _plackett_luce(by_score, settings.beta)
         else:
             omega, delta = _plackett_luce(teams, settings.beta)
+        # Without contributions every factor is 1, and no bit changes by it.
+        factors = np.empty(0)
+        if settings.contribution:
+            factors = contributions(job.own.share, matches.team, start, stop)
         expected = _expected(teams, settings) if len(trace.expected) else np.empty(0)
         for i in range(start, stop):
             t, player, weight = matches.team[i], table[matches.player[i]], matches.weight[m]
             variance = player[DEVIATION] * player[DEVIATION] + settings.drift * settings.drift
-            share = variance / teams.variance[t]
-            left = max(1.0 - weight * share * delta[t], settings.least_share)
+            part = 1.0 if settings.contribution else part_played(job.own.share, i)
+            share = part * variance / teams.variance[t]
+            factor = 1.0
+            if settings.contribution:
+                gains = omega[t] > 0.0 or (omega[t] == 0.0 and not settings.normal)
+                factor = factors[i - start] if gains else 1.0 / factors[i - start]
+            shrinks = weight * part * share * delta[t] * factor
+            left = max(1.0 - shrinks, settings.least_share)
             if len(trace.expected):
                 trace.expected[i] = expected[t]
             if traced:
                 trace.rating_before[i] = player[RATING]
                 trace.deviation_before[i] = player[DEVIATION]
-            player[RATING] += weight * share * omega[t]
-            player[DEVIATION] = math.sqrt(variance * left)
+            player[RATING] += weight * share * omega[t] * factor
+            deviation = math.sqrt(variance * left)
+            player[DEVIATION] = min(deviation, player[DEVIATION]) if settings.limit else deviation
             player[MATCHES] += 1.0
             player[LAST_TIME] = matches.time[m]
             if traced:
@@ -259,7 +304,7 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
 
 @kernel
 def rate_with_entry(
-    job: Job[Settings, TraceArrays, None], first: int, last: int
+    job: Job[Settings, TraceArrays, Played], first: int, last: int
 ) -> tuple[int, float]:
     """Rate matches first:last like `rate_matches`, with their entry and level."""
     return rate_each(
@@ -267,8 +312,26 @@ def rate_with_entry(
     )
 
 
+@kernel
+def rate_with_home(
+    job: Job[Settings, TraceArrays, Played], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with head starts."""
+    return rate_at_home(job, first, last, rate_matches, read_standing)
+
+
+@kernel
+def rate_with_both(
+    job: Job[Settings, TraceArrays, Played], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last with head starts, entry and level."""
+    return rate_each(
+        job, first, last, rate_with_home, first_match_after_drift, move_rating, read_rating
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class WengLinParameters(System):
+class WengLinParameters(HomeSystem):
     """The base class of all three models, with their parameters [WL]_.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -276,6 +339,12 @@ class WengLinParameters(System):
         sec. 6
     drift : standard deviation that a match adds before it is rated, rating points
     least_share : a match leaves at least this part of a variance, kappa of [WL]_
+    shares : how the column `share` counts: off; play: partial play, it multiplies the player's
+        rating in the team's sum; contribution: openskill's `weights`, which multiply gains and
+        divide losses by 1 to 2
+    limit_deviation : whether no match leaves a deviation above that before it, openskill's
+        `limit_sigma`
+    margin : score difference above which it counts, by openskill's rule; 0 for never
     """
 
     initial_rating: float = 1500.0
@@ -283,6 +352,9 @@ class WengLinParameters(System):
     beta: float = 175.0
     drift: float = 3.5
     least_share: float = 1e-4
+    shares: Literal["off", "play", "contribution"] = "off"
+    limit_deviation: bool = False
+    margin: float = 0.0
 
     name: ClassVar[str]
 
@@ -295,24 +367,55 @@ class WengLinParameters(System):
         require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
         share = self.least_share
         require(0 < share <= 1, "least_share", "above 0 and at most 1", share)
+        require(0 <= self.margin <= 1e9, "margin", "from 0 to 1e9", self.margin)
 
     @property
     def capabilities(self) -> Capabilities:
         """Matches of any kind."""
-        return Capabilities(
-            adds_players=True, uses=frozenset({"weight"}), idle=self.idle_parameters
+        turned_on = {"share": self.shares != "off", "score": self.margin > 0}
+        by = {"share": "shares", "score": "margin"}
+        return self.with_home(
+            Capabilities(
+                adds_players=True,
+                uses=frozenset({"weight"} | {name for name, on in turned_on.items() if on}),
+                needed={name: by[name] for name, on in turned_on.items() if not on},
+                idle=self.idle_parameters,
+            )
         )
+
+    def own(self, state: State, history: History, start: int, stop: int) -> Played:
+        """Return shares and scores, as far as they are used."""
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        shares, scores = self.shares != "off", self.margin > 0
+        return played_of(history, low, high, shares=shares, scores=scores)
+
+    def rewrite_own(
+        self,
+        own: Played,
+        performance: Sequence[float],
+        share: Sequence[float],
+        at_home: Sequence[bool],
+    ) -> None:
+        """Write the shares."""
+        rewrite_share(own, share)
+
+    def rewrite_scores(self, own: Played, score: Sequence[float]) -> None:
+        """Write the scores."""
+        rewrite_score(own.score, score)
 
     @property
     def idle_parameters(self) -> frozenset[str]:
         """The parameters that change nothing."""
         return self.idle_entry
 
-    def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
+    def kernel(self, job: Job[Settings, TraceArrays, Played]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches if job.entry is None else rate_with_entry
+        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
+        return self.choose_kernel(job, *kernels)
 
-    def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
+    def update(
+        self, job: Job[Settings, TraceArrays, Played], workers: Workers
+    ) -> tuple[int, float]:
         """Rate all matches of a job in order."""
         return self.kernel(job)(job, 0, len(job.matches.time))
 
@@ -320,7 +423,7 @@ class WengLinParameters(System):
         """Return the outlook of a match of two: logistic, c^2 = the sum of sigma^2 + beta^2."""
         own = deviation**2 + self.drift**2
         return Outlook(
-            centre=rating,
+            centre=self.at_home(rating, history),
             scale=np.sqrt(own + self.beta**2),
             curve="logistic",
             team="sum",
@@ -339,6 +442,9 @@ class WengLinParameters(System):
             eps=0.0,
             window=0,
             average=False,
+            contribution=self.shares == "contribution",
+            limit=self.limit_deviation,
+            margin=float(self.margin),
         )
 
 
@@ -353,6 +459,12 @@ class PlackettLuce(WengLinParameters):
         sec. 6
     drift : standard deviation that a match adds before it is rated, rating points
     least_share : a match leaves at least this part of a variance, kappa of [WL]_
+    shares : how the column `share` counts: off; play: partial play, it multiplies the player's
+        rating in the team's sum; contribution: openskill's `weights`, which multiply gains and
+        divide losses by 1 to 2
+    limit_deviation : whether no match leaves a deviation above that before it, openskill's
+        `limit_sigma`
+    margin : score difference above which it counts, by openskill's rule; 0 for never
 
     Examples
     --------
@@ -391,7 +503,7 @@ class PairParameters(WengLinParameters):
         full = self.pairing == "full"
         return plain._replace(
             pairs=True,
-            plain=full and not self.average,
+            plain=full and not self.average and self.margin == 0,
             window=0 if full else int(self.window),
             average=self.average,
         )

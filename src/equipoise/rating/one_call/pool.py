@@ -39,6 +39,7 @@ from equipoise.rating.one_call.rate import (
     check_weight,
     checked_ceiling,
     per_player,
+    scores_of,
     who_is_at_home,
 )
 from equipoise.rating.one_call.rating import Rating, day_of, facts_of, microseconds_of, time_of
@@ -321,7 +322,7 @@ class Pool:
         if performance_ceiling is not None:
             capped = checked_ceiling(system, able, performance_ceiling)
         number = self._match_id(match)
-        if self._quick and role is None:
+        if self._quick and role is None and "score" not in able.uses:
             noted = NotedMatch(
                 given.players,
                 given.sizes,
@@ -347,7 +348,7 @@ class Pool:
             performance_ceiling=None if capped is None else np.array([capped]),
             performance=_column(columns.get("performance")),
             share=_column(columns.get("share")),
-            attributes=self._attributes(given, role, home),
+            attributes=self._attributes(given, role, home) | self._scores(given, scores),
         )
         return given.shaped(self._add(history))
 
@@ -471,6 +472,12 @@ class Pool:
                 f"{system.name} needs the role of each player with these parameters: give role"
             )
         return found
+
+    def _scores(self, given: Teams, scores: Any) -> dict[str, Ids]:
+        """Return the scores as a column, where they count. Raises : InvalidParameterError."""
+        if scores is None or "score" not in self._facts.able.uses:
+            return {}
+        return {"score": np.array(scores_of(scores, given), np.float64)}
 
     def _at_home(self, given: Teams, home: int | None) -> list[bool]:
         """Return whether each player is at home; nothing where it does not count.

@@ -19,7 +19,7 @@ from equipoise.rating.one_call.rating import (
     time_of,
     too_early,
 )
-from equipoise.rating.one_call.result import dense_ranks
+from equipoise.rating.one_call.result import dense_ranks, each_team
 from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
 from equipoise.rating.one_match import rate_match
 from equipoise.rating.system import Capabilities
@@ -65,6 +65,8 @@ def rate(
         more["performance_ceiling"] = checked_ceiling(system, able, performance_ceiling)
     if home is not None or "at_home" in able.uses:
         more["at_home"] = who_is_at_home(system, able, given.sizes, home)
+    if scores is not None and "score" in able.uses:
+        more["score"] = scores_of(scores, given)
     if able.skips_all_tied and top == 0 and len(dense) > 2:
         return given.shaped(given.players)
     after = rate_match(system, numbers, given.sizes, dense, weight=float(weight), time=day, **more)
@@ -198,6 +200,16 @@ def per_player(
         check_used(system, able, "share", share)
         shares = values_of("share", share, teams, 0.0, 1.0)
         found["share"] = [1.0 if math.isnan(one) else one for one in shares]
+    return found
+
+
+def scores_of(scores: Any, teams: Teams) -> list[float]:
+    """Return the score of each player's team. Raises : InvalidParameterError."""
+    found = []
+    for one, size in zip(each_team("scores", scores, teams), teams.sizes, strict=True):
+        plain = isinstance(one, int | float | np.integer | np.floating)
+        require(plain and math.isfinite(one), "scores", "numbers, because margins count", one)
+        found += [float(one)] * size
     return found
 
 

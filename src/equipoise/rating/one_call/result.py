@@ -21,13 +21,13 @@ def dense_ranks(ranks: Any, scores: Any, teams: Teams) -> list[int]:
     if ranks is None:
         if scores is None:
             return list(range(count))
-        return _dense("scores", _each("scores", scores, teams), higher=True)
+        return _dense("scores", each_team("scores", scores, teams), higher=True)
     if scores is not None:
         raise InvalidParameterError("give ranks or scores, not both")
-    return _dense("ranks", _each("ranks", ranks, teams), higher=False)
+    return _dense("ranks", each_team("ranks", ranks, teams), higher=False)
 
 
-def _each(name: str, given: Any, teams: Teams) -> list[Any]:
+def each_team(name: str, given: Any, teams: Teams) -> list[Any]:
     """Return one value for each team. Raises : InvalidParameterError."""
     count = len(teams.sizes)
     if isinstance(given, Mapping):

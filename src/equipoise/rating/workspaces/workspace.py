@@ -55,6 +55,7 @@ class Workspace:
         "_room",
         "_row_codes",
         "_rows",
+        "_scored",
         "_sizes",
         "_system",
         "_table",
@@ -88,6 +89,7 @@ class Workspace:
         self._job = job._replace(matches=matches)
         self._home = getattr(job, "home", None)
         self._rewrites = type(system).own is not System.own
+        self._scored = "score" in system.capabilities.uses
         self._table = self.state.table.data
         self._row_codes = Struct(f"{self.state.table.size}d")
         self._rows = Struct(f"{self.state.table.shape[1]}d")
@@ -107,14 +109,15 @@ class Workspace:
         performance: Sequence[float],
         share: Sequence[float],
         at_home: Sequence[bool],
+        score: Sequence[float] = (),
     ) -> list[PlayerNumbers]:
         """Return the players' states after a match; see `rate_match`."""
         self._row_codes.pack_into(self._table, 0, *chain.from_iterable([row for row, _ in players]))
         if self.state.runs is None:
-            rows = self.rate_rows(ranks, weight, time, ceiling, performance, share, at_home)
+            rows = self.rate_rows(ranks, weight, time, ceiling, performance, share, at_home, score)
             return [(row, ()) for row in rows]
         self._put_records([records for _, records in players])
-        rows = self.rate_rows(ranks, weight, time, ceiling, performance, share, at_home)
+        rows = self.rate_rows(ranks, weight, time, ceiling, performance, share, at_home, score)
         return list(zip(rows, self._take_records(), strict=True))
 
     def rate_rows(
@@ -126,12 +129,15 @@ class Workspace:
         performance: Sequence[float],
         share: Sequence[float],
         at_home: Sequence[bool],
+        score: Sequence[float] = (),
     ) -> Iterator[tuple[float, ...]]:
         """Rate a match between the players in `state`; yield their rows after it."""
         self._set_ranks(tuple(ranks))
         self._weight[0], self._time[0], self._ceiling[0] = weight, time, ceiling
         if self._rewrites:
             self._system.rewrite_own(self._job.own, performance, share, at_home)
+            if self._scored:
+                self._system.rewrite_scores(self._job.own, score)
         if self._home is not None:
             self._system.rewrite_home(self._home, at_home)
         self._run()
