@@ -24,6 +24,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("glicko", {"period_days": 2.5}),
     ("glicko2", {}),
     ("glicko2", {"period_days": 2.5}),
+    ("lichess", {}),
 ]
 NAMES = sorted({name for name, _ in VARIANTS})
 each_variant = pytest.mark.parametrize(

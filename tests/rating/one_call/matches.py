@@ -26,6 +26,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("glicko", {"period_days": 2.5}),
     ("glicko2", {}),
     ("glicko2", {"period_days": 2.5}),
+    ("lichess", {}),
     ("plackett-luce", {}),
     ("team-glicko2", {"period_days": 1}),
     ("team-glicko2", {"conserve": True, "max_change": 90}),
