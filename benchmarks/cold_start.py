@@ -34,6 +34,7 @@ SYSTEMS = {
     "elo": CONTESTS,
     "glicko": CONTESTS,
     "glicko2": LEAGUE,
+    "lichess": LEAGUE,
     "team-glicko2": LEAGUE,
 }
 

@@ -73,6 +73,8 @@ VARIANTS = [
     Variant("glicko", {"period_days": 2.5, "drift": 60, "drift_per_day": 40}),
     Variant("glicko2", {}),
     Variant("glicko2", {"period_days": 2.5, "tau": 0.9}),
+    Variant("lichess", {}),
+    Variant("lichess", {"tau": 0.3, "max_change": 90, "min_rating": 1400, "min_deviation": 130}),
     Variant("plackett-luce", {}),
     Variant("plackett-luce", {"beta": 90, "drift": 20, "least_share": 0.2}),
     Variant("plackett-luce", {"shares": "play", "limit_deviation": True, "margin": 1}),
@@ -100,6 +102,7 @@ EXEMPT = {
     ("elo", "deviation"): "Elo has no deviation",
     ("dwz", "deviation"): "DWZ has no deviation",
     ("dwz", "shift"): "the development coefficient of [DWZ]_ depends on the rating itself",
+    ("lichess", "shift"): "no rating is below `min_rating`, whatever the zero of the scale",
     ("topcoder", "shift"): "from 2000 on performances weigh 0.9, from 2500 on 0.8 [TC]_: duels of "
     "newcomers at 1999, 2000 and 2500 in tests/rating/test_topcoder.py move them differently",
     ("partial", "ties"): "who ties at the end of a chain has one neighbour, others have two",

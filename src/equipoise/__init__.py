@@ -116,6 +116,7 @@ if TYPE_CHECKING:
     from equipoise.rating.one_call.prediction import MatchPrediction as MatchPrediction
     from equipoise.rating.one_call.rating import Rating as Rating
     from equipoise.rating.platforms.codeforces import Codeforces as Codeforces
+    from equipoise.rating.platforms.lichess import Lichess as Lichess
     from equipoise.rating.platforms.topcoder import TopCoder as TopCoder
     from equipoise.rating.pool_state import PoolState as PoolState
     from equipoise.rating.registry import make_system as make_system

@@ -42,8 +42,10 @@ NAMES = [f"p{number}" for number in range(9)]
 SYSTEMS: dict[str, tuple[dict[str, Any], int]] = {
     "elo": ({}, 1),
     "glicko": ({}, 1),
+    "glicko in periods": ({"period_days": 3}, 1),
     "glicko2": ({}, 1),
     "glicko2 in periods": ({"period_days": 3}, 1),
+    "lichess": ({}, 1),
     "trueskill": ({}, 4),
     "trueskill-spb": ({"convergence_eps": 1e-10}, 4),
     "bradley-terry": ({}, 4),

@@ -151,7 +151,10 @@ def test_a_match_of_newcomers_only_leaves_the_entry(
 
 
 #: Systems that treat ratings above certain numbers differently.
-FIXED_SCALES = {"topcoder": "weights fall above 2000 and 2500"}
+FIXED_SCALES = {
+    "lichess": "no rating is below 400",
+    "topcoder": "weights fall above 2000 and 2500",
+}
 
 
 @every_system

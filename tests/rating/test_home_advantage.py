@@ -24,6 +24,7 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("glicko", {"period_days": 2.5}),
     ("glicko2", {}),
     ("glicko2", {"period_days": 2.5}),
+    ("lichess", {}),
     ("trueskill", {}),
     ("trueskill-spb", {"convergence_eps": 1e-10}),
     ("bradley-terry", {}),

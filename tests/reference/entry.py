@@ -130,6 +130,8 @@ class SlowPool:
             first2 += weight * limit * sigma_limit**2
         elif system.name in ("glicko2", "team-glicko2"):
             first2 += (GLICKO2_SCALE * read["volatility"]) ** 2
+        elif system.name == "lichess":
+            pass  # a match adds no variance
         elif system.name == "glicko":
             if system.period_days is None:
                 first2 = min(first2 + system.drift**2, max(system.max_deviation**2, first2))

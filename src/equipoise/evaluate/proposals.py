@@ -232,6 +232,11 @@ SPACES: dict[str, dict[str, Span]] = {
         "tau": Span(0.2, 1.2, 4, 0.1),
         "initial_deviation": Span(100, 500, 5, 10),
     },
+    "lichess": {
+        "initial_volatility": Span(0.03, 0.1, 4, 0.01),
+        "min_deviation": Span(20, 120, 6, 5),
+        "initial_deviation": Span(200, 500, 4, 50),
+    },
     "plackett-luce": _WENG_LIN,
     "team-glicko2": {
         "beta": Span(0, 0.6, 7, 0.1, log=False),

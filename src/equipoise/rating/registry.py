@@ -104,6 +104,13 @@ SYSTEMS: dict[str, SystemSpec] = {
         "duels with rating periods; deviation and volatility",
         "Glickman 2012",
     ),
+    "lichess": SystemSpec(
+        "equipoise.rating.platforms.lichess",
+        "Lichess",
+        "equipoise.rating.platforms.lichess_explain",
+        "duels as Lichess rates them: Glicko-2 at once, inactivity by the hour, limits",
+        "Lichess 2026",
+    ),
     "plackett-luce": SystemSpec(
         "equipoise.rating.bayes.weng_lin",
         "PlackettLuce",
@@ -296,7 +303,7 @@ def is_later_default(system: RatingSystem, name: str) -> bool:
 
     Files and messages leave it out, so that they are what they were before there was one.
     """
-    for one in dataclasses.fields(type(system)):
+    for one in fields_of(type(system)):
         if one.name == name:
             return bool(one.metadata.get("later")) and getattr(system, name) == one.default
     return False

@@ -29,6 +29,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("glicko", {"period_days": 2.5}),
     ("glicko2", {}),
     ("glicko2", {"period_days": 2.5}),
+    ("lichess", {}),
     ("plackett-luce", {}),
     ("plackett-luce", {"shares": "play"}),
     ("bradley-terry", {"shares": "contribution", "limit_deviation": True}),

@@ -1,1 +1,1 @@
-"""The rating systems of Codeforces and TopCoder."""
+"""The rating systems of Codeforces, Lichess and TopCoder."""

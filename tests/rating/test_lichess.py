@@ -1,0 +1,188 @@
+"""Lichess' Glicko-2 against the tests of scalachess and a slow, obvious reference."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.errors import InvalidParameterError
+from equipoise.rating.classical.glicko2 import GLICKO2_SCALE
+from equipoise.rating.explaining import explain_change
+from equipoise.rating.platforms.lichess import Lichess
+from equipoise.rating.replay import replay
+from reference import lichess as slow
+
+#: Inputs and expected numbers of the tests of scalachess; the file says of which commit.
+CASES = json.loads((Path(__file__).parent / "scalachess_cases.json").read_text())["cases"]
+
+RANKS = {1.0: [0, 1], 0.5: [0, 0], 0.0: [1, 0]}
+SCORES = {"white wins": 1.0, "draw": 0.5, "black wins": 0.0}
+
+Game = tuple[float, int, int, float]
+
+
+def history_of(games: list[Game], players: int, *, timed: bool = True) -> History:
+    """Return a history of (day, white, black, score of white)."""
+    count = len(games)
+    return History(
+        match_ids=np.arange(count),
+        player_ids=np.arange(players),
+        offsets=2 * np.arange(count + 1),
+        player=np.array([row for _, a, b, _ in games for row in (a, b)]),
+        team=np.tile([0, 1], count),
+        rank=np.array([rank for *_, score in games for rank in RANKS[score]]),
+        time=np.array([round(day * MICROSECONDS_PER_DAY) for day, *_ in games]) if timed else None,
+        time_kind="datetime",
+        attributes={"side": np.array(["white", "black"] * count, dtype=object)},
+    )
+
+
+def named(case: dict[str, Any]) -> str:
+    return f"{case['file']}-{case['test']}-{case['outcome']}-{case['home_advantage']:g}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_scalachess_agrees(case: dict[str, Any]) -> None:
+    """Every number of its tests within the tolerance stated there: 288 in 48 games."""
+    system = Lichess(home_advantage=case["home_advantage"])
+    state = system.initial(2)
+    for row, side in enumerate(("white", "black")):
+        for name, value in zip(("rating", "deviation", "volatility"), case[side], strict=True):
+            state.column(name)[row] = value
+    history = history_of([(0, 0, 1, SCORES[case["outcome"]])], players=2, timed=False)
+    system.run(state, history, 0, 1)
+    for side, name, value, tolerance in case["expected"]:
+        found = state.column(name)[("white", "black").index(side)]
+        assert found == pytest.approx(value, abs=tolerance, rel=0)
+
+
+@st.composite
+def seasons(draw: st.DrawFn) -> list[Game]:
+    """Return games in time order between five players."""
+    day, games = 0.0, []
+    for _ in range(draw(st.integers(1, 20))):
+        day += draw(st.sampled_from([0.0, 0.003, 1.0, 40.5, 900.0]))
+        a, b = draw(st.permutations(range(5)))[:2]
+        games.append((day, a, b, draw(st.sampled_from([1.0, 0.5, 0.0]))))
+    return games
+
+
+@given(
+    games=seasons(),
+    advantage=st.sampled_from([0.0, 11.782457]),
+    later=st.sampled_from([0.0, 7.3, 4000.0]),
+)
+@settings(max_examples=40, deadline=None)
+def test_games_equal_the_reference(games: list[Game], advantage: float, later: float) -> None:
+    """Every game at once, deviations by the day, limits and colour."""
+    system, history = Lichess(home_advantage=advantage), history_of(games, players=5)
+    state = system.initial(5)
+    system.run(state, history, 0, history.matches)
+    end = games[-1][0] + later
+    ours = system.at(state, np.arange(5), end)
+    for row, player in enumerate(slow.rate(games, 5, advantage)):
+        now = player.at(end)
+        assert ours["rating"][row] == pytest.approx(now.rating, abs=1e-7)
+        assert ours["deviation"][row] == pytest.approx(now.deviation, abs=1e-7)
+        assert ours["volatility"][row] == pytest.approx(now.volatility, abs=1e-11)
+
+
+def test_two_newcomers_change_as_they_did_on_lichess() -> None:
+    """The rated rapid game lichess.org/UcZZx10k of 2024-06-09 between two new accounts at 1500.
+
+    Its PGN says +245 and -242. Lichess enlarges gains in rapid by 1.015, and shows ratings without
+    their fraction. White had no head start then.
+    """
+    system = Lichess()
+    white, black = system.rate([system.rating(), system.rating()])
+    assert int(1500 + 1.015 * (white.rating - 1500)) - 1500 == 245
+    assert int(black.rating) - 1500 == -242
+
+
+def test_a_typical_deviation_grows_from_60_to_110_in_a_year() -> None:
+    """The comment beside `ratingPeriodsPerDay` in the source: so 0.21436 was chosen."""
+    system = Lichess()
+    state = system.initial(1)
+    state.column("deviation")[:], state.column("volatility")[:] = 60.0, 0.06
+    state.column("last_time")[:] = 0.0
+    later = [float(system.at(state, np.array([0]), day)["deviation"][0]) for day in (0, 365, 1e6)]
+    assert later == pytest.approx([60, 110, 500], abs=0.05)
+    assert later[1] == pytest.approx(math.hypot(60, math.sqrt(365 * 0.21436) * 0.06 * 173.7178))
+
+
+def test_ratings_deviations_and_changes_have_limits() -> None:
+    """Floor 400, deviations from 45 to 500, at most 700 points in a game."""
+    system = Lichess()
+    state = system.initial(2)
+    state.column("rating")[:], state.column("deviation")[:] = [420, 400], [60, 40]
+    system.run(state, history_of([(0, 0, 1, 0.0)], players=2), 0, 1)
+    rating, deviation = state.column("rating"), state.column("deviation")
+    assert rating[0] == pytest.approx(409.9, abs=0.5)
+    assert deviation[1] == pytest.approx(45.0)
+    for _ in range(4):
+        system.run(state, history_of([(0, 0, 1, 0.0)], players=2), 0, 1)
+    assert rating[0] == 400.0
+    state.column("rating")[:], state.column("deviation")[:] = [1200, 3000], 500.0
+    system.run(state, history_of([(0, 0, 1, 1.0)], players=2), 0, 1)
+    assert rating.tolist() == [1900, 2300]
+    assert np.all(state.column("volatility") <= 0.1)
+
+
+def test_the_floor_is_that_of_the_rating_without_the_head_start() -> None:
+    """White loses at the floor: the rating stays there."""
+    system = Lichess(home_advantage=50)
+    state = system.initial(2)
+    state.column("rating")[:], state.column("deviation")[:] = 400, 60
+    system.run(state, history_of([(0, 0, 1, 0.0)], players=2), 0, 1)
+    assert state.column("rating")[0] == 400.0
+
+
+@pytest.mark.parametrize("timed", [True, False])
+def test_white_has_a_head_start_and_an_explanation(timed: bool) -> None:
+    """The parts of the change add up, with the head start and with a limit."""
+    games: list[Game] = [(0, 0, 1, 1.0), (3, 1, 0, 1.0), (400, 0, 1, 0.5)]
+    for system in (Lichess(), Lichess(home_advantage=11.782457), Lichess(max_change=20)):
+        history = history_of(games, players=2, timed=timed)
+        state = system.initial(2)
+        for match in range(3):
+            found = explain_change(system, state, history, match, 2 * match)
+            change = sum(part.change for part in found.contributions)
+            assert change == pytest.approx(found.rating - found.rating_before, abs=1e-8)
+            system.run(state, history, match, match + 1)
+
+
+def test_without_times_deviations_only_shrink() -> None:
+    history = history_of([(0, 0, 1, 1.0), (0, 0, 1, 0.0)], players=2, timed=False)
+    system = Lichess()
+    deviations = replay(system, history, trace=True).trace
+    assert deviations is not None
+    column = deviations.columns["deviation"]
+    assert column[2] < column[0] < 500
+    assert system.capabilities.uses == {"weight", "time"}
+    assert Lichess(periods_per_day=0).capabilities.uses == {"weight"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "rule"),
+    [
+        ("tau", 0, "tau must be in"),
+        ("periods_per_day", -1, "periods_per_day must be from 0 to 1e9; got -1"),
+        ("max_deviation", 40, "max_deviation must be from min_deviation to 1e9; got 40"),
+        ("max_change", 0, "max_change must be positive; got 0"),
+    ],
+)
+def test_parameters_outside_their_range_are_refused(name: str, value: float, rule: str) -> None:
+    with pytest.raises(InvalidParameterError, match=rule):
+        Lichess(**{name: value})
+
+
+def test_the_scale_is_that_of_glicko2() -> None:
+    assert slow.SCALE == GLICKO2_SCALE
