@@ -18,6 +18,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("codeforces", {"rules": "platform"}),
     ("dwz", {}),
     ("dwz", {"rounded": False}),
+    ("egf", {}),
     ("elo", {}),
     ("elo", {"home_advantage": 60}),
     ("elo-mmr", {"drift_per_day": 3, "rho": 0.3}),
@@ -28,11 +29,14 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("glicko2", {}),
     ("glicko2", {"period_days": 2.5}),
     ("plackett-luce", {}),
+    ("stephenson", {"bonus": 1, "home_advantage": 30}),
+    ("stephenson", {"period_days": 2.5}),
     ("team-glicko2", {"period_days": 1}),
     ("team-glicko2", {"conserve": True, "max_change": 90}),
     ("topcoder", {}),
     ("trueskill", {}),
     ("trueskill-spb", {}),
+    ("uscf", {}),
 ]
 
 PLAYERS = 6
