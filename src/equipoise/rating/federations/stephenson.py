@@ -93,7 +93,7 @@ def game(
 @inner_kernel
 def cap_of(player: Floats, settings: Settings) -> float:
     """Return the largest deviation; one that was larger from the start stays."""
-    return max(settings.max_deviation, player[DEVIATION])
+    return float(max(settings.max_deviation, player[DEVIATION]))
 
 
 @inner_kernel
@@ -101,7 +101,7 @@ def new_variance(player: Floats, settings: Settings) -> float:
     """Return the variance after the games of the period in progress, of which there are some."""
     widened = player[DEVIATION] * player[DEVIATION] + settings.h * player[GAMES]
     cap = cap_of(player, settings)
-    return min(1.0 / (1.0 / widened + player[INFORMATION]), cap * cap)
+    return float(min(1.0 / (1.0 / widened + player[INFORMATION]), cap * cap))
 
 
 @inner_kernel

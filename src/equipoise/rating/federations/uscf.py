@@ -135,11 +135,11 @@ def _edge(
         if (upper and value > _ROUNDING) or (not upper and value < -_ROUNDING):
             continue
         if abs(value) <= _ROUNDING or step == 0:
-            return knots[at]
+            return float(knots[at])
         before = at + 1 if upper else at - 1
         other = _excess(knots[before], prior, effective, opponents, score)
-        return knots[at] + (knots[before] - knots[at]) * value / (value - other)
-    return knots[0] if upper else knots[n - 1]
+        return float(knots[at] + (knots[before] - knots[at]) * value / (value - other))
+    return float(knots[0] if upper else knots[n - 1])
 
 
 @kernel
@@ -196,7 +196,7 @@ def games_before(player: Floats) -> float:
     before = player[GAMES_BEFORE]
     if math.isnan(before):
         before = _KNOWN_GAMES if player[RATED] == KNOWN else 0.0
-    return before + player[MATCHES] - player[GAMES]
+    return float(before + player[MATCHES] - player[GAMES])
 
 
 @inner_kernel
@@ -244,7 +244,7 @@ def floor_of(player: Floats) -> float:
     floor = min(100.0 + 4.0 * wins + 2.0 * draws + events, 150.0)
     if player[PEAK] >= 1400.0:
         floor = max(floor, min(math.floor((player[PEAK] - 200.0) / 100.0) * 100.0, 2100.0))
-    return floor
+    return float(floor)
 
 
 @kernel
