@@ -52,6 +52,8 @@ VARIANTS = [
     Variant("codeforces", {"rules": "platform", "weight": 3, "rate_all_ties": True}),
     Variant("dwz", {}),
     Variant("dwz", {"rounded": False, "initial_rating": 1750}),
+    Variant("egf", {}),
+    Variant("egf", {"initial_rating": 1230, "floor": 1200}),
     Variant("elo", {}),
     Variant("elo", {"k": 20, "scale": 500}),
     Variant("elo-mmr", {}),
@@ -79,6 +81,8 @@ VARIANTS = [
     Variant("plackett-luce", {"beta": 90, "drift": 20, "least_share": 0.2}),
     Variant("plackett-luce", {"shares": "play", "limit_deviation": True, "margin": 1}),
     Variant("bradley-terry", {"shares": "contribution", "margin": 1}),
+    Variant("stephenson", {}),
+    Variant("stephenson", {"period_days": 2.5, "bonus": 2, "drift": 40}),
     Variant("team-glicko2", {}),
     Variant("topcoder", {}),
     Variant("topcoder", {"weight_noob": 0.905, "rate_all_ties": True}),
@@ -88,6 +92,8 @@ VARIANTS = [
     Variant("trueskill-spb", {"convergence_eps": 1e-10}),
     Variant("trueskill-spb", {"eps": 12, "beta": 40, "convergence_eps": 1e-10, "sigma_drift": 10}),
     Variant("team-glicko2", {"conserve": True, "max_change": 90, "beta": 0.6, "period_days": 1}),
+    Variant("uscf", {}),
+    Variant("uscf", {"initial_rating": 2400, "bonus_threshold": 3}),
     *(Variant(name, LEARNED) for name in LEARNERS),
     *(Variant("elo-mmr", {**LEARNED, "rho": rho}) for rho in (0, "inf")),
     Variant("elo-mmr", {**LEARNED, "opponents": 2, "drift_per_day": 3}),
@@ -103,6 +109,10 @@ EXEMPT = {
     ("dwz", "deviation"): "DWZ has no deviation",
     ("dwz", "shift"): "the development coefficient of [DWZ]_ depends on the rating itself",
     ("lichess", "shift"): "no rating is below `min_rating`, whatever the zero of the scale",
+    ("egf", "deviation"): "the EGF has no deviation",
+    ("egf", "shift"): "con, bonus and beta of [EGF]_ depend on the rating itself",
+    ("uscf", "deviation"): "US Chess has no deviation",
+    ("uscf", "shift"): "effective games and floors of [USCF]_ depend on the rating itself",
     ("topcoder", "shift"): "from 2000 on performances weigh 0.9, from 2500 on 0.8 [TC]_: duels of "
     "newcomers at 1999, 2000 and 2500 in tests/rating/test_topcoder.py move them differently",
     ("partial", "ties"): "who ties at the end of a chain has one neighbour, others have two",
@@ -626,6 +636,7 @@ def test_new_players_join_a_saved_pool(variant: Variant) -> None:
 USERS = [
     *VARIANTS,
     Variant("elo", {"home_advantage": 60}),
+    Variant("stephenson", {"home_advantage": 60}),
     Variant("team-glicko2", {"roles": True}),
 ]
 
@@ -651,6 +662,7 @@ def full_season(system: RatingSystem) -> History:
         "birth_year": np.full(rows, 1940),
         "games_before": np.full(rows, 500),
         "events_before": np.full(rows, 50),
+        "handicap": np.zeros(rows),
     }
     role = np.array(["tank", "healer", "scout"], dtype=object)[rng.integers(0, 3, rows)]
     return dataclasses.replace(
@@ -672,6 +684,8 @@ def other_facts(history: History, name: str) -> np.ndarray:
     """Return another column of what federations know of players."""
     if name == "event":
         return np.array([f"open {m // 6}" for m in history.match_rows()], dtype=object)
+    if name == "handicap":
+        return np.where(history.team == 0, 3, 0)
     # Everyone was born in 1965, which is 5 years before the matches; and is new.
     return np.full(history.participations, 1965 if name == "birth_year" else 0)
 

@@ -223,6 +223,7 @@ SPACES: dict[str, dict[str, Span]] = {
     "bradley-terry": _WENG_LIN,
     "codeforces": {"beta": _BETA, "weight": Span(0.05, 10, 12, 0.01)},
     "dwz": {"initial_rating": Span(800, 2200, 8, 50, log=False)},
+    "egf": {"initial_rating": Span(-900, 2900, 20, 50, log=False)},
     "elo": {"k": Span(4, 160, 14, 1)},
     "elo-mmr": _LIMITS,
     "elo-mmx": _LIMITS,
@@ -238,6 +239,12 @@ SPACES: dict[str, dict[str, Span]] = {
         "initial_deviation": Span(200, 500, 4, 50),
     },
     "plackett-luce": _WENG_LIN,
+    "stephenson": {
+        "drift": Span(1, 80, 8, 1),
+        "game_drift": Span(1, 80, 8, 1),
+        "neighbourhood": Span(0, 8, 5, 1, log=False),
+        "initial_deviation": Span(100, 500, 5, 10),
+    },
     "team-glicko2": {
         "beta": Span(0, 0.6, 7, 0.1, log=False),
         "initial_volatility": Span(0.01, 0.24, 6, 0.005),
@@ -250,6 +257,7 @@ SPACES: dict[str, dict[str, Span]] = {
     },
     "trueskill": {"beta": _BETA, "drift": Span(1, 80, 10, 0.5)},
     "trueskill-spb": {"eps": Span(0.1, 100, 10, 0.1), "beta": _BETA, "sigma_drift": _DRIFT},
+    "uscf": {"initial_rating": Span(800, 2200, 8, 50, log=False)},
 }
 
 #: Constants of a learned entry and of a held level (docs/guides/entry.md), for every system. The

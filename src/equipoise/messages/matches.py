@@ -25,7 +25,7 @@ class ParticipationRequest(
     share : from 0 to 1; scales the player's change, for example of a player who left early
     role, side, at_home : as the columns of a history
     attributes : kept with the match and shown. Systems of federations read event, birth_year,
-        games_before and events_before; no system reads others
+        games_before, events_before and handicap; no system reads others
     """
 
     player: Id

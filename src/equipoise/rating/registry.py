@@ -69,6 +69,13 @@ SYSTEMS: dict[str, SystemSpec] = {
         "duels, event by event, as the German Chess Federation does; age, number of events",
         "Deutscher Schachbund",
     ),
+    "egf": SystemSpec(
+        "equipoise.rating.federations.egf",
+        "EGF",
+        "equipoise.rating.federations.egf_explain",
+        "duels, tournament by tournament, as the European Go Federation does; handicap stones",
+        "European Go Federation 2021",
+    ),
     "elo": SystemSpec(
         "equipoise.rating.classical.elo",
         "Elo",
@@ -118,6 +125,13 @@ SYSTEMS: dict[str, SystemSpec] = {
         "teams of any size and number, place by place; closed form",
         "Weng and Lin 2011",
     ),
+    "stephenson": SystemSpec(
+        "equipoise.rating.federations.stephenson",
+        "Stephenson",
+        "equipoise.rating.federations.stephenson_explain",
+        "duels with rating periods: glicko with a bonus and a pull to opponents; home advantage",
+        "Stephenson 2012",
+    ),
     "team-glicko2": SystemSpec(
         "equipoise.rating.team_glicko2.team_glicko2",
         "TeamGlicko2",
@@ -152,6 +166,13 @@ SYSTEMS: dict[str, SystemSpec] = {
         "equipoise.rating.bayes.trueskill_explain",
         "as trueskill, with places between the teams: for contests with many ties",
         "Nikolenko and Sirotkin 2010",
+    ),
+    "uscf": SystemSpec(
+        "equipoise.rating.federations.uscf",
+        "USCF",
+        "equipoise.rating.federations.uscf_explain",
+        "duels, event by event, as the first pass of US Chess; age, number of games, floors",
+        "Glickman and Doan 2020",
     ),
 }
 

@@ -19,6 +19,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("codeforces", {"rules": "platform"}),
     ("dwz", {}),
     ("dwz", {"rounded": False}),
+    ("egf", {}),
     ("elo", {}),
     ("elo", {"home_advantage": 60}),
     ("elo-mmr", {"drift_per_day": 3, "rho": 0.3}),
@@ -33,6 +34,8 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("plackett-luce", {}),
     ("plackett-luce", {"shares": "play"}),
     ("bradley-terry", {"shares": "contribution", "limit_deviation": True}),
+    ("stephenson", {"bonus": 1, "home_advantage": 30}),
+    ("stephenson", {"period_days": 2.5}),
     ("team-glicko2", {"period_days": 1}),
     ("team-glicko2", {"conserve": True, "max_change": 90}),
     ("thurstone-mosteller", {}),
@@ -40,6 +43,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("trueskill", {}),
     ("trueskill", {"shares": "play"}),
     ("trueskill-spb", {}),
+    ("uscf", {}),
 ]
 
 PLAYERS = 6

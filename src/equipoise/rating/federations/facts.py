@@ -6,6 +6,7 @@ These are columns of a history, each optional and with one value for each partic
     birth_year      year of birth
     games_before    number of the player's rated games before the first match of the pool
     events_before   number of the player's rated events before the first match of the pool
+    handicap        stones that the player receives; 1 is a game without komi, 0 or empty none
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _BOUNDS: Mapping[str, tuple[int, int, str]] = {
     "birth_year": (1800, 2200, "must be a year from 1800 to 2200, or empty"),
     "games_before": (0, 10**6, "must be a whole number of games from 0 to 1e6, or empty"),
     "events_before": (0, 10**6, "must be a whole number of events from 0 to 1e6, or empty"),
+    "handicap": (0, 25, "must be a whole number of stones from 0 to 25, or empty"),
 }
 
 #: The columns, in the order in which messages list them.
@@ -51,6 +53,7 @@ class Facts(NamedTuple):
     birth_year: Floats
     games_before: Floats
     events_before: Floats
+    handicap: Floats
 
 
 def no_facts(rows: int) -> Facts:
