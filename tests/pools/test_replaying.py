@@ -166,6 +166,7 @@ def test_large_matches_are_read_a_few_at_a_time(
     assert pool.is_sound()
 
 
+@pytest.mark.slow
 def test_a_replay_keeps_its_claim_while_it_reads_what_came_before(
     sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

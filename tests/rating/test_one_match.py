@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.data.history import History
 from equipoise.rating.one_match import PlayerNumbers, numbers_of, rate_match, state_of
 from equipoise.rating.replay import replay
+from rating.histories import examples
 from rating.one_call.matches import VARIANTS, histories, system_of
 
 
@@ -43,7 +44,7 @@ def bits(numbers: list[PlayerNumbers]) -> list[tuple[bytes, bytes]]:
 
 @pytest.mark.parametrize(("name", "parameters"), VARIANTS)
 @given(data=st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_matches_one_after_another_give_the_bits_of_a_replay(
     name: str, parameters: dict[str, object], data: st.DataObject
 ) -> None:

@@ -18,6 +18,7 @@ from web.inbox import Inbox
 MATCHES = 60
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_when_the_server_is_killed(sqlite_url: str, tmp_path: Path) -> None:
     """Some come twice, with the same id; none is missing, and none comes before another's turn."""
     key = make_key(sqlite_url, "admin")

@@ -164,6 +164,7 @@ def test_by_default_an_address_without_a_key_has_a_rate(serve: Serve) -> None:
     assert refused <= 400
 
 
+@pytest.mark.slow
 def test_requests_write_nothing_to_the_database_for_limits(serve: Serve) -> None:
     """SQLite counts the changes that each connection made: reads, keys and refusals make none."""
     served = serve(failed_keys=0.1, address_rate=0.1, address_burst=2)
@@ -216,6 +217,7 @@ def test_reading_never_waits_for_a_writer(serve: Serve) -> None:
     wait_for_last_use(served)
 
 
+@pytest.mark.slow
 def test_signing_in_does_not_wait_for_a_writer(serve: Serve) -> None:
     """While another process holds the lock of SQLite, it gets 503 and a page that says so.
 
@@ -260,6 +262,7 @@ def test_a_form_that_does_not_come_is_given_up(serve: Serve) -> None:
     assert "the form must arrive within 1 s" in answer.text
 
 
+@pytest.mark.slow
 def test_last_uses_are_dropped_if_the_database_is_busy(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:

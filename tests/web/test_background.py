@@ -62,6 +62,7 @@ def test_pools_that_want_it_are_tended(work: Work, thread: Background) -> None:
     assert work.tended == ["a"]
 
 
+@pytest.mark.slow
 def test_a_pool_that_fails_does_not_keep_others_waiting(
     work: Work, thread: Background, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -262,6 +262,7 @@ def test_a_client_that_reads_nothing_is_disconnected(
         assert len(everything(silent)) < BIG
 
 
+@pytest.mark.slow
 def test_an_idle_connection_makes_room(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     """The one that has been idle for the longest time; requests under way are never closed."""
     port = start(connections=4)
@@ -306,6 +307,7 @@ def test_a_request_that_waits_for_its_client_makes_room(start: Start, loop: str)
         assert everything(busy).startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.slow
 def test_requests_that_arrive_before_an_answer_are_bounded(
     start: Start, request: pytest.FixtureRequest
 ) -> None:
@@ -320,6 +322,7 @@ def test_requests_that_arrive_before_an_answer_are_bounded(
     assert answered == (1_002 if h11 else 0)
 
 
+@pytest.mark.slow
 def test_too_many_requests_at_once_are_refused(start: Start) -> None:
     """With 503, where no connection is idle."""
     port = start(connections=2)

@@ -100,6 +100,7 @@ def served_with_a_pool(serve: Serve, folder: Path, **settings: Any) -> tuple[Ser
     return serve(database=database, **settings), pool
 
 
+@pytest.mark.slow
 def test_a_body_that_does_not_come_is_given_up(serve: Serve, tmp_path: Path) -> None:
     served, pool = served_with_a_pool(serve, tmp_path, request_seconds=allow(1.0))
 
@@ -114,6 +115,7 @@ def test_a_body_that_does_not_come_is_given_up(serve: Serve, tmp_path: Path) -> 
     assert (answer.status_code, answer.json()["error"]["code"]) == (408, "request-timeout")
 
 
+@pytest.mark.slow
 def test_an_answer_that_takes_too_long_is_given_up(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

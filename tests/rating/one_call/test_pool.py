@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
@@ -27,6 +27,7 @@ from equipoise.errors import (
 )
 from equipoise.rating.replay import predict, replay
 from rating.entry_histories import LEARNERS
+from rating.histories import examples
 from rating.one_call.matches import VARIANTS, histories, system_of
 
 LEARNED: dict[str, object] = {
@@ -45,7 +46,7 @@ POOLED: list[tuple[str, dict[str, object]]] = [
     ("team-glicko2", {"roles": True}),
 ]
 
-few = settings(max_examples=15, deadline=None)
+few = examples(15)
 
 
 def as_a_pool_numbers(history: History, *, text: bool, roles: bool) -> History:

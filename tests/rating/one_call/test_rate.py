@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
@@ -28,9 +28,10 @@ from equipoise.rating.player_state import seeded_state
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
 from rating.entry_histories import LEARNERS
+from rating.histories import examples
 from rating.one_call.matches import VARIANTS, histories, system_of
 
-few = settings(max_examples=20, deadline=None)
+few = examples(20)
 
 
 def test_every_system_is_looked_at() -> None:

@@ -195,6 +195,7 @@ def test_a_receiver_that_was_away_gets_what_it_missed(
     assert matches_of(inbox.waits_for(2)) == ["m1", "m2"]
 
 
+@pytest.mark.slow
 def test_a_slow_receiver_holds_up_nobody_else(
     store: Store, inbox: Inbox, start: StartSender
 ) -> None:
@@ -218,6 +219,7 @@ def test_a_slow_receiver_holds_up_nobody_else(
         assert seen[-5:] == ["m2", "m3", "m4", "m5", "m6"]
 
 
+@pytest.mark.slow
 def test_names_that_resolve_slowly_hold_up_nobody_else(
     store: Store, inbox: Inbox, start: StartSender, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -242,6 +244,7 @@ def test_names_that_resolve_slowly_hold_up_nobody_else(
     assert ended == []
 
 
+@pytest.mark.slow
 def test_what_was_not_answered_is_told_by_the_next_sender(
     store: Store, inbox: Inbox, start: StartSender
 ) -> None:
@@ -294,6 +297,7 @@ def in_outbox(store: Store) -> int:
         return webhooks.count_after(connection, get_pool(connection, "ladder").id, 0)
 
 
+@pytest.mark.slow
 def test_a_dead_receiver_has_an_end(store: Store, inbox: Inbox, start: StartSender) -> None:
     """After the days of the setting it is disabled, which is audited; nothing waits for it."""
     inbox.answers = [200] + [503] * 1000
@@ -317,6 +321,7 @@ def test_a_dead_receiver_has_an_end(store: Store, inbox: Inbox, start: StartSend
     assert entry.key is None
 
 
+@pytest.mark.slow
 def test_failures_of_an_hour_ago_do_not_count_after_a_delivery(
     store: Store, inbox: Inbox, start: StartSender
 ) -> None:
@@ -370,6 +375,7 @@ def test_a_disabled_webhook_holds_no_events_of_others(store: Store, inbox: Inbox
     assert in_outbox(store) == 0
 
 
+@pytest.mark.slow
 def test_a_delivery_ends_when_its_webhook_is_deleted(
     store: Store, inbox: Inbox, start: StartSender
 ) -> None:
