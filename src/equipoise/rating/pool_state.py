@@ -20,7 +20,7 @@ import os
 import re
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -36,7 +36,7 @@ from equipoise.display import Displayed
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem, require
 from equipoise.rating import match_digest
 from equipoise.rating.draws import draw_rate as draw_rate_of
-from equipoise.rating.entry.entering import ENTRY_PARAMETERS, EntryParameters
+from equipoise.rating.entry.entering import ENTRY_DEFAULTS, ENTRY_PARAMETERS
 from equipoise.rating.match_digest import NOT_KNOWN, Digests
 from equipoise.rating.registry import (
     absent,
@@ -316,11 +316,13 @@ def _check_system(path: str | os.PathLike[str], header: Mapping[str, Any]) -> No
 
 def saved_parameters(system: RatingSystem) -> dict[str, Any]:
     """Return the parameters of a system as files have them; `make_system` reads them."""
-    usual = EntryParameters()
+    usual = dict(ENTRY_DEFAULTS)
+    added: frozenset[str] = getattr(system, "added_parameters", frozenset())
+    usual |= {one.name: one.default for one in fields(type(system)) if one.name in added}  # type: ignore[arg-type]
     return {
         name: str(value) if value == float("inf") else value
         for name, value in parameters_of(system).items()
-        if name not in ENTRY_PARAMETERS or value != getattr(usual, name)
+        if name not in usual or value != usual[name]
     }
 
 

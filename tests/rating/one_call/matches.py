@@ -30,6 +30,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("team-glicko2", {"conserve": True, "max_change": 90}),
     ("topcoder", {}),
     ("trueskill", {}),
+    ("trueskill", {"draw_rule": "rating", "draw_slope": 0.4}),
     ("trueskill-spb", {}),
 ]
 
