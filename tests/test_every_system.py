@@ -89,6 +89,8 @@ VARIANTS = [
     Variant("trueskill", {}),
     Variant("trueskill", {"draw_probability": 0.5, "drift": 30, "beta": 90}),
     Variant("trueskill", {"shares": "play"}),
+    Variant("trueskill", {"draw_probability": 0.3, "draw_rule": "rating", "draw_slope": 0.4}),
+    Variant("trueskill", {"draw_rule": "players", "draw_slope": -0.7}),
     Variant("trueskill-spb", {"convergence_eps": 1e-10}),
     Variant("trueskill-spb", {"eps": 12, "beta": 40, "convergence_eps": 1e-10, "sigma_drift": 10}),
     Variant("team-glicko2", {"conserve": True, "max_change": 90, "beta": 0.6, "period_days": 1}),
@@ -831,12 +833,15 @@ def test_idle_parameters_change_no_bit() -> None:
         "level_memory": 9.0,
         "level_step": 0.9,
     }
-    others = {"rho": 0.2, "remembered": 1, "window": 3, **entry, **level}
+    draws = {"draw_slope": 2.0, "draw_rating": 900.0}
+    home = {"home_advantage_deviation": 9.0, "home_advantage_drift": 2.0}
+    others = {"rho": 0.2, "remembered": 1, **entry, **level}
+    every = {"window": 3, **others, **draws, **home}
     for name in SYSTEMS:
         system = make_system(name)
         for parameter in system.capabilities.idle:
-            changed = make_system(name, {parameter: others[parameter]})
+            changed = make_system(name, {parameter: every[parameter]})
             history = full_season(system)
             one, other = outcome(system, history), outcome(changed, history)
             assert all(np.array_equal(one[key], other[key], equal_nan=True) for key in one)
-    assert make_system("elo-mmx").capabilities.idle == set(others) - {"window"}
+    assert make_system("elo-mmx").capabilities.idle == set(others)

@@ -36,7 +36,7 @@ DAY = 86_400_000_000
 MORE = [
     Variant("elo", {"home_advantage": 60}),
     Variant("team-glicko2", {"roles": True}),
-    Variant("trueskill", {"draw_probability": 0.2}),
+    Variant("trueskill", {"draw_probability": 0.2, "draw_rule": "rating", "draw_slope": 0.4}),
 ]
 
 #: What the pools of the tests use: all of these can be served.

@@ -146,10 +146,14 @@ def test_messages_that_do_not_settle_raise(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_parameters_outside_their_range_are_refused() -> None:
-    with pytest.raises(InvalidParameterError, match="draw_probability must be from 1e-9"):
-        TrueSkill(draw_probability=0.0)
-    with pytest.raises(InvalidParameterError, match="eps must be from 1e-5 to 10 times beta"):
-        TrueSkillSPb(eps=0.0)
+    with pytest.raises(InvalidParameterError, match="draw_probability must be 0, or from 1e-9"):
+        TrueSkill(draw_probability=1e-10)
+    with pytest.raises(InvalidParameterError, match="eps must be 0, or from 1e-5 to 10 times beta"):
+        TrueSkillSPb(eps=1e-4)
+    with pytest.raises(InvalidParameterError, match="draw_slope must be from -10 to 10"):
+        TrueSkill(draw_rule="rating", draw_slope=11)
+    with pytest.raises(InvalidParameterError, match="draw_rule must be"):
+        TrueSkill(draw_rule="chess")  # type: ignore[arg-type]
 
 
 def rated(system: RatingSystem, mean: Any, deviation: Any, ranks: list[int]) -> State:

@@ -206,6 +206,8 @@ class System(OneCall, EntryParameters, ABC):
     traces: ClassVar[type[Any]] = TraceArrays
     #: Number of fields of the record that is kept of every match of a player; 0 for no records.
     record: ClassVar[int] = 0
+    #: Whether a prediction knows how much of the match each player takes part in.
+    predicts_shares: ClassVar[bool] = False
     #: What the update solves for, such as "the volatility of "; the start of the message if it
     #: fails.
     sought: ClassVar[str] = ""

@@ -243,6 +243,7 @@ def team_prediction(
     *,
     match: History | None = None,
     draw_rate: float | None = None,
+    share: Floats | None = None,
 ) -> Prediction:
     """Return the prediction for teams of players with these ratings.
 
@@ -254,6 +255,7 @@ def team_prediction(
     match : the match, so that a home advantage counts
     draw_rate : draw probability of equals, for systems that do not model draws; None: that of the
       pool
+    share : shape (n,), by which performances count where they add up; None: all count once
     Raises : InvalidParameterError for a draw rate that would change nothing
     """
     sizes = np.bincount(team)
@@ -263,17 +265,19 @@ def team_prediction(
         by, players = system.name, now.outlook(rating, deviation, match)
     else:
         by, players = TEAM_MEAN, team_mean_outlook(rating, np.nan_to_num(deviation, nan=0.0))
+    if share is not None:
+        players = replace(players, centre=share * players.centre, scale=share * players.scale)
     outlook = players.of_teams(team, len(sizes))
     if draw_rate is not None:
         _check_needed(system, draw_rate, len(sizes), rated and models_draws(system))
     found = Prediction(expected=outlook.expected(), outlook=outlook, by=by)
     if len(sizes) == 2 and rated and models_draws(system):
-        found = _modelled(system, outlook, len(team))
+        found = _modelled(system, outlook, rating)
     elif len(sizes) == 2:
         found = _estimated(found, state, draw_rate)
     if not rated:
         return found
-    return _with_quality(system, found, rating, deviation, team, match)
+    return _with_quality(system, found, rating, deviation, team, match, share)
 
 
 def _check_needed(system: RatingSystem, draw_rate: float, teams: int, models: bool) -> None:
@@ -322,17 +326,19 @@ def _with_quality(
     deviation: Floats,
     team: Ints,
     match: History | None,
+    share: Floats | None,
 ) -> Prediction:
     """Return a prediction with the match quality, where it is defined."""
     teams = len(found.expected)
     beta = getattr(system, "beta", None) if models_draws(system) else None
     if beta is not None and found.outlook.team == "sum":
-        certain = np.bincount(team, minlength=teams).astype(np.float64) * float(beta) ** 2
-        quality = match_quality(
-            np.bincount(team, rating, minlength=teams).astype(np.float64),
-            certain + np.bincount(team, deviation**2, minlength=teams).astype(np.float64),
-            certain,
+        part: Floats = np.ones(len(team)) if share is None else share
+        members, strength, uncertain = (
+            np.bincount(team, each, minlength=teams).astype(np.float64)
+            for each in (part**2, part * rating, (part * deviation) ** 2)
         )
+        certain = members * float(beta) ** 2
+        quality = match_quality(strength, certain + uncertain, certain)
         return replace(found, quality=quality, quality_by=system.name)
     if teams != 2:
         return found
@@ -346,13 +352,20 @@ def estimated_draw(rate: float, first: float, second: float) -> float:
     return min(4.0 * rate * first * second, 2.0 * first, 2.0 * second)
 
 
-def _modelled(system: ModelsDraws, outlook: Outlook, players: int) -> Prediction:
-    """Return the prediction of a system that models draws for two teams."""
+def _modelled(system: ModelsDraws, outlook: Outlook, rating: Floats) -> Prediction:
+    """Return the prediction of a system that models draws for two teams.
+
+    rating : of the players of both teams
+    """
     difference = outlook.centre[0] - outlook.centre[1]
     scale = math.hypot(*outlook.scale.tolist())
-    margin = system.draw_margin(players)
+    if getattr(system, "draw_rule", "constant") == "constant":
+        margin = system.draw_margin(len(rating))
+    else:
+        margin = system.draw_margin(len(rating), float(rating.mean()))
     win = chance((np.array([difference, -difference]) - margin) / scale, outlook.curve)
-    draw = max(1.0 - float(win.sum()), 0.0)
+    # Without a margin there is no draw, not one of what rounding leaves.
+    draw = max(1.0 - float(win.sum()), 0.0) if margin > 0.0 else 0.0
     return Prediction(
         expected=win + 0.5 * draw,
         outlook=outlook,

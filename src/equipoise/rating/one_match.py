@@ -58,23 +58,49 @@ def rate_match(
         )
         workspaces.give_back(shape, workspace)
         return found
-    state = state_of(system, players)
-    system.run(
-        state,
-        _history(
-            sizes,
-            ranks,
-            weight=weight,
-            time=time,
-            performance_ceiling=performance_ceiling,
-            performance=performance,
-            share=share,
-            at_home=at_home,
-            score=score,
-        ),
-        0,
-        1,
+    return rate_once(
+        system,
+        players,
+        sizes,
+        ranks,
+        weight=weight,
+        time=time,
+        performance_ceiling=performance_ceiling,
+        performance=performance,
+        share=share,
+        at_home=at_home,
+        score=score,
     )
+
+
+def rate_once(
+    system: System,
+    players: Sequence[PlayerNumbers],
+    sizes: Sequence[int],
+    ranks: Sequence[int],
+    *,
+    weight: float = 1.0,
+    time: float = math.nan,
+    performance_ceiling: float = math.inf,
+    performance: Sequence[float] = (),
+    share: Sequence[float] = (),
+    at_home: Sequence[bool] = (),
+    score: Sequence[float] = (),
+) -> list[PlayerNumbers]:
+    """Return what `rate_match` does, in memory that is not kept: for a system of one match."""
+    state = state_of(system, players)
+    match = _history(
+        sizes,
+        ranks,
+        weight=weight,
+        time=time,
+        performance_ceiling=performance_ceiling,
+        performance=performance,
+        share=share,
+        at_home=at_home,
+        score=score,
+    )
+    system.run(state, match, 0, 1)
     return numbers_of(state)
 
 

@@ -38,7 +38,7 @@ from equipoise.rating import match_digest
 from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS
 from equipoise.rating.advantage.home_system import is_saved
 from equipoise.rating.draws import draw_rate as draw_rate_of
-from equipoise.rating.entry.entering import ENTRY_PARAMETERS, EntryParameters
+from equipoise.rating.entry.entering import ENTRY_DEFAULTS, ENTRY_PARAMETERS
 from equipoise.rating.match_digest import NOT_KNOWN, Digests
 from equipoise.rating.registry import (
     absent,
@@ -319,11 +319,10 @@ def _check_system(path: str | os.PathLike[str], header: Mapping[str, Any]) -> No
 
 def saved_parameters(system: RatingSystem) -> dict[str, Any]:
     """Return the parameters of a system as files have them; `make_system` reads them."""
-    usual = EntryParameters()
     return {
         name: str(value) if value == float("inf") else value
         for name, value in parameters_of(system).items()
-        if (name not in ENTRY_PARAMETERS or value != getattr(usual, name))
+        if (name not in ENTRY_PARAMETERS or value != ENTRY_DEFAULTS[name])
         and (name not in ADVANTAGE_PARAMETERS or is_saved(system, name))
         and not is_later_default(system, name)
     }

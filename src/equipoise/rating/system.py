@@ -64,6 +64,7 @@ class Capabilities:
 
     max_team_size, max_teams : None for any number
     draws : whether it can rate equal ranks
+    ties_need : the parameter with which it can rate them, in words; "" if there is none
     adds_players : whether the ratings of a team's players add up; else a team plays at their mean
     needs_time : whether a history without times is refused
     skips_all_tied : whether a match of three or more in which all tie changes nothing
@@ -83,6 +84,7 @@ class Capabilities:
     max_team_size: int | None = None
     max_teams: int | None = None
     draws: bool = True
+    ties_need: str = ""
     adds_players: bool = False
     needs_time: bool = False
     skips_all_tied: bool = False
@@ -114,7 +116,9 @@ class Capabilities:
         if not self.draws and history.matches:
             ties = int(np.sum(history.distinct_ranks() < history.teams()))
             if ties:
-                found.append(f"ties ({counted(ties, 'match', 'matches')})")
+                many = counted(ties, "match", "matches")
+                need = f"; they need {self.ties_need}" if self.ties_need else ""
+                found.append(f"ties ({many}{need})")
         if self.needs_time and history.time is None:
             found.append("no times")
         return found
@@ -201,17 +205,21 @@ class RatingSystem(Protocol):
 
 @runtime_checkable
 class ModelsDraws(Protocol):
-    """A system in which two teams draw if they perform about equally."""
+    """A system in which two teams draw if they perform about equally.
+
+    One with a `draw_rule` other than "constant" is also given the mean rating of the players.
+    """
 
     @property
     def name(self) -> str:
         """Name in the registry."""
         ...
 
-    def draw_margin(self, players: int) -> float:
+    def draw_margin(self, players: int, /, *rating: float) -> float:
         """Return the largest difference of two performances that is a draw, rating points.
 
         players : number of players of both teams
+        rating : the mean of their ratings, if the margin depends on it
         """
         ...
 

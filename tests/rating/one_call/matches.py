@@ -42,6 +42,7 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("topcoder", {}),
     ("trueskill", {}),
     ("trueskill", {"shares": "play"}),
+    ("trueskill", {"draw_rule": "rating", "draw_slope": 0.4}),
     ("trueskill-spb", {}),
     ("uscf", {}),
 ]

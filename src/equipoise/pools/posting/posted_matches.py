@@ -249,7 +249,8 @@ def _misfits(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str
         if largest > able.max_team_size:
             yield "players", f"must be at most {able.max_team_size} a team for {name}", largest
     if not able.draws and len({team.order for team in request.teams}) < len(request.teams):
-        yield "rank", f"must differ from team to team for {name}", "a tie"
+        need = f": ties need {able.ties_need}" if able.ties_need else ""
+        yield "rank", f"must differ from team to team for {name}{need}", "a tie"
 
 
 def _participation_faults(

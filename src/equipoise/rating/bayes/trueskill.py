@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import NormalDist
 from typing import ClassVar, Literal
 
@@ -20,14 +20,18 @@ from equipoise.arguments import check_fields
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
-from equipoise.errors import require
+from equipoise.errors import InvalidParameterError, require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import Job, Rate, TraceArrays
 from equipoise.rating.bayes.partial_play import Played, played_of, rewrite_share
 from equipoise.rating.bayes.trueskill_match import (
+    BY_PLAYERS,
+    BY_RATING,
+    CONSTANT,
     MAX_SWEEPS,
     Settings,
+    margin_between,
     rate_matches,
     rate_with_both,
     rate_with_entry,
@@ -40,6 +44,10 @@ from equipoise.rating.system import Capabilities, check_newcomer
 _SETTLED = 1e-11
 
 
+#: How the draw probability of equals may depend on the match; the number is that of kernels.
+RULES = {"constant": CONSTANT, "rating": BY_RATING, "players": BY_PLAYERS}
+
+
 class TrueSkillSystem(HomeSystem):
     """The base class of both systems; each adds its parameters and `settings`."""
 
@@ -48,18 +56,21 @@ class TrueSkillSystem(HomeSystem):
     shares: Literal["off", "play"]
 
     sought: ClassVar[str] = "the messages of "
+    predicts_shares: ClassVar[bool] = True
     iterations: ClassVar[int] = MAX_SWEEPS
 
     @property
     def capabilities(self) -> Capabilities:
-        """Matches of any kind."""
-        plays = self.shares == "play"
+        """Matches of any kind; no ties where the margin of a draw is 0."""
+        draws, plays = self.settings().margin > 0.0, self.shares == "play"
         return self.with_home(
             Capabilities(
+                draws=draws,
+                ties_need="" if draws else self.allows_ties,
                 adds_players=True,
                 uses=frozenset({"weight", "share"} if plays else {"weight"}),
                 needed={} if plays else {"share": "shares"},
-                idle=self.idle_entry,
+                idle=self.idle_entry | self.idle_draws,
             )
         )
 
@@ -77,6 +88,16 @@ class TrueSkillSystem(HomeSystem):
     ) -> None:
         """Write the shares."""
         rewrite_share(own, share)
+
+    @property
+    @abstractmethod
+    def allows_ties(self) -> str:
+        """The parameter that allows ties, and its values, in words."""
+
+    @property
+    def idle_draws(self) -> frozenset[str]:
+        """The parameters of draws that change nothing."""
+        return frozenset()
 
     @abstractmethod
     def settings(self) -> Settings:
@@ -109,7 +130,14 @@ class TrueSkill(TrueSkillSystem):
     beta : standard deviation of one performance, rating points; half the initial deviation [TS]_
     drift : standard deviation that a match adds before it is rated, rating points; a hundredth of
         the initial deviation [TS]_
-    draw_probability : of two equal players, in (0, 1); it determines the margin of a win
+    draw_probability : of two equal players, from 0 to below 1; it determines the margin of a win.
+        With 0 nobody draws, and ties are refused
+    draw_rule : whether the draw probability of equals is the same in every match (constant), or
+        depends on the mean rating of the players (rating) or on their number (players)
+    draw_slope : how much the log odds of a draw change for each 100 points of the mean rating, or
+        each time the number of players doubles, from -10 to 10; no effect with constant
+    draw_rating : mean rating of two players who draw with draw_probability, for the rule rating;
+        none means initial_rating
     shares : off; play: partial play, the column `share` multiplies a player's performance in the
         team's sum
 
@@ -118,6 +146,9 @@ class TrueSkill(TrueSkillSystem):
     >>> league = eq.read_history("examples/league.csv")
     >>> eq.replay(eq.TrueSkill(), league).ratings
     <Ratings: 6 players, the best ada with 1,742.4>
+    >>> chess = eq.TrueSkill(draw_probability=0.3, draw_rule="rating", draw_slope=0.2)
+    >>> [round(chess.draw_probability_of(rating), 3) for rating in (1000, 1500, 2500)]
+    [0.136, 0.3, 0.76]
     """
 
     initial_rating: float = 1500.0
@@ -125,34 +156,85 @@ class TrueSkill(TrueSkillSystem):
     beta: float = 175.0
     drift: float = 3.5
     draw_probability: float = 0.1
-    shares: Literal["off", "play"] = "off"
+    draw_rule: Literal["constant", "rating", "players"] = field(
+        default="constant", metadata={"later": True}
+    )
+    draw_slope: float = field(default=0.0, metadata={"later": True})
+    draw_rating: float | None = field(default=None, metadata={"later": True})
+    shares: Literal["off", "play"] = field(default="off", metadata={"later": True})
 
     name: ClassVar[str] = "trueskill"
 
     def __post_init__(self) -> None:
         """Check every parameter."""
+        if callable(self.draw_probability):
+            raise InvalidParameterError(
+                "draw_probability must be a number: a function of the teams cannot be saved, so it "
+                "is for one match only, system.rate(teams, draw_probability=function). Every match "
+                "can have a named rule, such as draw_rule='rating'"
+            )
         check_fields(self)
         self.check_entry()
         check_newcomer(self.initial_rating, self.initial_deviation)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
-        chance = self.draw_probability
-        require(1e-9 <= chance < 1, "draw_probability", "from 1e-9 to below 1", chance)
+        chance, rule = self.draw_probability, "0, or from 1e-9 to below 1"
+        require(chance == 0 or 1e-9 <= chance < 1, "draw_probability", rule, chance)
+        require(self.draw_rule in RULES, "draw_rule", f"one of {', '.join(RULES)}", self.draw_rule)
+        slope, rating = self.draw_slope, self._draws_at
+        require(-10 <= slope <= 10, "draw_slope", "from -10 to 10", slope)
+        require(-1e9 <= rating <= 1e9, "draw_rating", "from -1e9 to 1e9", rating)
+
+    @property
+    def _draws_at(self) -> float:
+        """The mean rating of players who draw with `draw_probability`."""
+        return float(self.initial_rating if self.draw_rating is None else self.draw_rating)
 
     def settings(self) -> Settings:
         """Return the parameters for kernels; the margin is that of a duel [TS]_ sec. 2."""
-        z = NormalDist().inv_cdf(0.5 * (1.0 + self.draw_probability))
+        chance = self.draw_probability
+        z = NormalDist().inv_cdf(0.5 * (1.0 + chance)) if chance else 0.0
         return Settings(
             beta=float(self.beta),
             drift=float(self.drift),
             margin=z * math.sqrt(2.0) * self.beta,
             places=False,
             tolerance=_SETTLED * self.beta,
+            rule=RULES[self.draw_rule] if chance else CONSTANT,
+            log_odds=math.log(chance) - math.log1p(-chance) if chance else 0.0,
+            slope=float(self.draw_slope),
+            rating=self._draws_at,
         )
 
-    def draw_margin(self, players: int) -> float:
-        """Return the margin between two teams with this total number of players."""
-        return self.settings().margin * math.sqrt(0.5 * players)
+    @property
+    def allows_ties(self) -> str:
+        """The parameter that allows ties, and its values, in words."""
+        return "draw_probability above 0"
+
+    @property
+    def idle_draws(self) -> frozenset[str]:
+        """The parameters of draws that change nothing."""
+        if not self.draw_probability:
+            return frozenset({"draw_rule", "draw_slope", "draw_rating"})
+        if self.draw_rule == "constant":
+            return frozenset({"draw_slope", "draw_rating"})
+        return frozenset() if self.draw_rule == "rating" else frozenset({"draw_rating"})
+
+    def draw_margin(self, players: int, rating: float | None = None) -> float:
+        """Return the margin between two teams with this total number of players.
+
+        rating : mean of their ratings; None: that of players who draw with `draw_probability`
+        """
+        mean = self._draws_at if rating is None else rating
+        return margin_between(float(mean * players), float(players), self.settings())
+
+    def draw_probability_of(self, rating: float, players: int = 2) -> float:
+        """Return the draw probability of equal teams whose ratings are certain.
+
+        rating : mean rating of the players; players : number of players of both teams
+        """
+        margin = self.draw_margin(players, rating)
+        return math.erf(margin / (self.beta * math.sqrt(2.0 * players)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -163,7 +245,7 @@ class TrueSkillSPb(TrueSkillSystem):
 
     initial_rating, initial_deviation : of a new player, rating points
     eps : a team performs within eps of its place, and places differ by more than 2 eps, rating
-        points
+        points. With 0 nobody draws, ties are refused, and the chain is that of TrueSkill
     beta : standard deviation of one performance, rating points
     convergence_eps : largest change of a mean in the last pass of messages, rating points
     sigma_drift : standard deviation that a match adds before it is rated, rating points
@@ -183,7 +265,7 @@ class TrueSkillSPb(TrueSkillSystem):
     beta: float = 175.0
     convergence_eps: float = 1e-4
     sigma_drift: float = 35.0
-    shares: Literal["off", "play"] = "off"
+    shares: Literal["off", "play"] = field(default="off", metadata={"later": True})
 
     name: ClassVar[str] = "trueskill-spb"
 
@@ -194,7 +276,8 @@ class TrueSkillSPb(TrueSkillSystem):
         check_newcomer(self.initial_rating, self.initial_deviation)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         least, most = 1e-5 * self.beta, 10.0 * self.beta
-        require(least <= self.eps <= most, "eps", "from 1e-5 to 10 times beta", self.eps)
+        fits = self.eps == 0 or least <= self.eps <= most
+        require(fits, "eps", "0, or from 1e-5 to 10 times beta", self.eps)
         drift = self.sigma_drift
         require(0 <= drift <= 1e9, "sigma_drift", "from 0 to 1e9", drift)
         eps = self.convergence_eps
@@ -206,9 +289,15 @@ class TrueSkillSPb(TrueSkillSystem):
             beta=float(self.beta),
             drift=float(self.sigma_drift),
             margin=float(self.eps),
-            places=True,
+            # A place of width 0 is the performance of its one team.
+            places=self.eps > 0,
             tolerance=float(self.convergence_eps),
         )
+
+    @property
+    def allows_ties(self) -> str:
+        """The parameter that allows ties, and its values, in words."""
+        return "eps above 0"
 
     def draw_margin(self, players: int) -> float:
         """Return 2 eps: within it both teams can be within eps of one place."""

@@ -22,8 +22,9 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Flags, Floats, Ints
+from equipoise.numeric.exponential import logistic
 from equipoise.numeric.field_scores import normal_scores_against_field
-from equipoise.numeric.normal import above_zero, within
+from equipoise.numeric.normal import above_zero, lower_normal_quantile, within
 from equipoise.rating.advantage.head_start import rate_at_home, read_standing
 from equipoise.rating.base_system import (
     DEVIATION,
@@ -55,6 +56,15 @@ _LEAST = 1e-12
 _NOTHING = 3e-12
 
 
+#: Rules for the draw probability: the same for all teams; by the mean rating of the players of both
+#: teams, in steps of 100 rating points; by their number, a step for each doubling.
+CONSTANT, BY_RATING, BY_PLAYERS = range(3)
+RATING_STEP = 100.0
+
+#: Bound of the log odds of a draw: draw probabilities are from 1e-9 to 1 - 1e-9.
+_FARTHEST_ODDS = 20.72
+
+
 class Chain(NamedTuple):
     """K nodes, K - 1 factors between them, and the factors' messages.
 
@@ -82,6 +92,9 @@ class Settings(NamedTuple):
     margin : of a draw between two players (classic), or eps
     places : whether the nodes of the chain are places
     tolerance : largest change of a mean in the last pass, rating points
+    rule : how the draw probability depends on the teams: CONSTANT, BY_RATING or BY_PLAYERS
+    log_odds, slope, rating : of a draw between two players of this rating, and by how much they
+      change for each of the rule's steps
     """
 
     beta: float
@@ -89,6 +102,10 @@ class Settings(NamedTuple):
     margin: float
     places: bool
     tolerance: float
+    rule: int = CONSTANT
+    log_odds: float = 0.0
+    slope: float = 0.0
+    rating: float = 0.0
 
 
 class Teams(NamedTuple):
@@ -238,6 +255,25 @@ def by_rank(rank: Ints) -> Ints:
     return order
 
 
+@inner_kernel
+def margin_between(total: float, players: float, settings: Settings) -> float:
+    """Return the margin between two teams: of equal ones, a share of p draws.
+
+    total : sum of the ratings of the players of both teams; players : their number
+    """
+    if settings.rule == CONSTANT:
+        return settings.margin * math.sqrt(0.5 * players)
+    if settings.rule == BY_RATING:
+        steps = (total / players - settings.rating) / RATING_STEP
+    else:
+        steps = math.log2(0.5 * players)
+    odds = settings.log_odds + settings.slope * steps
+    odds = min(max(odds, -_FARTHEST_ODDS), _FARTHEST_ODDS)
+    # The quantile of (1 + p)/2, from the tail (1 - p)/2.
+    z = -lower_normal_quantile(0.5 * logistic(-odds))
+    return float(z * settings.beta * math.sqrt(players))
+
+
 @kernel
 def _between_teams(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
     """Return the messages of the chain of teams, and the last pass's largest change of a mean."""
@@ -250,7 +286,7 @@ def _between_teams(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
         if k + 1 < count:
             other = order[k + 1]
             players = teams.members[t] + teams.members[other]
-            chain.margin[k] = settings.margin * math.sqrt(0.5 * players)
+            chain.margin[k] = margin_between(teams.mean[t] + teams.mean[other], players, settings)
             chain.tied[k] = teams.rank[t] == teams.rank[other]
     moved = sweep(chain)
     for _ in range(MAX_SWEEPS):

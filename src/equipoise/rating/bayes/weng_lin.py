@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -352,9 +352,9 @@ class WengLinParameters(HomeSystem):
     beta: float = 175.0
     drift: float = 3.5
     least_share: float = 1e-4
-    shares: Literal["off", "play", "contribution"] = "off"
-    limit_deviation: bool = False
-    margin: float = 0.0
+    shares: Literal["off", "play", "contribution"] = field(default="off", metadata={"later": True})
+    limit_deviation: bool = field(default=False, metadata={"later": True})
+    margin: float = field(default=0.0, metadata={"later": True})
 
     name: ClassVar[str]
 
@@ -483,7 +483,7 @@ class PairParameters(WengLinParameters):
     pairing, window, average : see `BradleyTerry`
     """
 
-    pairing: Literal["full", "partial"] = "full"
+    pairing: Literal["full", "partial"] = field(default="full", metadata={"later": True})
     window: int = 1
     average: bool = False
 

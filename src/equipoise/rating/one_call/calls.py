@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
 
+from equipoise.rating.one_call.draw_probability import DrawProbability
 from equipoise.rating.one_call.rate import rate as rate_teams
 from equipoise.rating.one_call.rating import Rating, known_rating
 
@@ -96,6 +97,7 @@ class OneCall:
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
         home: int | None = None,
+        draw_probability: DrawProbability | None = None,
     ) -> list[Rating]: ...
 
     @overload
@@ -111,6 +113,7 @@ class OneCall:
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
         home: int | None = None,
+        draw_probability: DrawProbability | None = None,
     ) -> dict[_Name, Rating]: ...
 
     @overload
@@ -126,6 +129,7 @@ class OneCall:
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
         home: int | None = None,
+        draw_probability: DrawProbability | None = None,
     ) -> list[list[Rating]]: ...
 
     @overload
@@ -141,6 +145,7 @@ class OneCall:
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
         home: int | None = None,
+        draw_probability: DrawProbability | None = None,
     ) -> list[dict[_Name, Rating]]: ...
 
     def rate(
@@ -155,6 +160,7 @@ class OneCall:
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
         home: int | None = None,
+        draw_probability: DrawProbability | None = None,
     ) -> Any:
         """Return the ratings after a match, in the shape of the teams; nothing given is changed.
 
@@ -179,6 +185,8 @@ class OneCall:
         performance_ceiling : the highest performance that the match can show (elo-mmr, elo-mmx,
             codeforces, topcoder)
         home : number of the team at home, from 0, where home is worth something; None: neutral
+        draw_probability : of this match instead of that of the system (trueskill): a number, or a
+            function of the ratings of two teams, `function(first, second)`, that returns one
         Raises : InvalidParameterError; ConvergenceError
 
         Examples
@@ -205,6 +213,7 @@ class OneCall:
             share=share,
             performance_ceiling=performance_ceiling,
             home=home,
+            draw_probability=draw_probability,
         )
 
     def predict(
@@ -214,6 +223,8 @@ class OneCall:
         time: date | float | None = None,
         home: int | None = None,
         draw_rate: float | None = None,
+        draw_probability: DrawProbability | None = None,
+        share: PlayerValues | None = None,
     ) -> MatchPrediction:
         """Return what the system expects of a match between ratings.
 
@@ -224,6 +235,9 @@ class OneCall:
         home : number of the team at home, from 0, where home is worth something; None: neutral
         draw_rate : how likely equal teams draw, from 0 to 1, for the probabilities of a win and a
             draw of two teams in a system that does not model draws; such as `Pool.draw_rate`
+        draw_probability : of this match of two teams, as for `rate` (trueskill)
+        share : how much of the match each player takes part in, from 0 to 1, in the shape of the
+            teams (trueskill, trueskill-spb)
         Raises : InvalidParameterError
 
         Examples
@@ -238,4 +252,12 @@ quality 0.922 (estimate), by elo>
         """
         from equipoise.rating.one_call.prediction import predict
 
-        return predict(cast("System", self), teams, time=time, home=home, draw_rate=draw_rate)
+        return predict(
+            cast("System", self),
+            teams,
+            time=time,
+            home=home,
+            draw_rate=draw_rate,
+            draw_probability=draw_probability,
+            share=share,
+        )

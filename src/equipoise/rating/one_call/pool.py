@@ -31,6 +31,7 @@ from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.draws import start_counting
 from equipoise.rating.one_call.calls import PlayerValues, Result
 from equipoise.rating.one_call.digesting import Digesting, NotedMatch
+from equipoise.rating.one_call.draw_probability import refuse_in_pool
 from equipoise.rating.one_call.prediction import MatchPrediction, predicted
 from equipoise.rating.one_call.rate import (
     check_sizes,
@@ -288,6 +289,7 @@ class Pool:
         role: Sequence[Any] | Mapping[Any, Any] | None = None,
         performance_ceiling: float | None = None,
         home: int | None = None,
+        draw_probability: object = None,
     ) -> Any:
         """Rate a match, keep the new ratings, and return those of its players by name.
 
@@ -298,6 +300,8 @@ class Pool:
         role : of each player, in the shape of the teams (team-glicko2 with roles)
         ranks, scores, weight, time, performance, share, performance_ceiling, home : as for
             `System.rate`; times are given for all matches or for none, and never decrease
+        draw_probability : refused, because a replay would not know it; a named rule of the system,
+            `draw_rule`, serves pools
         Raises : InvalidParameterError; ConflictError for a match that has been rated or is older
             than the last; ConvergenceError
 
@@ -310,6 +314,7 @@ class Pool:
         <Rating 1630.5, deviation 326.5, trueskill>
         """
         given = self._teams(teams)
+        refuse_in_pool(draw_probability)
         system, able = self._system, self._facts.able
         check_sizes(system, able, given.sizes)
         dense = dense_ranks(ranks, scores, given)

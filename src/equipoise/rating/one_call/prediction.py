@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -14,9 +15,10 @@ from equipoise.data.prediction import ESTIMATE, GIVEN, Outlook, draw_source
 from equipoise.display import table_html
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.lineup import team_prediction
+from equipoise.rating.one_call.draw_probability import with_draw_probability
 from equipoise.rating.one_call.rate import check_time, facts_of_ratings, who_is_at_home
 from equipoise.rating.one_call.rating import SystemFacts
-from equipoise.rating.one_call.teams import flat_teams
+from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
 from equipoise.rating.one_match import state_of
 from equipoise.rating.state import State
 
@@ -138,21 +140,67 @@ class MatchPrediction:
 
 
 def predict(
-    system: System, teams: Any, *, time: Any, home: int | None, draw_rate: float | None = None
+    system: System,
+    teams: Any,
+    *,
+    time: Any,
+    home: int | None,
+    draw_rate: float | None = None,
+    draw_probability: Any = None,
+    share: Any = None,
 ) -> MatchPrediction:
     """Return the prediction for teams of ratings; see `System.predict`."""
     given = flat_teams(teams)
     facts = facts_of_ratings(system, given.players)
     numbers = [one._numbers for one in given.players]
+    if draw_probability is not None:
+        system = _with_draws(system, draw_probability, given)
+    shares = None if share is None else _shares(system, share, given)
     day = None if time is None else check_time(system, facts, numbers, time)
     if facts.plain_rating and facts.plain_deviation:
         # Reading a state of these players would give the same two columns.
         shown = np.array([row[:2] for row, _ in numbers]).T
         return _of_ratings(
-            system, facts, _NO_POOL, shown[0], shown[1], given.sizes, day, home, (), draw_rate
+            system,
+            facts,
+            _NO_POOL,
+            shown[0],
+            shown[1],
+            given.sizes,
+            day,
+            home,
+            draw_rate=draw_rate,
+            share=shares,
         )
     state = state_of(system, numbers)
-    return predicted(system, facts, state, given.sizes, day, home, draw_rate=draw_rate)
+    return predicted(
+        system, facts, state, given.sizes, day, home, draw_rate=draw_rate, share=shares
+    )
+
+
+def _with_draws(system: System, draw_probability: Any, given: Teams) -> System:
+    """Return the system with the draw probability of a match. Raises : InvalidParameterError."""
+    if len(given.sizes) > 2:
+        raise InvalidParameterError(
+            "draw_probability must be left out for more than two teams, because their prediction "
+            f"has no draws; got {draw_probability!r}"
+        )
+    found: System = with_draw_probability(system, draw_probability, given.players, given.sizes)
+    return found
+
+
+def _shares(system: System, share: Any, given: Teams) -> Floats:
+    """Return how much of the match each player takes part in. Raises : InvalidParameterError."""
+    if not system.predicts_shares:
+        raise InvalidParameterError(
+            f"share must be left out, because predictions of {system.name} do not use it"
+        )
+    listed = [1.0 if math.isnan(one) else one for one in values_of("share", share, given, 0, 1)]
+    found = np.array(listed)
+    team = np.repeat(np.arange(len(given.sizes)), given.sizes)
+    most = np.bincount(team, found).min()
+    require(most > 0, "share", "above 0 for a player of every team", share)
+    return found
 
 
 def predicted(
@@ -164,6 +212,7 @@ def predicted(
     home: int | None,
     newcomers: tuple[Any, ...] = (),
     draw_rate: float | None = None,
+    share: Floats | None = None,
 ) -> MatchPrediction:
     """Return the prediction for the players of a state, team after team.
 
@@ -172,7 +221,17 @@ def predicted(
     now = system.at(state, np.arange(state.players), day)
     rating, deviation = now["rating"], now["deviation"]
     return _of_ratings(
-        system, facts, state, rating, deviation, sizes, day, home, newcomers, draw_rate
+        system,
+        facts,
+        state,
+        rating,
+        deviation,
+        sizes,
+        day,
+        home,
+        newcomers,
+        draw_rate=draw_rate,
+        share=share,
     )
 
 
@@ -185,8 +244,10 @@ def _of_ratings(
     sizes: Sequence[int],
     day: float | None,
     home: int | None,
-    newcomers: tuple[Any, ...],
-    draw_rate: float | None,
+    newcomers: tuple[Any, ...] = (),
+    *,
+    draw_rate: float | None = None,
+    share: Floats | None = None,
 ) -> MatchPrediction:
     """Return the prediction for players with these ratings, team after team.
 
@@ -198,7 +259,7 @@ def _of_ratings(
         at_home = who_is_at_home(system, facts.able, sizes, home)
         match = _match_of(team, day, at_home)
     found = team_prediction(
-        system, state, rating, deviation, team, match=match, draw_rate=draw_rate
+        system, state, rating, deviation, team, match=match, draw_rate=draw_rate, share=share
     )
     return MatchPrediction(
         expected=tuple(found.expected.tolist()),

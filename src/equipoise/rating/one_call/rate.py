@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.data.history import FARTHEST_CEILING, LARGEST_PERFORMANCE, MOST_WEIGHT
 from equipoise.errors import InvalidParameterError, require
+from equipoise.rating.one_call.draw_probability import with_draw_probability
 from equipoise.rating.one_call.rating import (
     Rating,
     SystemFacts,
@@ -21,7 +22,7 @@ from equipoise.rating.one_call.rating import (
 )
 from equipoise.rating.one_call.result import dense_ranks, each_team
 from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
-from equipoise.rating.one_match import rate_match
+from equipoise.rating.one_match import rate_match, rate_once
 from equipoise.rating.system import Capabilities
 from equipoise.wording import counted
 
@@ -41,11 +42,15 @@ def rate(
     share: Any,
     performance_ceiling: float | None,
     home: int | None,
+    draw_probability: Any = None,
 ) -> Any:
     """Return the new ratings in the shape of the teams; see `System.rate`."""
     given = flat_teams(teams)
     facts = facts_of_ratings(system, given.players)
-    able = facts.able
+    able, rates = facts.able, system
+    if draw_probability is not None:
+        rates = with_draw_probability(system, draw_probability, given.players, given.sizes)
+        able = rates.capabilities
     check_sizes(system, able, given.sizes)
     dense = dense_ranks(ranks, scores, given)
     top = max(dense)
@@ -69,7 +74,9 @@ def rate(
         more["score"] = scores_of(scores, given)
     if able.skips_all_tied and top == 0 and len(dense) > 2:
         return given.shaped(given.players)
-    after = rate_match(system, numbers, given.sizes, dense, weight=float(weight), time=day, **more)
+    # The memory of a system is kept for its next match, which one made for a match does not have.
+    rated = rate_match if rates is system else rate_once
+    after = rated(rates, numbers, given.sizes, dense, weight=float(weight), time=day, **more)
     return given.shaped(Rating._each(facts, after))
 
 
@@ -150,7 +157,8 @@ def check_sizes(system: System, able: Capabilities, sizes: Sequence[int]) -> Non
 def check_ties(system: System, able: Capabilities, ties: bool) -> None:
     """Refuse a tie where a system rates none. Raises : InvalidParameterError."""
     if ties and not able.draws:
-        raise InvalidParameterError(f"ranks must differ, because {system.name} rates no ties")
+        need = f": ties need {able.ties_need}" if able.ties_need else ""
+        raise InvalidParameterError(f"ranks must differ, because {system.name} rates no ties{need}")
 
 
 def check_weight(system: System, able: Capabilities, weight: object) -> None:
