@@ -44,6 +44,7 @@ VARIANTS = [
     Variant("codeforces", {"rules": "platform", "weight": 3, "rate_all_ties": True}),
     Variant("elo", {}),
     Variant("elo", {"k": 20, "scale": 500}),
+    Variant("elo", {"margin_rule": "fivethirtyeight"}),
     Variant("elo-mmr", {}),
     Variant("elo-mmr", {"weight_limit": 0.3, "sigma_limit": 60, "rho": 0.04, "drift_per_day": 3}),
     Variant("elo-mmr", {"rho": "inf"}),
@@ -729,7 +730,8 @@ def test_idle_parameters_change_no_bit() -> None:
         "level_memory": 9.0,
         "level_step": 0.9,
     }
-    others = {"rho": 0.2, "remembered": 1, "window": 3, **entry, **level}
+    home = {"home_advantage_deviation": 77.0, "home_advantage_drift": 4.0}
+    others = {"rho": 0.2, "remembered": 1, "window": 3, **home, **entry, **level}
     for name in SYSTEMS:
         system = make_system(name)
         for parameter in system.capabilities.idle:
@@ -737,4 +739,4 @@ def test_idle_parameters_change_no_bit() -> None:
             history = full_season(system)
             one, other = outcome(system, history), outcome(changed, history)
             assert all(np.array_equal(one[key], other[key], equal_nan=True) for key in one)
-    assert make_system("elo-mmx").capabilities.idle == set(others) - {"window"}
+    assert make_system("elo-mmx").capabilities.idle == set(others) - {"window", *home}
