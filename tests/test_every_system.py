@@ -56,6 +56,7 @@ VARIANTS = [
     Variant("egf", {"initial_rating": 1230, "floor": 1200}),
     Variant("elo", {}),
     Variant("elo", {"k": 20, "scale": 500}),
+    Variant("elo", {"margin_rule": "fivethirtyeight"}),
     Variant("elo-mmr", {}),
     Variant("elo-mmr", {"weight_limit": 0.3, "sigma_limit": 60, "rho": 0.04, "drift_per_day": 3}),
     Variant("elo-mmr", {"rho": "inf"}),

@@ -99,7 +99,7 @@ def slowly(
             team = np.repeat([0, 1], [len(one) for one in teams])
             outlook = system.outlook(rating, width).of_teams(team, 2)
             squared = float((outlook.scale**2).sum())
-            if isinstance(system, eq.TrueSkill | eq.TrueSkillSPb):
+            if hasattr(system, "draw_margin"):
                 squared += system.draw_margin(len(flat)) ** 2
             scale, sign = math.sqrt(squared), 1.0 if home == 0 else -1.0
             z = (outlook.centre[0] - outlook.centre[1] + sign * advantage) / scale

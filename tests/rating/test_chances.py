@@ -122,7 +122,7 @@ def test_a_win_and_half_a_draw_are_what_is_expected(variant: Variant, data: st.D
 def test_which_systems_model_draws() -> None:
     """Only those with a margin: the others give half a point and no chance of it."""
     models = [name for name in SYSTEMS if isinstance(eq.make_system(name), ModelsDraws)]
-    assert models == ["trueskill", "trueskill-spb"]
+    assert models == ["thurstone-mosteller", "trueskill", "trueskill-spb"]
 
 
 def test_trueskill_draws_equals_with_its_draw_probability() -> None:

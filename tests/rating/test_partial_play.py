@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import equipoise as eq
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.base_system import System
@@ -202,31 +201,3 @@ def test_a_margin_needs_scores_that_are_numbers() -> None:
     )
     with pytest.raises(InvalidParameterError, match="scores must be numbers"):
         system.rate([a, b], scores=[(3, 1), (1, 2)])
-
-
-@pytest.mark.parametrize("name", ["bradley-terry", "plackett-luce", "thurstone-mosteller"])
-def test_scores_give_the_same_bits_in_a_call_a_pool_and_a_replay(name: str) -> None:
-    """Also where a later match has ranks alone, or is rated from a saved state."""
-    system = make_system(name, {"margin": 1.5})
-    scores = [[5, 1], [0, 2], [3, 3], [9, 2]]
-    table = {
-        "match": np.repeat(np.arange(4), 2).tolist(),
-        "player": ["a", "b", "b", "c", "a", "c", "c", "b"],
-        "score": [one for match in scores for one in match],
-    }
-    history = eq.read_history(table)
-    whole = replay(system, history)
-    pool, alone = eq.Pool(system), {one: system.rating() for one in "abc"}
-    for m, pair in enumerate(scores):
-        names = table["player"][2 * m : 2 * m + 2]
-        pool.rate(names, scores=pair)
-        alone |= system.rate({one: alone[one] for one in names}, scores=pair)
-    begun = replay(system, history.slice(0, 2)).state
-    rest = replay(system, history.slice(2, 4), state=begun)
-    for row, one in enumerate(whole.ratings.player_ids.tolist()):
-        wanted = whole.ratings.rating[row]
-        again = rest.ratings.player_ids.tolist().index(one)
-        assert pool[one].rating == alone[one].rating == rest.ratings.rating[again] == wanted
-    pool.rate(["a", "b"])
-    plain = make_system(name)
-    assert whole.ratings.rating[0] != replay(plain, history).ratings.rating[0]

@@ -25,6 +25,7 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.advantage.head_start import Home, rate_at_home
 from equipoise.rating.advantage.home_system import HomeSystem, no_home_side
 from equipoise.rating.base_system import Job, Matches, Rate, TraceArrays
+from equipoise.rating.classical.margin_rules import RULES, MarginRule, margin_multiplier
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import MU, FirstMatch, move_rating, rate_each, read_rating
 from equipoise.rating.state import State
@@ -35,10 +36,22 @@ RATING, MATCHES, LAST_TIME = range(3)
 
 
 class Settings(NamedTuple):
-    """Parameters in the form that kernels use; slope = ln 10/scale."""
+    """Parameters in the form that kernels use; slope = ln 10/scale, rule of `margin_rules`."""
 
     k: float
     slope: float
+    rule: int
+
+
+class EloInput(NamedTuple):
+    """What kernels are told of participations beside their ranks.
+
+    head_start : shape (N,), rating points, or (0,)
+    score : shape (N,), of the player's team, NaN if unknown, or (0,) without a rule
+    """
+
+    head_start: Floats
+    score: Floats
 
 
 @kernel
@@ -85,26 +98,42 @@ def _scores(rank: Ints) -> Floats:
 
 
 @kernel
+def factor_of(
+    job: Job[Settings, TraceArrays, EloInput], start: int, stop: int, strength: Floats, rank: Ints
+) -> float:
+    """Return by what the score difference of two teams multiplies their changes."""
+    score = np.empty(2)
+    for i in range(start, stop):
+        score[job.matches.team[i]] = job.own.score[i]
+    lead = strength[0] - strength[1] if rank[0] < rank[1] else strength[1] - strength[0]
+    difference = abs(score[0] - score[1]) if rank[0] != rank[1] else 0.0 * (score[0] - score[1])
+    return margin_multiplier(job.settings.rule, difference, lead)
+
+
+@kernel
 def rate_matches(
-    job: Job[Settings, TraceArrays, Floats], first: int, last: int
+    job: Job[Settings, TraceArrays, EloInput], first: int, last: int
 ) -> tuple[int, float]:
     """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
     matches, settings, trace = job.matches, job.settings, job.trace
     for m in range(first, last):
         start, stop = matches.offsets[m], matches.offsets[m + 1]
-        strength, rank = team_strengths(job.table, matches, job.own, start, stop)
+        strength, rank = team_strengths(job.table, matches, job.own.head_start, start, stop)
         others = len(strength) - 1.0
         if others < 1.0:
             continue
         expected = scores_against_field(strength, np.full(len(strength), settings.slope))
         scores = _scores(rank)
+        factor = 1.0
+        if len(job.own.score) and len(strength) == 2:
+            factor = factor_of(job, start, stop, strength, rank)
         if len(job.draws) and len(strength) == 2:
             advantage = settings.slope * (strength[0] - strength[1])
             count_match(job.draws, rank[0] == rank[1], advantage, False)
         for i in range(start, stop):
             t = matches.team[i]
             player = job.table[matches.player[i]]
-            change = settings.k * matches.weight[m] * (scores[t] - expected[t]) / others
+            change = settings.k * matches.weight[m] * factor * (scores[t] - expected[t]) / others
             if len(trace.expected):
                 trace.expected[i] = expected[t] / others
             if len(trace.rating):
@@ -117,7 +146,7 @@ def rate_matches(
 
 
 @inner_kernel
-def _evidence(job: Job[Settings, TraceArrays, Floats], m: int, i: int) -> FirstMatch:
+def _evidence(job: Job[Settings, TraceArrays, EloInput], m: int, i: int) -> FirstMatch:
     """Return what a first match said: Elo is one step of a belief of constant deviation.
 
     Of a win or a loss against an equal, the logistic curve has the information slope^2/4. Its
@@ -130,14 +159,14 @@ def _evidence(job: Job[Settings, TraceArrays, Floats], m: int, i: int) -> FirstM
 
 @kernel
 def rate_with_entry(
-    job: Job[Settings, TraceArrays, Floats], first: int, last: int
+    job: Job[Settings, TraceArrays, EloInput], first: int, last: int
 ) -> tuple[int, float]:
     """Rate matches first:last like `rate_matches`, with their entry and level."""
     return rate_each(job, first, last, rate_matches, _evidence, move_rating, read_rating)
 
 
 @inner_kernel
-def _standing(job: Job[Settings, TraceArrays, Floats], m: int, i: int) -> tuple[float, float]:
+def _standing(job: Job[Settings, TraceArrays, EloInput], m: int, i: int) -> tuple[float, float]:
     """Return (rating, deviation) of participation i; Elo has no deviations."""
     rating: float = job.table[job.matches.player[i], RATING]
     return rating, 0.0
@@ -145,7 +174,7 @@ def _standing(job: Job[Settings, TraceArrays, Floats], m: int, i: int) -> tuple[
 
 @kernel
 def rate_with_home(
-    job: Job[Settings, TraceArrays, Floats], first: int, last: int
+    job: Job[Settings, TraceArrays, EloInput], first: int, last: int
 ) -> tuple[int, float]:
     """Rate matches first:last like `rate_matches`, and learn the head starts."""
     return rate_at_home(job, first, last, rate_matches, _standing)
@@ -153,7 +182,7 @@ def rate_with_home(
 
 @kernel
 def rate_with_both(
-    job: Job[Settings, TraceArrays, Floats], first: int, last: int
+    job: Job[Settings, TraceArrays, EloInput], first: int, last: int
 ) -> tuple[int, float]:
     """Rate matches first:last with learned head starts, entry and level."""
     return rate_each(job, first, last, rate_with_home, _evidence, move_rating, read_rating)
@@ -166,6 +195,8 @@ class Elo(HomeSystem):
     k : largest change of a match, rating points; a match weight multiplies it
     scale : rating difference at which ten to one is expected, rating points
     initial_rating : of a new player
+    margin_rule : how the score difference of two teams multiplies the change: world-football,
+        square-root or fivethirtyeight, see `margin_rules`; off: not at all
 
     Examples
     --------
@@ -177,6 +208,7 @@ class Elo(HomeSystem):
     k: float = 32.0
     scale: float = 400.0
     initial_rating: float = 1500.0
+    margin_rule: MarginRule = "off"
 
     name: ClassVar[str] = "elo"
     adds_head_starts: ClassVar[bool] = True
@@ -193,7 +225,14 @@ class Elo(HomeSystem):
     @property
     def capabilities(self) -> Capabilities:
         """Matches of any kind; `at_home` and `side` with a home advantage."""
-        return self.with_home(Capabilities(uses=frozenset({"weight"}), idle=self.idle_entry))
+        scored = self.margin_rule != "off"
+        return self.with_home(
+            Capabilities(
+                uses=frozenset({"weight", "score"} if scored else {"weight"}),
+                needed={} if scored else {"score": "margin_rule"},
+                idle=self.idle_entry,
+            )
+        )
 
     @property
     def usual_deviation(self) -> float:
@@ -210,14 +249,21 @@ class Elo(HomeSystem):
 
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
-        return Settings(float(self.k), math.log(10.0) / self.scale)
+        return Settings(float(self.k), math.log(10.0) / self.scale, RULES[self.margin_rule])
 
-    def own(self, state: State, history: History, start: int, stop: int) -> Floats:
-        """Return the head starts. Raises : InvalidDataError without a column for the home side."""
+    def own(self, state: State, history: History, start: int, stop: int) -> EloInput:
+        """Return the head starts and scores.
+
+        Raises : InvalidDataError without a column for the home side
+        """
         low, high = int(history.offsets[start]), int(history.offsets[stop])
+        score = np.empty(0)
+        if self.margin_rule != "off":
+            found = history.scores(low, high)
+            score = np.full(high - low, np.nan) if found is None else found
         if self.learn_home_advantage:
-            return np.zeros(high - low)  # filled match by match
-        return self._head_start(history, low, high)
+            return EloInput(np.zeros(high - low), score)  # filled match by match
+        return EloInput(self._head_start(history, low, high), score)
 
     def home_of(
         self, state: State, history: History, start: int, stop: int, own: Any
@@ -227,11 +273,11 @@ class Elo(HomeSystem):
             return None
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         at_home = self.flags(history, low, high).astype(np.float64)
-        return self.home_job(state, at_home, own, moves=False)
+        return self.home_job(state, at_home, own.head_start, moves=False)
 
     def rewrite_own(
         self,
-        own: Floats,
+        own: EloInput,
         performance: Sequence[float],
         share: Sequence[float],
         at_home: Sequence[bool],
@@ -240,15 +286,19 @@ class Elo(HomeSystem):
         if self.home_advantage != 0.0 and not self.learn_home_advantage:
             if not at_home:
                 raise no_home_side()
-            own[:] = [self.home_advantage if home else 0.0 for home in at_home]
+            own.head_start[:] = [self.home_advantage if home else 0.0 for home in at_home]
 
-    def kernel(self, job: Job[Settings, TraceArrays, Floats]) -> Rate:
+    def rewrite_scores(self, own: EloInput, score: Sequence[float]) -> None:
+        """Write the scores."""
+        own.score[:] = score if len(score) else np.nan
+
+    def kernel(self, job: Job[Settings, TraceArrays, EloInput]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
         kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
         return self.choose_kernel(job, *kernels)
 
     def update(
-        self, job: Job[Settings, TraceArrays, Floats], workers: Workers
+        self, job: Job[Settings, TraceArrays, EloInput], workers: Workers
     ) -> tuple[int, float]:
         """Rate all matches of a job in order."""
         return self.kernel(job)(job, 0, len(job.matches.time))

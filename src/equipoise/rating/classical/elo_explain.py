@@ -13,7 +13,7 @@ import numpy as np
 from equipoise.data.explanation import Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
-from equipoise.rating.classical.elo import Elo, team_strengths
+from equipoise.rating.classical.elo import Elo, factor_of, team_strengths
 from equipoise.rating.single_match import (
     DUEL_BY_RESULT,
     TEAMS_BY_RESULT,
@@ -31,11 +31,15 @@ def explain(system: Elo, before: State, history: History, match: int, row: int) 
     single = single_match(system, before, history, match)
     isolated, i = single.history, row - int(history.offsets[match])
     job = system.job(single.before, isolated, 0, 1)
-    by_team, _ = team_strengths(job.table, job.matches, job.own, 0, isolated.participations)
+    by_team, ranks = team_strengths(
+        job.table, job.matches, job.own.head_start, 0, isolated.participations
+    )
     strength = by_team[isolated.team]
     place, scores = places(isolated), single.scores(i)
     teams = opposing_teams(isolated, i)
     k = system.k * float(isolated.weights()[0])
+    if len(job.own.score) and len(by_team) == 2:
+        k *= factor_of(job, 0, isolated.participations, by_team, ranks)
     slope = math.log(10.0) / system.scale
     opponents = []
     for ids, rows in teams:
@@ -88,6 +92,6 @@ def _quantities(
             name="K",
             value=k,
             unit="points",
-            meaning="K times the weight of the match; the change is K (score - expected score)",
+            meaning="K times weight and margin's factor; the change is K (score - expected)",
         ),
     ]
