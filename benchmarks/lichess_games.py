@@ -7,9 +7,9 @@ that it has computed so far. Two things are compared with the PGN: the rating be
 the change by each game.
 
 A PGN shows ratings without their fraction and no deviations: half a point is added, opponents get
-the deviation 60, and the player starts at the least one, 45. The volatility is not shown either,
-so there are two rows: 0.09, at which Lichess starts new accounts today, and 0.06, at which it
-started old ones.
+the deviation 60, and the player starts at the least one, 45, unless told otherwise. The volatility
+is not shown either, so there are two rows: 0.09, at which Lichess starts new accounts today, and
+0.06, at which it started old ones.
 
     python benchmarks/lichess_games.py GAMES.pgn --player NAME --years 2020 --years 2021-2023
 """
@@ -87,12 +87,14 @@ def games_of(pgn: Path, player: str, speed: str) -> list[Game]:
     return sorted(found, key=lambda game: game.time)
 
 
-def row_of(games: Sequence[Game], years: str, volatility: float, advantage: float) -> list[str]:
+def row_of(
+    games: Sequence[Game], years: str, deviation: float, volatility: float, advantage: float
+) -> list[str]:
     """Return how far the ratings of a range of years are from those shown."""
     first, _, last = years.partition("-")
     part = [game for game in games if int(first) <= game.time.year <= int(last or first)]
     system = eq.Lichess(home_advantage=advantage)
-    player = system.rating(part[0].rating + 0.5, system.min_deviation, volatility=volatility)
+    player = system.rating(part[0].rating + 0.5, deviation, volatility=volatility)
     apart, changes = [], []
     for game in part:
         apart.append(abs(int(player.rating) - game.rating))
@@ -124,12 +126,13 @@ def main() -> None:
     options.add_argument("--player", required=True)
     options.add_argument("--speed", default="blitz", choices=sorted(SPEEDS))
     options.add_argument("--years", action="append", required=True, help="2020, or 2021-2023")
+    options.add_argument("--deviation", type=float, default=45.0, help="of the player at first")
     options.add_argument("--home-advantage", type=float, default=0.0)
     options.add_argument("--source", default="", help="where the PGN is from, for the report")
     given = options.parse_args()
     games = games_of(given.pgn, given.player, given.speed)
     rows = [
-        row_of(games, years, volatility, given.home_advantage)
+        row_of(games, years, given.deviation, volatility, given.home_advantage)
         for years in given.years
         for volatility in VOLATILITIES
     ]
@@ -137,8 +140,9 @@ def main() -> None:
         "Does `lichess` give a real player's rating progress on Lichess? The rated standard "
         f"{given.speed} games of one account{given.source and f' ({given.source})'}. Each row "
         "starts with the rating shown before its first game, and goes on from its own ratings. "
-        f"Opponents have the rating shown and the deviation {OPPONENT:g}; White's advantage is "
-        f"{given.home_advantage:g} points. Distances are in rating points."
+        f"The player begins with the deviation {given.deviation:g}. Opponents have the rating "
+        f"shown and the deviation {OPPONENT:g}; White's advantage is {given.home_advantage:g} points. "
+        "Distances are in rating points."
     )
     columns = (
         "years",
