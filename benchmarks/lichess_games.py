@@ -141,8 +141,8 @@ def main() -> None:
         f"{given.speed} games of one account{given.source and f' ({given.source})'}. Each row "
         "starts with the rating shown before its first game, and goes on from its own ratings. "
         f"The player begins with the deviation {given.deviation:g}. Opponents have the rating "
-        f"shown and the deviation {OPPONENT:g}; White's advantage is {given.home_advantage:g} points. "
-        "Distances are in rating points."
+        f"shown and the deviation {OPPONENT:g}; White's advantage is {given.home_advantage:g} "
+        "points. Distances are in rating points."
     )
     columns = (
         "years",
