@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from equipoise.rating.elo_mmr.elo_mmr import EloMMX as EloMMX
     from equipoise.rating.explaining import explain as explain
     from equipoise.rating.federations.dwz import DWZ as DWZ
+    from equipoise.rating.federations.fide import FIDE as FIDE
     from equipoise.rating.lineup import lobby_of as lobby_of
     from equipoise.rating.one_call.placing import PlaceDistribution as PlaceDistribution
     from equipoise.rating.one_call.placing import place_distribution as place_distribution
