@@ -71,6 +71,8 @@ VARIANTS = [
     Variant("bradley-terry", {"pairing": "partial"}),
     Variant("thurstone-mosteller", {}),
     Variant("thurstone-mosteller", {"pairing": "partial", "window": 2, "average": True}),
+    Variant("fide", {}),
+    Variant("fide", {"rounded": False, "rules": "2022-01", "initial_rating": 2250}),
     Variant("glicko", {}),
     Variant("glicko", {"drift": 0, "drift_per_day": 40, "max_deviation": 200}),
     Variant("glicko", {"period_days": 2.5, "drift": 60, "drift_per_day": 40}),
@@ -109,6 +111,8 @@ VARIANTS = [
 #: (system, promise) -> why it is not kept.
 EXEMPT = {
     ("elo", "deviation"): "Elo has no deviation",
+    ("fide", "deviation"): "FIDE's rating has no deviation",
+    ("fide", "shift"): "K is 10 from 2400 points on [FIDE], and 40 for the young below 2300",
     ("dwz", "deviation"): "DWZ has no deviation",
     ("dwz", "shift"): "the development coefficient of [DWZ]_ depends on the rating itself",
     ("lichess", "shift"): "no rating is below `min_rating`, whatever the zero of the scale",
@@ -719,6 +723,9 @@ def with_another(history: History, name: str) -> tuple[History, History]:
             dataclasses.replace(history, attributes=attributes),
             dataclasses.replace(history, attributes={**attributes, name: flipped}),
         )
+    if name == "event":
+        # With times, FIDE rates by months, and an event counts in few matches.
+        history = dataclasses.replace(history, time=None)
     if name in FACTS:
         return history, dataclasses.replace(
             history, attributes={**attributes, name: other_facts(history, name)}
