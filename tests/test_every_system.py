@@ -153,8 +153,8 @@ _IDS = [f"{v.name}-{'-'.join(map(str, v.parameters)) or 'defaults'}" for v in VA
 
 every_system = pytest.mark.parametrize("variant", by_speed(VARIANTS), ids=_IDS)
 
-#: Of tests that take every variant through the branches of its kernels: they rate, trace, predict
-#: and read. They run as plain Python and with index checks too.
+#: Of tests that take every variant through the branches of its kernels: they rate, trace, explain,
+#: predict and read. They run as plain Python and with index checks too.
 every_kernel = pytest.mark.parametrize("variant", by_speed(VARIANTS, once=False), ids=_IDS)
 
 
@@ -487,9 +487,9 @@ def test_the_trace_tells_every_change(variant: Variant, data: st.DataObject) -> 
         assert np.all((columns["expected"][rows] >= 0) & (columns["expected"][rows] <= 1))
 
 
-@every_system
+@every_kernel
 @given(data=st.data())
-@few
+@examples(25, part=8)
 def test_an_explanation_adds_up(variant: Variant, data: st.DataObject) -> None:
     """Every participation's parts sum to the change that a replay traces, to 1e-9 points.
 
