@@ -28,6 +28,7 @@ OF_KERNELS = {
     "entry_of",
     "kernel",
     "rewrite_own",
+    "rewrite_scores",
     "home_of",
     "home_job",
     "rewrite_home",
