@@ -16,6 +16,7 @@ from itertools import product
 
 import numpy as np
 import polars as pl
+from team_games import less, plus_minus, shown
 
 from equipoise.data.backtest import Backtest
 from equipoise.data.history import History
@@ -23,7 +24,6 @@ from equipoise.evaluate.backtest import backtest
 from equipoise.formats import read_history
 from equipoise.rating.registry import make_system
 from report import DATA, Part, needs, report_parts
-from team_games import less, plus_minus, shown
 
 #: Label -> system, what is fixed, and what is chosen on the first half.
 ELO = {"k": (12.0, 16.0, 24.0, 32.0, 48.0), "home_advantage": (60.0, 80.0, 100.0, 120.0)}
