@@ -141,6 +141,7 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 	$(BIN)/python benchmarks/synthetic.py
 	$(BIN)/python benchmarks/tables.py
 	$(BIN)/python benchmarks/team_games.py
+	$(BIN)/python benchmarks/draws.py
 	$(BIN)/python benchmarks/balance.py
 	$(BIN)/python benchmarks/rebalance.py
 	$(BIN)/python benchmarks/equilibrium.py

@@ -374,3 +374,17 @@ def test_a_prediction_needs_a_state_or_known_ratings(
     ):
         assert run(["predict", *arguments, *two]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_a_draw_rate_gives_win_and_draw_and_says_so(
+    saved: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert predict(saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "0.2") == 0
+    shown = capsys.readouterr().out
+    assert "(estimated from the given draw rate)" in shown
+    assert predict(saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "0.2", "--json") == 0
+    found = answer(capsys)
+    assert found["draw_by"] == "draw_rate"
+    assert sum(found["win"]) + found["draw"] == pytest.approx(1, abs=1e-12)
+    assert predict(saved, *teams("jade-kite", "cedar-bear"), "--draw-rate", "2") == 2
+    assert "draw_rate must be a probability from 0 to 1" in capsys.readouterr().err

@@ -199,6 +199,17 @@ def test_deviations_are_as_of_now_unless_a_time_is_given(store: Store) -> None:
     assert at_last.teams == found[0].teams
 
 
+def test_a_draw_rate_of_a_request_counts_and_is_named(store: Store) -> None:
+    """The pool has too few matches for an estimate; quality is there and says that it is one."""
+    asked = PredictRequest(teams=[["jon"], ["jan"]], draw_rate=0.25)
+    found = predict_in_pool(store, "duels", asked)
+    assert (found.win, found.draw, found.draw_by) == ([0.375, 0.375], 0.25, "draw_rate")
+    assert (found.quality, found.quality_by) == (1.0, "estimate")
+    assert not [one for one in found.notes if "model draws" in one]
+    with pytest.raises(InvalidParameterError, match="draw_rate must be a probability"):
+        predict_in_pool(store, "duels", PredictRequest(teams=asked.teams, draw_rate=2.0))
+
+
 def test_newcomers_are_predicted_and_named(store: Store) -> None:
     """Whoever misspells a name sees it: in the team, in a list, and in a sentence."""
     asked = PredictRequest(teams=[[7], ["jon"]], what_if=["jon"])

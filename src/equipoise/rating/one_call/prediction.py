@@ -101,6 +101,12 @@ class MatchPrediction:
         """Of each of two teams, the probability of a loss; None where `win` is."""
         return None if self.win is None else self.win[::-1]
 
+    @property
+    def expected_places(self) -> tuple[float, ...]:
+        """Of each team, the mean place, from 1; it follows from `expected`."""
+        others = len(self.expected) - 1
+        return tuple(1.0 + (1.0 - one) * others for one in self.expected)
+
     def places(self, *, samples: int = 10_000, seed: int = 0) -> list[list[float]]:
         """Return the chance of every place for each team: places[team][0] is that of the first.
 
