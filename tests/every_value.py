@@ -37,6 +37,7 @@ def every_value() -> dict[str, Any]:
         [players[j] for _, j in pairs],
         [(1.0, 0.5, 0.0)[(i + j) % 3] for i, j in pairs],
     )
+    rounds = eq.Games.from_arrays([HOSTILE], ["b"], [1.0], round=[1]).rounds
     tournament = eq.performance(games)
     tuning = eq.tune(system, history, {"tau": (0.3, 0.5)}, min_history=1)
     backtest = eq.backtest({HOSTILE: system, "elo": eq.Elo()}, history, resamples=20, min_history=1)
@@ -67,6 +68,8 @@ def every_value() -> dict[str, Any]:
         "RebalanceRequest": request,
         "Replay": rated,
         "Ruleset": request.ruleset,
+        "Rounds": rounds,
+        "TieBreakDetails": eq.tie_break_details(games, HOSTILE, "buchholz-cut1"),
         "TournamentPerformance": tournament,
         "Trace": rated.trace,
         "Tuning": tuning,

@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from equipoise.data.rebalancing import Rule as Rule
     from equipoise.data.rebalancing import Ruleset as Ruleset
     from equipoise.data.rebalancing import Step as Step
+    from equipoise.data.rounds import Rounds as Rounds
+    from equipoise.data.tie_breaks import TieBreakDetails as TieBreakDetails
     from equipoise.data.tournament import Standing as Standing
     from equipoise.data.tournament import Superiority as Superiority
     from equipoise.data.tournament import TournamentPerformance as TournamentPerformance
@@ -152,6 +154,7 @@ if TYPE_CHECKING:
     from equipoise.tournament.rankings.strengths import RankingStrengths as RankingStrengths
     from equipoise.tournament.rankings.strengths import ranking_strengths as ranking_strengths
     from equipoise.tournament.recursive import recursive_performance as recursive_performance
+    from equipoise.tournament.tie_breaks import tie_break_details as tie_break_details
     from equipoise.tournament.tie_breaks import tie_breaks as tie_breaks
     from equipoise.tournament.tournament import performance as performance
 else:

@@ -134,7 +134,8 @@ def test_tie_breaks_are_columns(capsys: pytest.CaptureFixture[str]) -> None:
     given = ["--tie-breaks", "sonneborn-berger,wins", "--tie-breaks", "buchholz-cut1,wins"]
     found = answer(capsys, INTERZONAL, *given)
     best = found["players"][0]
-    assert best["extra"] == {"sonneborn_berger": 206.0, "wins": 15.0, "buchholz_cut1": 252.0}
+    tie_breaks = {"sonneborn_berger": 206.0, "wins": 15.0, "buchholz_cut1": 252.0}
+    assert best["extra"] == {"place": 1.0, **tie_breaks}
     assert run(["performance", INTERZONAL, *given]) == 0
     printed = capsys.readouterr().out
     assert "SB  won  BH-C1" in printed

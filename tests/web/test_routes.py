@@ -331,7 +331,7 @@ def test_a_tournament_is_rated_from_its_file(served: Served) -> None:
     told = answer.json()
     assert {row["player"] for row in told["players"]} == {"ana", "bo", "cy"}
     assert told["exists"]
-    assert set(told["players"][0]["extra"]) == {"linear", "buchholz", "wins"}
+    assert set(told["players"][0]["extra"]) == {"linear", "place", "buchholz", "wins"}
     # "document" is an earlier name of "equal", which is the default.
     for name in ("equal", "document"):
         named = served.ask("POST", f"{path}&select={name}", content=games, headers=headers)

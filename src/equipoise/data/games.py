@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from equipoise.arguments import as_array, check_fields, check_values, checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.rounds import Rounds, rounds_of_games
 from equipoise.display import Tabular
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.wording import counted
@@ -43,6 +44,8 @@ class Games(Tabular):
       `rating`
     draws : shape (G,), number of drawn games; None if unknown
     coloured : whether white had the white pieces (or played at home)
+    rounds : what every player did in every round, with byes and forfeits; None if unknown. Some
+      tie-breaks need it
     Raises : InvalidDataError   lists the rules that are broken; lines are rows from 1
 
     Examples
@@ -64,14 +67,15 @@ class Games(Tabular):
     black_rating: Floats | None = None
     draws: Floats | None = None
     coloured: bool = False
+    rounds: Rounds | None = None
 
     def __post_init__(self) -> None:
         """Convert columns to contiguous read-only arrays, and check all rules."""
-        check_fields(self, "coloured")
+        check_fields(self, "coloured", "rounds")
         check_values({"player_ids": Collection[Any]}, {"player_ids": self.player_ids})
         for field in fields(self):
             value = getattr(self, field.name)
-            if field.name == "coloured" or value is None:
+            if field.name in ("coloured", "rounds") or value is None:
                 continue
             kind = {"player_ids": None, "white": np.int64, "black": np.int64}.get(
                 field.name, np.float64
@@ -98,11 +102,13 @@ class Games(Tabular):
         weight: Sequence[float] | Floats | None = None,
         rating: dict[Any, float] | None = None,
         coloured: bool = False,
+        round: Sequence[int] | Ints | None = None,
     ) -> Games:
         """Return the games between players given by ids, in the order they first appear.
 
         white, black : shape (G,), ids; points : of white; weight : games per row, 1 by default
         rating : id -> rating before the tournament
+        round : shape (G,), of each game, from 1; a player has at most one game in a round
         Raises : InvalidParameterError, InvalidDataError
         """
         row_of: dict[Any, int] = {}
@@ -113,7 +119,7 @@ class Games(Tabular):
         rows = [[row_of.setdefault(one, len(row_of)) for one in pair] for pair in pairs]
         both = np.array(rows, dtype=np.int64).reshape(-1, 2)
         known = rating or {}
-        return cls(
+        games = cls(
             player_ids=id_array(list(row_of)),
             white=both[:, 0],
             black=both[:, 1],
@@ -122,6 +128,14 @@ class Games(Tabular):
             rating=np.array([known.get(one, np.nan) for one in row_of]) if known else None,
             coloured=coloured,
         )
+        if round is None:
+            return games
+        numbers = as_array("round", round, np.int64)
+        require(numbers.shape == (games.rows,), "round", f"of shape {(games.rows,)}", numbers.shape)
+        rounds = rounds_of_games(games, numbers)
+        rule = "from 1, of single games, and at most one of a player in each"
+        require(rounds is not None or not games.rows, "round", rule, "others")
+        return replace(games, rounds=rounds)
 
     @property
     def players(self) -> int:
@@ -189,6 +203,9 @@ class Games(Tabular):
             rule = f"must have shape {(self.players,)}"
             yield Problem("", None, "rating", rule, str(self.rating.shape))
             return
+        if self.rounds is not None and self.rounds.players != self.players:
+            rule = f"must be of {counted(self.players, 'player')}"
+            yield Problem("", None, "rounds", rule, str(self.rounds.players))
         yield from self._values()
 
     def _values(self) -> Iterator[Problem]:

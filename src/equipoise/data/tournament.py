@@ -109,6 +109,7 @@ class TournamentPerformance(Tabular):
     prior : number of drawn games against an average player given to everyone; above 0 the ratings
         are closer together and predict no score exactly
     held : ids of held players; with two or more, their scores are not predicted
+    by_points : whether the table is in the order of the column `place` of `extra`
     extra : requested additional columns by name, each of shape (N,)
     superiority : None unless requested
 
@@ -134,6 +135,7 @@ class TournamentPerformance(Tabular):
     draw_parameter: float = float("nan")
     prior: float = 0.0
     held: tuple[int | str, ...] = ()
+    by_points: bool = False
     extra: Mapping[str, Floats] = field(default_factory=dict)
     superiority: Superiority | None = None
 
@@ -146,7 +148,8 @@ class TournamentPerformance(Tabular):
     def order(self) -> Ints:
         """Rows in the order of the table: PPR, then class and the PPR in it, points, id.
 
-        Without a PPR, classes are in their order, winners before those they swept.
+        Without a PPR, classes are in their order, winners before those they swept. If `by_points`
+        is set, the place comes first.
         """
         one = self.standing
         by_id = np.argsort(self.player_ids, kind="stable")
@@ -157,6 +160,8 @@ class TournamentPerformance(Tabular):
             -_lowest(_alike(one.ppr))[by_id],
             (one.class_of < 0)[by_id],
         ]
+        if self.by_points:
+            keys.append(self.extra["place"][by_id])
         return np.asarray(by_id[np.lexsort(keys)], dtype=np.int64)
 
     @property

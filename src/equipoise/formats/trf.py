@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.data.games import id_array
+from equipoise.data.rounds import KIND, POINTS_OF, RoundKind, Rounds
 from equipoise.errors import Problem
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.table import refuse, shown
@@ -487,6 +488,7 @@ def read_trf(data: bytes, name: str) -> GameColumns:
         round=np.array([one.round + 1 for one in games], dtype=object),
         others=names,
         other_rating=rating,
+        rounds=None if found.skipped or players.doubtful else _rounds(order, coloured),
         left_out=found.left_out,
         problems=tuple(problems),
         notes=(*report.notes, *_notes(report, order, found, problems, coloured, twice)),
@@ -523,6 +525,48 @@ def _paired(players: Players, order: list[Player], name: str) -> _Found:
                     where, got = f"round {at + 1}", _against(one, other, at)
                     found.problems.append(Problem(name, one.line, where, rule, got))
     return found
+
+
+#: What a round without an opponent is, by its result.
+_BYE_OF: dict[str, RoundKind] = {
+    "U": "pairing-bye",
+    **dict.fromkeys("F+1W", "full-bye"),
+    **dict.fromkeys("H=D", "half-bye"),
+}
+
+
+#: What a pairing is, if it is not a game.
+_PAIRED_AS: dict[str, RoundKind] = {"+": "forfeit-win", "-": "forfeit-loss", " ": "unknown"}
+
+
+def _rounds(order: list[Player], coloured: bool) -> Rounds | None:
+    """Return the rounds of all players up to the last one in which anybody was paired.
+
+    A pairing without a result is unknown. A blank entry is a bye of no points.
+    """
+    row_of = {one.number: row for row, one in enumerate(order)}
+    paired = [
+        at
+        for one in order
+        for at, entry in enumerate(one.entries)
+        if entry.opponent and entry.result != " "
+    ]
+    if not paired:
+        return None
+    shape = (len(order), max(paired) + 1)
+    opponent, colour = np.full(shape, -1), np.zeros(shape, np.int64)
+    kind, points = np.full(shape, KIND["zero-bye"]), np.zeros(shape)
+    for row, one in enumerate(order):
+        for at in range(shape[1]):
+            entry = one.entry(at)
+            name: RoundKind = _BYE_OF.get(entry.result, "zero-bye")
+            if entry.opponent:
+                opponent[row, at] = row_of[entry.opponent]
+                colour[row, at] = {"w": 1, "b": -1}.get(entry.colour, 0) if coloured else 0
+                name = _PAIRED_AS.get(entry.result, "played")
+            kind[row, at] = KIND[name]
+            points[row, at] = POINTS_OF.get(name, _POINTS.get(entry.result, 0.0))
+    return Rounds(opponent=opponent, points=points, kind=kind, colour=colour)
 
 
 def _add_one_sided(

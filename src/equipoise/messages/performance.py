@@ -49,6 +49,32 @@ class SuperiorityMessage(msgspec.Struct, frozen=True):
     probability: list[list[float | None]]
 
 
+class TieBreakPartMessage(msgspec.Struct, frozen=True):
+    """A game or round of a tie-break; null where there is no such number.
+
+    `score` is the opponent's score or rating that counts, `value` what one game adds. `status` is
+    `counts`, `cut` or `left out`.
+    """
+
+    round: int | None
+    opponent: int | str | None
+    kind: str
+    games: float
+    points: float
+    score: float | None
+    value: float | None
+    status: str
+
+
+class TieBreakMessage(msgspec.Struct, frozen=True):
+    """How a tie-break of a player came about."""
+
+    player: int | str
+    name: str
+    total: float | None
+    parts: list[TieBreakPartMessage]
+
+
 class PerformanceMessage(msgspec.Struct, frozen=True):
     """The answer of `equipoise performance --json`.
 
@@ -71,5 +97,6 @@ class PerformanceMessage(msgspec.Struct, frozen=True):
     left_out: dict[str, int]
     notes: list[str]
     superiority: SuperiorityMessage | None = None
+    details: list[TieBreakMessage] = []
     skipped: int = 0
     problems: list[ProblemMessage] = []

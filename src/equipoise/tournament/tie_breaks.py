@@ -1,69 +1,134 @@
 """Tie-breaks of a tournament: Buchholz, Sonneborn-Berger, direct encounter, PTP, ARO and others.
 
-Source: FIDE Handbook C.07, Play-Off and Tie-Break Regulations, effective from 1 August 2024
-[FIDE]_: articles 6 (direct encounter), 7.2 (games won), 8.1 (Buchholz), 9.1 (Sonneborn-Berger),
-10.1 (average rating of opponents, ARO), 10.2 (performance rating), 10.3 (perfect tournament
-performance, PTP), 10.4 and 10.5 (averages of the opponents' performance ratings, APRO, and of
-their PTP, APPO), 14.1 and 14.3 (Cut-1 and Median-1). The table of expected scores is in
-`fide_expected`.
+Source: FIDE Handbook C.07, Play-Off and Tie-Break Regulations, editions effective from 1 August
+2024 and from 1 March 2026 [FIDE]_: articles 6 (direct encounter), 7.1 to 7.6 (rounds won, games
+won, games and wins with black, progressive score, rounds one elected to play), 8.1 to 8.3
+(Buchholz, its average over opponents, Fore Buchholz), 9.1 (Sonneborn-Berger), 9.2 (Koya), 10.1 to
+10.5 (average rating of opponents, performance, perfect performance, and their averages over
+opponents), 14.1 to 14.4 (cuts). Articles 15 and 16, on unplayed rounds, are in `unplayed`, and the
+cuts in `tie_break_parts`. The table of expected scores is in `fide_expected`.
 
-Departures: articles 15 and 16, on unplayed rounds, are not applied, because games do not say who
-had a bye or won by forfeit. The largest number of games of any player counts as the number of
-rounds; whoever has fewer has unplayed rounds. Numbers that need them are NaN, or count the played
-games only (`unplayed`). Opponents without a rating are left out of 10.1 to 10.5, where the
-regulations assume that everyone has one. A player met twice counts twice. Fractional ratings, which
-FIDE does not have, are rounded before the PTP.
+Departures: if the games have no rounds, the largest number of games of any player counts as the
+number of rounds, and whoever has fewer has unplayed rounds; numbers that need them are NaN, or
+count the played games only (`Unplayed`). Points are 1, 1/2 and 0. Opponents without a rating are
+left out of 10.1 to 10.5, where the regulations assume that everyone has one. A player met twice
+counts twice. Fractional ratings, which FIDE does not have, are rounded before the PTP. A game that
+both players lost is left out of 10.1 to 10.5. Forfeit wins of a round robin are not games won
+(7.2), because they are not won over the board, although 15.2 can be read otherwise.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.games import Games
-from equipoise.errors import require
+from equipoise.data.rounds import KIND, ROUND_KINDS, Rounds
+from equipoise.data.tie_breaks import PartStatus, TieBreakDetails
+from equipoise.errors import NotFoundError, require
 from equipoise.tournament.fide_expected import half_up, percent_expected
 from equipoise.tournament.formulas import fide_performance
+from equipoise.tournament.tie_break_parts import Parts, cut
+from equipoise.tournament.unplayed import (
+    FREE,
+    PAIRINGS,
+    TIE_BREAK_RULES,
+    UNPLAYED,
+    Pairing,
+    Record,
+    TieBreakRules,
+    Unplayed,
+    record_of,
+)
 from equipoise.wording import counted
 
 TieBreak: TypeAlias = Literal[
     "buchholz",
     "buchholz-cut1",
+    "buchholz-cut2",
     "buchholz-median",
+    "buchholz-median2",
+    "fore-buchholz",
+    "fore-buchholz-cut1",
+    "fore-buchholz-cut2",
+    "fore-buchholz-median",
+    "fore-buchholz-median2",
+    "average-buchholz",
     "sonneborn-berger",
+    "sonneborn-berger-cut1",
+    "sonneborn-berger-cut2",
     "direct-encounter",
+    "progressive",
+    "progressive-cut1",
+    "progressive-cut2",
+    "koya",
     "wins",
+    "rounds-won",
+    "black-games",
+    "black-wins",
+    "rounds-elected",
     "aro",
     "aro-cut1",
+    "aro-cut2",
+    "aro-median",
+    "aro-median2",
+    "fide-performance",
     "ptp",
     "apro",
     "appo",
 ]
-TIE_BREAKS: tuple[TieBreak, ...] = (
-    "buchholz",
-    "buchholz-cut1",
-    "buchholz-median",
-    "sonneborn-berger",
-    "direct-encounter",
-    "wins",
-    "aro",
-    "aro-cut1",
-    "ptp",
-    "apro",
-    "appo",
-)
-#: Tie-breaks that depend on unplayed rounds.
+#: Name -> FIDE's code.
+CODES: dict[TieBreak, str] = {
+    "buchholz": "BH",
+    "buchholz-cut1": "BH-C1",
+    "buchholz-cut2": "BH-C2",
+    "buchholz-median": "BH-M1",
+    "buchholz-median2": "BH-M2",
+    "fore-buchholz": "FB",
+    "fore-buchholz-cut1": "FB-C1",
+    "fore-buchholz-cut2": "FB-C2",
+    "fore-buchholz-median": "FB-M1",
+    "fore-buchholz-median2": "FB-M2",
+    "average-buchholz": "AOB",
+    "sonneborn-berger": "SB",
+    "sonneborn-berger-cut1": "SB-C1",
+    "sonneborn-berger-cut2": "SB-C2",
+    "direct-encounter": "DE",
+    "progressive": "PS",
+    "progressive-cut1": "PS-C1",
+    "progressive-cut2": "PS-C2",
+    "koya": "KS",
+    "wins": "WON",
+    "rounds-won": "WIN",
+    "black-games": "BPG",
+    "black-wins": "BWG",
+    "rounds-elected": "REP",
+    "aro": "ARO",
+    "aro-cut1": "ARO-C1",
+    "aro-cut2": "ARO-C2",
+    "aro-median": "ARO-M1",
+    "aro-median2": "ARO-M2",
+    "fide-performance": "TPR",
+    "ptp": "PTP",
+    "apro": "APRO",
+    "appo": "APPO",
+}
+TIE_BREAKS: tuple[TieBreak, ...] = tuple(CODES)
+#: Tie-breaks that depend on unplayed rounds, of the player or of opponents.
 NEED_ROUNDS: frozenset[TieBreak] = frozenset(
-    ("buchholz", "buchholz-cut1", "buchholz-median", "sonneborn-berger", "direct-encounter")
+    name
+    for name in TIE_BREAKS
+    if name.startswith(
+        ("buchholz", "fore-", "average-", "sonneborn-", "direct-", "progressive", "koya", "rounds-")
+    )
 )
-#: "unknown": numbers that need unplayed rounds are NaN. "ignore": only played games count.
-Unplayed: TypeAlias = Literal["unknown", "ignore"]
-UNPLAYED: tuple[Unplayed, ...] = ("unknown", "ignore")
+#: Modifiers: number of parts that are cut from below and from above.
+_CUTS = {"cut1": (1, 0), "cut2": (2, 0), "median": (1, 1), "median2": (2, 2)}
 
 #: Distance of the PTP from the lowest opponent if all games were lost (10.3).
 _NO_POINTS = 800
@@ -71,79 +136,149 @@ _NO_POINTS = 800
 _CERTAIN = 736
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Sides:
-    """Every result from both sides: 2 G rows of player, opponent, games, points and rating.
+def tie_break_named(text: str) -> TieBreak | None:
+    """Return the tie-break of a name or of FIDE's code, None if there is none.
 
-    rating : of the opponent, NaN if unknown
+    Codes may be in small letters, and their modifiers may follow a hyphen, a slash or a colon.
+    """
+    written = text.strip().lower()
+    code = written.replace("/", "-").replace(":", "-").upper()
+    code = "REP" if code == "GE" else code
+    for name, known in CODES.items():
+        if written == name or code == known:
+            return name
+    return None
+
+
+def _split(name: TieBreak) -> tuple[str, int, int]:
+    """Return a tie-break without its modifier, and the cuts from below and from above."""
+    base, _, modifier = name.rpartition("-")
+    return (base, *_CUTS[modifier]) if modifier in _CUTS else (name, 0, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Field:
+    """A tournament as tie-breaks see it.
+
+    record : its rounds, None if they are not known
+    parts : every round that counts, or every game; played : whether it was played over the board
+    rated : every game from both sides with the opponent's rating as value; NaN if unrated
+    score : points with those of byes and forfeits, shape (N,)
+    alone, unsure : whose rounds are not known, and who has such a round or opponent, shape (N,)
     """
 
-    player: Ints
-    opponent: Ints
-    games: Floats
-    points: Floats
-    rating: Floats
-    players: int
-
-    def total(self, values: Floats) -> Floats:
-        """Return the sums over each player's rows, shape (N,)."""
-        return np.asarray(np.bincount(self.player, values, self.players), np.float64)
-
-    def marked(self, flags: Flags) -> Flags:
-        """Return which players have a row with a flag, shape (N,)."""
-        return np.asarray(self.total(flags.astype(np.float64)) > 0)
-
-    def only(self, kept: Flags) -> _Sides:
-        """Return some of the rows."""
-        return _Sides(
-            player=self.player[kept],
-            opponent=self.opponent[kept],
-            games=self.games[kept],
-            points=self.points[kept],
-            rating=self.rating[kept],
-            players=self.players,
-        )
+    games: Games
+    record: Record | None
+    parts: Parts
+    played: Flags
+    rated: Parts
+    score: Floats
+    alone: Flags
+    unsure: Flags
 
 
-def _sides(games: Games) -> _Sides:
-    weight = games.weights
+def _field(games: Games, pairing: Pairing, unplayed: Unplayed, rules: TieBreakRules) -> _Field:
+    record = record_of(games, pairing, unplayed, rules)
+    both = _both_sides(games)
+    rated = both.with_values(_opponent_ratings(games), _opponent_ratings(games))
+    if record is None:
+        score = games.scored()
+        parts = both.with_values(score[both.opponent], score[both.opponent])
+        played = np.ones(len(parts.player), np.bool_)
+        number = both.number()
+        alone = number < np.max(number, initial=0.0)
+    else:
+        parts = _rounds_as_parts(record, record.counted_scores())
+        played = parts.kind == KIND["played"]
+        score, alone = record.scored(), record.unknown
+    if unplayed == "ignore":
+        alone = np.zeros(games.players, np.bool_)
+    beside = parts.only(parts.opponent >= 0).total(alone[parts.opponent].astype(np.float64)) > 0
+    return _Field(games, record, parts, played, rated, score, alone, alone | beside)
+
+
+def _both_sides(games: Games) -> Parts:
+    """Return every result from both sides."""
+    weight, rows = games.weights, 2 * games.rows
+    return Parts(
+        player=np.concatenate([games.white, games.black]),
+        opponent=np.concatenate([games.black, games.white]),
+        round=np.zeros(rows, np.int64),
+        kind=np.full(rows, KIND["played"]),
+        games=np.concatenate([weight, weight]),
+        points=np.concatenate([games.points, weight - games.points]),
+        score=np.full(rows, np.nan),
+        value=np.full(rows, np.nan),
+        voluntary=np.zeros(rows, np.bool_),
+        counts=np.ones(rows, np.bool_),
+        players=games.players,
+    )
+
+
+def _rounds_as_parts(record: Record, score: Floats) -> Parts:
+    """Return every round that counts, with the opponent's or the dummy's score."""
+    player, at = np.nonzero((record.kind != FREE) & (record.kind != KIND["unknown"]))
+    cells = (player, at)
+    voluntary = record.voluntary & ~record.met
+    return Parts(
+        player=player,
+        opponent=record.opponent[cells],
+        round=at + 1,
+        kind=record.kind[cells],
+        games=np.ones(len(at)),
+        points=record.points[cells],
+        score=score[cells],
+        value=score[cells],
+        voluntary=voluntary[cells],
+        counts=~np.isnan(score[cells]),
+        players=len(record.points),
+    )
+
+
+def _opponent_ratings(games: Games) -> Floats:
+    """Return the opponent's rating for every result from both sides, NaN if unrated."""
     rating = games.initial
     of_white, of_black = rating[games.white], rating[games.black]
     if games.white_rating is not None:
         of_white = np.where(np.isnan(games.white_rating), of_white, games.white_rating)
     if games.black_rating is not None:
         of_black = np.where(np.isnan(games.black_rating), of_black, games.black_rating)
-    return _Sides(
-        player=np.concatenate([games.white, games.black]),
-        opponent=np.concatenate([games.black, games.white]),
-        games=np.concatenate([weight, weight]),
-        points=np.concatenate([games.points, weight - games.points]),
-        rating=np.concatenate([of_black, of_white]),
-        players=games.players,
-    )
+    return np.concatenate([of_black, of_white])
 
 
-@checks_arguments("names", "unplayed")
+@checks_arguments("names", "unplayed", "pairing", "rules")
 def tie_breaks(
-    games: Games, names: Sequence[TieBreak] = TIE_BREAKS, *, unplayed: Unplayed = "unknown"
+    games: Games,
+    names: Sequence[TieBreak] = TIE_BREAKS,
+    *,
+    unplayed: Unplayed = "fide",
+    pairing: Pairing = "auto",
+    rules: TieBreakRules = "2026-03",
 ) -> dict[str, Floats]:
-    """Return tie-breaks by name, each of shape (N,), by FIDE's regulations of 1 August 2024.
+    """Return tie-breaks by name, each of shape (N,), by FIDE's regulations.
 
-    "buchholz" is the sum of the opponents' scores; "buchholz-cut1" leaves out the lowest,
-    "buchholz-median" the lowest and the highest. "sonneborn-berger" is the sum of the points taken
-    from every opponent, times the opponent's score. "direct-encounter" is the place among the
-    players who are tied on points and on the tie-breaks named before it, NaN for a player who is
-    tied with nobody. "wins" counts games won. "aro" is the opponents' average rating, rounded;
-    "aro-cut1" leaves out the lowest. "ptp" is the lowest whole rating that expects the score by
-    FIDE's table. "apro" and "appo" are the opponents' average performance rating (`fide`) and PTP,
-    rounded.
+    "buchholz" is the sum of the opponents' scores; "-cut1" and "-cut2" leave out the lowest one or
+    two, "-median" and "-median2" the highest as well. "fore-buchholz" is the same as if all games
+    of the last round had been drawn, "average-buchholz" the mean of the opponents' Buchholz.
+    "sonneborn-berger" is the sum of the points taken from every opponent, times the opponent's
+    score. "direct-encounter" is the place among the players who are tied on points and on the
+    tie-breaks named before it, NaN for a player who is tied with nobody. "progressive" is the sum
+    of the scores after every round. "koya" counts the points against opponents with half of the
+    possible points. "wins" counts games won, "rounds-won" also byes of a point and forfeits,
+    "black-games" and "black-wins" the games with black, and "rounds-elected" the rounds without
+    requested byes and forfeit losses. "aro" is the opponents' average rating, rounded.
+    "fide-performance" is FIDE's performance rating, and "ptp" the lowest whole rating that expects
+    the score by FIDE's table. "apro" and "appo" are the opponents' averages of these two, rounded.
 
-    Games do not tell a bye from an absence. If players have fewer games than others, numbers that
-    need their unplayed rounds are NaN.
+    Byes and forfeits count if the games have `rounds`. If they do not, and players have fewer games
+    than others, numbers that need their unplayed rounds are NaN.
 
     names : of `TIE_BREAKS`; the order matters for "direct-encounter" only
-    unplayed : "unknown", or "ignore" to count the played games only, as if unplayed rounds brought
-        no points
+    unplayed : rounds without a game. "fide": by the regulations, NaN where a round is not known;
+        "absent": the same, but who has no entry was absent; "ignore": only played games count
+    pairing : "swiss", "round-robin", where a forfeit counts as a game against the opponent, or
+        "auto": a round robin if every pair of players is scheduled equally often
+    rules : date of the regulations, "2024-08" or "2026-03"; they differ in unplayed rounds
     Raises : InvalidParameterError   an unknown name, or results that are not whole games
 
     Examples
@@ -153,100 +288,171 @@ def tie_breaks(
     >>> found["buchholz"].tolist(), found["sonneborn-berger"].tolist()
     ([1.5, 2.5, 2.0], [1.0, 0.5, 1.0])
     """
-    for name in names:
-        require(name in TIE_BREAKS, "tie_breaks", f"one of {', '.join(TIE_BREAKS)}", name)
-    require(unplayed in UNPLAYED, "unplayed", f"one of {', '.join(UNPLAYED)}", unplayed)
+    _check(games, names, unplayed, pairing, rules)
     if not len(names):
         return {}
-    whole = games.weights == np.floor(games.weights)
-    require(bool(whole.all()), "tie_breaks", "of whole games", _first(games.weights[~whole]))
-    sides = _sides(games)
-    unsure = _unsure(sides) if unplayed == "unknown" else np.zeros(games.players, dtype=np.bool_)
+    field = _field(games, pairing, unplayed, rules)
     found: dict[str, Floats] = {}
     for name in names:
-        if name == "direct-encounter":
-            before = [games.scored(), *found.values()]
-            # A missing bye can create or break any tie, so no group is certain.
-            places = _direct_encounter(sides, before)
-            found[name] = np.full(games.players, np.nan) if unsure.any() else places
-        else:
-            values = _one(name, games, sides)
-            found[name] = np.where(unsure, np.nan, values) if name in NEED_ROUNDS else values
+        found[name] = _one(name, field, [field.score, *found.values()])
     return found
 
 
-def unplayed_rounds(games: Games) -> Ints:
-    """Return how many games fewer than the most of any player each player has, shape (N,)."""
-    played = games.played()
-    return np.asarray(np.max(played, initial=0.0) - played, dtype=np.int64)
+def _check(
+    games: Games, names: Sequence[TieBreak], unplayed: str, pairing: str, rules: str
+) -> None:
+    for name in names:
+        require(name in TIE_BREAKS, "tie_breaks", f"one of {', '.join(TIE_BREAKS)}", name)
+    require(unplayed in UNPLAYED, "unplayed", f"one of {', '.join(UNPLAYED)}", unplayed)
+    require(pairing in PAIRINGS, "pairing", f"one of {', '.join(PAIRINGS)}", pairing)
+    require(rules in TIE_BREAK_RULES, "rules", f"one of {', '.join(TIE_BREAK_RULES)}", rules)
+    whole = games.weights == np.floor(games.weights)
+    got = f"{games.weights[~whole][0]:g} games" if not whole.all() else ""
+    require(not len(names) or bool(whole.all()), "tie_breaks", "of whole games", got)
 
 
-def _first(values: Floats) -> str:
-    return f"{values[0]:g} games" if len(values) else ""
+def tournament_points(games: Games, unplayed: Unplayed = "fide") -> Floats:
+    """Return every player's points with those of byes and forfeits, as far as they are known."""
+    if games.rounds is None or unplayed == "ignore":
+        return games.scored()
+    return games.rounds.scored()
 
 
-def _unsure(sides: _Sides) -> Flags:
-    """Return who has an unplayed round, or an opponent who has one, shape (N,)."""
-    played = sides.total(sides.games)
-    missing = played < np.max(played, initial=0.0)
-    return np.asarray(missing | sides.marked(missing[sides.opponent]))
+def places_by(points: Floats, found: Sequence[Floats], ascending: Sequence[bool]) -> Ints:
+    """Return the places by points and then by tie-breaks; equal players share the best, shape (N,).
+
+    Players of whom one has no such number are not separated by it.
+
+    found : tie-breaks in their order; ascending : for each, whether the lowest is the best
+    """
+    places = np.zeros(len(points), np.int64)
+    waiting: list[tuple[list[int], int, int]] = [(list(range(len(points))), 1, -1)]
+    while waiting:
+        rows, first, at = waiting.pop()
+        if at >= len(found) or len(rows) == 1:
+            places[rows] = first
+            continue
+        values = points if at < 0 else found[at] * (-1.0 if ascending[at] else 1.0)
+        if np.isnan(values[rows]).any():
+            waiting.append((rows, first, at + 1))
+            continue
+        for value in sorted({float(values[row]) for row in rows}, reverse=True):
+            equal = [row for row in rows if values[row] == value]
+            waiting.append((equal, first, at + 1))
+            first += len(equal)
+    return places
 
 
-def _one(name: TieBreak, games: Games, sides: _Sides) -> Floats:
-    """Return a tie-break that depends on no other, from played games."""
-    score = games.scored()
-    rated = sides.only(~np.isnan(sides.rating))
-    match name:
+def _one(name: TieBreak, field: _Field, before: list[Floats]) -> Floats:
+    """Return a tie-break, with NaN where it is not known.
+
+    before : points and the tie-breaks named before
+    """
+    base, lowest, highest = _split(name)
+    nothing = np.full(field.games.players, np.nan)
+    if base == "direct-encounter":
+        # A missing bye can create or break any tie, so no group is certain.
+        return nothing if field.alone.any() else _direct_encounter(_met(field), before)
+    parts = _parts(base, field)
+    if parts is None:
+        return nothing
+    if base == "ptp":
+        return _ptp(parts)
+    if base == "fide-performance":
+        return fide_performance(field.games)
+    kept = cut(parts, lowest, highest)
+    if base in ("aro", "apro", "appo"):
+        return _mean(kept, rounded=True)
+    if base == "average-buchholz":
+        return _mean(kept, rounded=False)
+    if base in ("progressive", "rounds-won", "rounds-elected"):
+        return np.where(field.alone, np.nan, kept.sum())
+    return np.where(field.unsure, np.nan, kept.sum()) if name in NEED_ROUNDS else kept.sum()
+
+
+def _parts(base: str, field: _Field) -> Parts | None:
+    """Return the parts of a tie-break without its cuts; None if it needs rounds and has none."""
+    parts, record = field.parts, field.record
+    # Also the rounds that count for no opponent's score.
+    every = replace(parts, counts=np.ones(len(parts.player), np.bool_))
+    match base:
         case "buchholz":
-            return _sum_without(sides, score[sides.opponent], 0, 0)
-        case "buchholz-cut1":
-            return _sum_without(sides, score[sides.opponent], 1, 0)
-        case "buchholz-median":
-            return _sum_without(sides, score[sides.opponent], 1, 1)
+            return parts
+        case "fore-buchholz":
+            return None if record is None else _fore_buchholz(record)
+        case "average-buchholz":
+            of_opponent = np.where(field.unsure, np.nan, parts.sum())[parts.opponent]
+            return parts.with_values(of_opponent, of_opponent).only(field.played)
         case "sonneborn-berger":
-            return sides.total(sides.points * score[sides.opponent])
+            return parts.with_values(parts.score * parts.points / parts.games)
+        case "progressive":
+            return None if record is None else _progressive(record)
+        case "koya":
+            return _koya(field)
         case "wins":
-            return _wins(games)
-        case "aro":
-            return _average(rated, rated.rating, 0)
-        case "aro-cut1":
-            return _average(rated, rated.rating, 1)
-        case "ptp":
-            return _ptp(rated)
+            return _marked(parts.only(field.played), _won(field))
+        case "black-games":
+            return _marked(parts.only(field.played), _black(field))
+        case "black-wins":
+            return _marked(parts.only(field.played), _black(field) * _won(field))
+        case "rounds-won":
+            return _marked(every, (parts.points == 1.0) if record is not None else _won(field))
+        case "rounds-elected":
+            return _marked(every, ~parts.voluntary & (parts.kind != KIND["forfeit-loss"]))
         case "apro":
-            return _average_known(sides, fide_performance(games))
+            return _over_opponents(field, fide_performance(field.games)).known()
+        case "appo":
+            return _over_opponents(field, _ptp(field.rated.known())).known()
         case _:
-            return _average_known(sides, _ptp(rated))
+            return field.rated.known()
 
 
-def _sum_without(sides: _Sides, values: Floats, lowest: int, highest: int) -> Floats:
-    """Return sums over games without the lowest and the highest values; 0 if no game is left."""
-    total = sides.total(sides.games * values)
-    low, high = np.full(sides.players, np.inf), np.full(sides.players, -np.inf)
-    np.minimum.at(low, sides.player, values)
-    np.maximum.at(high, sides.player, values)
-    left = sides.total(sides.games) - lowest - highest
-    with np.errstate(invalid="ignore"):
-        total = total - (low if lowest else 0.0) - (high if highest else 0.0)
-    return np.asarray(np.where(left > 0, total, 0.0))
+def _marked(parts: Parts, value: Any) -> Parts:
+    """Return parts of which each adds a number, whatever the opponent's score is."""
+    values = np.asarray(value, np.float64)
+    return parts.with_values(values, np.full(len(values), np.nan))
 
 
-def _average(sides: _Sides, values: Floats, lowest: int) -> Floats:
-    """Return the rounded mean over games without the lowest value; NaN if no game is left."""
-    left = sides.total(sides.games) - lowest
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = half_up(_sum_without(sides, values, lowest, 0) / left)
-    return np.asarray(np.where(left > 0, mean, np.nan))
+def _over_opponents(field: _Field, of_player: Floats) -> Parts:
+    values = of_player[field.rated.opponent]
+    return field.rated.with_values(values, values)
 
 
-def _average_known(sides: _Sides, of_player: Floats) -> Floats:
-    """Return the rounded mean of the opponents' numbers, where they have one."""
-    known = sides.only(~np.isnan(of_player[sides.opponent]))
-    return _average(known, of_player[known.opponent], 0)
+def _fore_buchholz(record: Record) -> Parts:
+    """Return the scores of opponents as if the last round had been drawn."""
+    assumed = record.before_the_end()
+    return _rounds_as_parts(assumed, assumed.counted_scores())
 
 
-def _wins(games: Games) -> Floats:
-    """Return the number of games won; NaN if a result does not say how many were drawn."""
+def _progressive(record: Record) -> Parts:
+    """Return the score after every round."""
+    after = np.cumsum(record.points, axis=1)
+    every = replace(record, kind=np.where(record.kind == FREE, KIND["zero-bye"], record.kind))
+    found = _rounds_as_parts(every, after)
+    # Article 16 is about tie-breaks that are based on opponents' results.
+    return replace(found, voluntary=np.zeros(len(found.value), np.bool_))
+
+
+def _koya(field: _Field) -> Parts:
+    """Return the points against every opponent; those below half of the possible points are out."""
+    parts, record = field.parts, field.record
+    score = field.score
+    if record is None:
+        most = float(np.max(parts.number(), initial=0.0))
+    elif record.round_robin:
+        most = float(np.max((record.opponent >= 0).sum(axis=1), initial=0))
+    else:
+        most = float(record.rounds)
+    of_opponent = np.where(parts.opponent >= 0, score[parts.opponent], np.nan)
+    found = parts.with_values(parts.points / parts.games, of_opponent)
+    return found.only((parts.opponent >= 0) & (of_opponent >= most / 2))
+
+
+def _won(field: _Field) -> Floats:
+    """Return the number of games won of every part; NaN if it does not say how many were drawn."""
+    games, parts = field.games, field.parts
+    if field.record is not None:
+        return np.asarray(parts.points == 1.0, np.float64)
     weight, points = games.weights, games.points
     if games.draws is not None:
         draws = games.draws
@@ -254,111 +460,268 @@ def _wins(games: Games) -> Floats:
         single = (weight == 1) & np.isin(points, (0.0, 0.5, 1.0))
         swept = (points == 0) | (points == weight)
         draws = np.where(single | swept, np.where(points == 0.5, 1.0, 0.0), np.nan)
-    white = np.bincount(games.white, points - draws / 2, games.players)
-    black = np.bincount(games.black, weight - points - draws / 2, games.players)
-    return np.asarray(white + black, np.float64)
+    both = np.tile(draws, 2)
+    return np.asarray((parts.points - both / 2) / parts.games, np.float64)
 
 
-def _ptp(sides: _Sides) -> Floats:
+def _black(field: _Field) -> Floats:
+    """Return 1 for every part with the black pieces, else 0; NaN if colours are not known."""
+    games, parts = field.games, field.parts
+    if not games.coloured:
+        return np.full(len(parts.player), np.nan)
+    if field.record is not None:
+        return np.asarray(field.record.colour[parts.player, parts.round - 1] == -1, np.float64)
+    return np.repeat(np.array([0.0, 1.0]), games.rows)
+
+
+def _mean(parts: Parts, *, rounded: bool) -> Floats:
+    """Return the mean over games, perhaps rounded; NaN if no game counts."""
+    number = parts.number()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = parts.sum() / number
+    found = half_up(mean) if rounded else mean
+    return np.asarray(np.where(number > 0, found, np.nan))
+
+
+def _met(field: _Field) -> Parts:
+    """Return the encounters that count for the direct encounter (6.1.1, 15.2)."""
+    if field.record is None:
+        return field.parts
+    return field.parts.only(field.record.met[field.parts.player, field.parts.round - 1])
+
+
+def _ptp(rated: Parts) -> Floats:
     """Return the perfect tournament performance, from results against rated opponents (10.3).
 
     The expected score never falls with the rating, so the lowest rating is found by halving.
     """
-    opponent = half_up(sides.rating)
-    lowest, highest = np.full(sides.players, np.inf), np.full(sides.players, -np.inf)
-    np.minimum.at(lowest, sides.player, opponent)
-    np.maximum.at(highest, sides.player, opponent)
+    player, games = rated.player[rated.counts], rated.games[rated.counts]
+    opponent = half_up(rated.value[rated.counts])
+    lowest, highest = np.full(rated.players, np.inf), np.full(rated.players, -np.inf)
+    np.minimum.at(lowest, player, opponent)
+    np.maximum.at(highest, player, opponent)
     has = np.isfinite(lowest)
     # Invariant: `low` expects fewer points than were made, `high` enough.
     low = np.where(has, lowest - _NO_POINTS, 0.0)
     high = np.where(has, highest + _CERTAIN, 0.0)
-    target = 100.0 * sides.total(sides.points)
+    target = 100.0 * rated.total(rated.points)
     while (high - low > 1).any():
         middle = np.floor((low + high) / 2)
-        expected = percent_expected(middle[sides.player] - opponent)
-        enough = sides.total(sides.games * expected) >= target
+        percent = percent_expected(middle[player] - opponent)
+        enough = np.bincount(player, games * percent, rated.players) >= target
         high, low = np.where(enough, middle, high), np.where(enough, low, middle)
     found = np.where(target > 0, high, np.where(has, lowest - _NO_POINTS, 0.0))
     return np.asarray(np.where(has, found, np.nan))
 
 
-def _direct_encounter(sides: _Sides, before: list[Floats]) -> Floats:
+def _direct_encounter(met: Parts, before: list[Floats]) -> Floats:
     """Return places among tied players (6); NaN for a player who is tied with nobody."""
-    meetings: dict[tuple[int, int], tuple[float, float]] = {}
-    rows = zip(
-        sides.player.tolist(),
-        sides.opponent.tolist(),
-        sides.points.tolist(),
-        sides.games.tolist(),
-        strict=True,
-    )
-    for player, opponent, points, games in rows:
-        taken, met = meetings.get((player, opponent), (0.0, 0.0))
-        meetings[player, opponent] = (taken + points, met + games)
-    # Players who meet more than once count the average of their games.
-    shares: dict[int, dict[int, float]] = {}
-    for (player, opponent), (taken, met) in meetings.items():
-        shares.setdefault(player, {})[opponent] = taken / met
+    shares = _shares(met)
     tied: dict[tuple[float, ...], list[int]] = {}
-    played = sides.total(sides.games)
     for row, key in enumerate(zip(*(one.tolist() for one in before), strict=True)):
-        if played[row] > 0:
-            tied.setdefault(tuple(key), []).append(row)
-    places = np.full(sides.players, np.nan)
+        tied.setdefault(tuple(key), []).append(row)
+    places = np.full(met.players, np.nan)
     for group in tied.values():
         if len(group) > 1:
-            _place(group, 1, shares, places)
+            _place(group, shares, places)
     return places
 
 
-def _place(
-    group: list[int], first: int, shares: dict[int, dict[int, float]], places: Floats
-) -> None:
-    """Write the places of tied players, of whom the best has place `first`."""
-    waiting = [(group, first)]
+def _shares(met: Parts) -> list[dict[int, float]]:
+    """Return player -> opponent -> points; of players who met more than once the average."""
+    meetings: list[dict[int, tuple[float, float]]] = [{} for _ in range(met.players)]
+    columns = (met.player, met.opponent, met.points, met.games, met.counts)
+    rows = zip(*(one.tolist() for one in columns), strict=True)
+    for player, opponent, points, games, counts in rows:
+        if counts:
+            taken, number = meetings[player].get(opponent, (0.0, 0.0))
+            meetings[player][opponent] = (taken + points, number + games)
+    return [{other: taken / games for other, (taken, games) in one.items()} for one in meetings]
+
+
+def _place(group: list[int], shares: list[dict[int, float]], places: Floats) -> None:
+    """Write the places of tied players."""
+    waiting = [(group, 1)]
     while waiting:
         group, first = waiting.pop()
-        inside = set(group)
-        score, missing = {}, {}
-        for one in group:
-            met = [share for other, share in shares[one].items() if other in inside]
-            score[one], missing[one] = sum(met), len(group) - 1 - len(met)
-        if any(missing.values()):
-            best = max(group, key=lambda one: score[one])
-            others = [one for one in group if one != best]
-            if all(score[one] + missing[one] < score[best] for one in others):
-                # First, whatever the results of games that were not played would have been.
-                places[best] = first
-                waiting.append((others, first + 1))
-            else:
-                places[group] = first
+        score, most = _standings(group, shares)
+        if most == score:
+            for value in sorted(set(score.values()), reverse=True):
+                equal = [one for one in group if score[one] == value]
+                if len(equal) in (1, len(group)):
+                    places[equal] = first
+                else:
+                    waiting.append((equal, first))
+                first += len(equal)
             continue
-        at = first
-        for value in sorted(set(score.values()), reverse=True):
-            equal = [one for one in group if score[one] == value]
-            if len(equal) in (1, len(group)):
-                places[equal] = at
-            else:
-                waiting.append((equal, at))
-            at += len(equal)
+        left, at = list(group), first
+        while left:
+            best = max(left, key=lambda one: score[one])
+            if any(most[one] >= score[best] for one in left if one != best):
+                break
+            # Alone at the top, whatever the results of missing games would have been (6.3).
+            places[best] = at
+            left.remove(best)
+            at += 1
+        if len(left) == len(group):
+            places[group] = first
+        elif left:
+            waiting.append((left, at))
+
+
+def _standings(
+    group: list[int], shares: list[dict[int, float]]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Return the points of tied players against one another, and with missing games all won."""
+    inside = set(group)
+    score, most = {}, {}
+    for one in group:
+        met = [share for other, share in shares[one].items() if other in inside]
+        score[one] = sum(met)
+        most[one] = score[one] + len(group) - 1 - len(met)
+    return score, most
+
+
+@checks_arguments("name", "before", "unplayed", "pairing", "rules")
+def tie_break_details(
+    games: Games,
+    player: int | str,
+    name: TieBreak,
+    *,
+    before: Sequence[TieBreak] = (),
+    unplayed: Unplayed = "fide",
+    pairing: Pairing = "auto",
+    rules: TieBreakRules = "2026-03",
+) -> TieBreakDetails:
+    """Return the games and rounds of which a player's tie-break is made, and which were cut.
+
+    player : id; name : of `TIE_BREAKS`
+    before : for "direct-encounter", the tie-breaks that come before it
+    unplayed, pairing, rules : as in `tie_breaks`
+    Raises : NotFoundError           no such player
+    Raises : InvalidParameterError   an unknown name
+
+    Examples
+    --------
+    >>> games = eq.Games.from_arrays(["ann", "ben", "cid"], ["ben", "cid", "ann"], [1, 0.5, 0.5])
+    >>> found = eq.tie_break_details(games, "ann", "buchholz-cut1")
+    >>> found
+    <TieBreakDetails: buchholz-cut1 of ann is 1, of 1 of 2 parts>
+    >>> found.to_polars().select("opponent", "value", "status").rows()
+    [('ben', 0.5, 'cut'), ('cid', 1.0, 'counts')]
+    """
+    _check(games, [name, *before], unplayed, pairing, rules)
+    rows = [at for at, one in enumerate(games.player_ids.tolist()) if str(one) == str(player)]
+    if not rows:
+        raise NotFoundError(f"not among the {counted(games.players, 'player')}: {player}")
+    (row,) = rows
+    field = _field(games, pairing, unplayed, rules)
+    found: dict[str, Floats] = {}
+    for earlier in before:
+        found[earlier] = _one(earlier, field, [field.score, *found.values()])
+    earlier_values = [field.score, *found.values()]
+    value = float(_one(name, field, earlier_values)[row])
+    base, lowest, highest = _split(name)
+    parts = _tied(field, row, earlier_values) if name == "direct-encounter" else _parts(base, field)
+    if parts is None:
+        return TieBreakDetails(player=games.player_ids[row], name=name, total=value)
+    kept = cut(parts, lowest, highest)
+    own = np.flatnonzero(parts.player == row)
+    rounds = _rounds_of_rows(parts, field.record, own)
+    own = own[np.argsort(rounds, kind="stable")]
+    status: list[PartStatus] = [
+        "left out" if not counts else "cut" if fewer else "counts"
+        for counts, fewer in zip(
+            parts.counts[own].tolist(), (kept.games < parts.games)[own].tolist(), strict=True
+        )
+    ]
+    ids = games.player_ids
+    return TieBreakDetails(
+        player=ids[row],
+        name=name,
+        total=value,
+        round=tuple(np.sort(rounds, kind="stable").tolist()),
+        opponent=tuple(None if one < 0 else ids[one] for one in parts.opponent[own].tolist()),
+        kind=tuple(ROUND_KINDS[one] for one in parts.kind[own].tolist()),
+        games=tuple(parts.games[own].tolist()),
+        points=tuple(parts.points[own].tolist()),
+        score=tuple(parts.score[own].tolist()),
+        value=tuple(parts.value[own].tolist()),
+        status=tuple(status),
+    )
+
+
+def _tied(field: _Field, row: int, before: list[Floats]) -> Parts:
+    """Return the encounters of tied players: those with a player of equal values count."""
+    equal = np.ones(field.games.players, np.bool_)
+    for values in before:
+        equal &= values == values[row]
+    met = _met(field)
+    beside = (met.opponent >= 0) & equal[met.opponent]
+    value = met.points / met.games
+    return met.with_values(value, np.full(len(value), np.nan)).only(beside)
+
+
+def _rounds_of_rows(parts: Parts, record: Record | None, own: Ints) -> Ints:
+    """Return the rounds of a player's parts; parts made of results find theirs by the opponent."""
+    rounds = parts.round[own].copy()
+    if record is None or not len(own) or rounds.all():
+        return rounds
+    opponents = np.where(record.played, record.opponent, -1)[parts.player[own[0]]]
+    free = list(enumerate(opponents.tolist(), start=1))
+    for at, opponent in enumerate(parts.opponent[own].tolist()):
+        known = next((one for one in free if one[1] == opponent), None)
+        if known is not None:
+            free.remove(known)
+            rounds[at] = known[0]
+    return rounds
 
 
 def unplayed_note(games: Games, names: Sequence[TieBreak], unplayed: Unplayed) -> str:
-    """Return a sentence on tie-breaks that need unplayed rounds, "" if there are none."""
+    """Return a sentence on tie-breaks that need unplayed rounds, "" if there is nothing to say."""
     affected = [name for name in names if name in NEED_ROUNDS]
-    fewer = int((unplayed_rounds(games) > 0).sum())
-    if not affected or not fewer:
+    if not affected:
         return ""
-    who = counted(fewer, "player has", "players have")
-    start = (
-        f"{who} fewer games than others, and the games do not say whether a round was a bye, "
-        "a forfeit or an absence, which FIDE's article 16 counts differently"
-    )
-    if unplayed == "ignore":
-        return (
-            f"{start}: {', '.join(affected)} count played games only, and may differ from FIDE's."
+    listed = ", ".join(affected)
+    if games.rounds is not None:
+        return _note_on_rounds(games, games.rounds, listed, unplayed)
+    played = games.played()
+    fewer = int((played < np.max(played, initial=0.0)).sum())
+    of_rounds = [name for name in affected if name.startswith(("fore-", "progressive"))]
+    lines = []
+    if of_rounds:
+        lines.append(f"the games have no rounds, which {', '.join(of_rounds)} need")
+    if fewer:
+        who = counted(fewer, "player has", "players have")
+        lines.append(
+            f"{who} fewer games than others, and the games do not say whether a round was a bye, "
+            "a forfeit or an absence, which FIDE's article 16 counts differently: "
+            + _consequence(listed, unplayed)
         )
+    return "; ".join(lines)
+
+
+def _note_on_rounds(games: Games, rounds: Rounds, listed: str, unplayed: Unplayed) -> str:
+    if unplayed == "ignore":
+        if (rounds.kind == KIND["played"]).all():
+            return ""
+        return f"byes and forfeits are ignored: {listed} may differ from FIDE's"
+    record = record_of(games, "auto", unplayed, "2026-03")
+    unknown = 0 if record is None else int(np.count_nonzero(record.unknown))
+    if not unknown:
+        return ""
+    who = counted(unknown, "player has", "players have")
     return (
-        f"{start}: {', '.join(affected)} are empty where this matters. To count played games only, "
-        "ignore unplayed rounds (--unplayed ignore)."
+        f"{who} rounds without a result, and the games do not say whether they were byes, forfeits "
+        f"or absences, which FIDE's article 16 counts differently: {_consequence(listed, unplayed)}"
+        " If these players were absent, say so (--unplayed absent)."
+    )
+
+
+def _consequence(listed: str, unplayed: Unplayed) -> str:
+    if unplayed == "ignore":
+        return f"{listed} count played games only, and may differ from FIDE's."
+    return (
+        f"{listed} are empty where this matters. To count played games only, ignore unplayed "
+        "rounds (--unplayed ignore)."
     )

@@ -43,8 +43,9 @@ from equipoise.tournament.formulas import (
 )
 from equipoise.tournament.pairs import Pairs, gather_pairs
 from equipoise.tournament.recursive import recursive_performance
-from equipoise.tournament.tie_breaks import TieBreak, Unplayed
+from equipoise.tournament.tie_breaks import TieBreak, places_by, tournament_points
 from equipoise.tournament.tie_breaks import tie_breaks as breaks_of
+from equipoise.tournament.unplayed import Pairing, TieBreakRules, Unplayed
 from equipoise.wording import counted
 
 #: Optional columns.
@@ -102,6 +103,9 @@ class _Model:
     "also",
     "tie_breaks",
     "unplayed",
+    "pairing",
+    "tie_break_rules",
+    "by_points",
     "k_factor",
     "rating_rules",
 )
@@ -121,7 +125,10 @@ def performance(
     players: Sequence[Any] = (),
     also: Sequence[Extra] = (),
     tie_breaks: Sequence[TieBreak] = (),
-    unplayed: Unplayed = "unknown",
+    unplayed: Unplayed = "fide",
+    pairing: Pairing = "auto",
+    tie_break_rules: TieBreakRules = "2026-03",
+    by_points: bool = False,
     k_factor: float | Mapping[Any, float] | None = None,
     rating_rules: RatingRules = "2025-10",
     strict: bool = False,
@@ -143,8 +150,11 @@ def performance(
     players : ids of players to compare, whose errors are also computed in large components; in
       components of up to 3,000 players, all players have errors
     also : "linear", "recursive": further columns
-    tie_breaks, unplayed : names of tie-breaks, which are further columns, and how rounds that a
-      player did not play count: as `equipoise.tie_breaks` takes them. They do not change the order
+    tie_breaks : names of tie-breaks, which are further columns, with the `place` by points and then
+      by them, and the `score` with byes and forfeits
+    unplayed, pairing, tie_break_rules : how rounds without a game count in tie-breaks, as
+      `equipoise.tie_breaks` takes them
+    by_points : order the table by `place`, not by PPR
     k_factor, rating_rules : FIDE's K, of all players or id -> K, for a column `fide_change`, and
       the date of the rules: as `equipoise.fide_rating_change` takes them
     strict : raise an error if there is no equilibrium
@@ -178,7 +188,13 @@ def performance(
         draws=draws,
         threads=threads,
     )
-    breaks = breaks_of(games, tie_breaks, unplayed=unplayed)
+    breaks = _standings(
+        games,
+        tie_breaks,
+        breaks_of(games, tie_breaks, unplayed=unplayed, pairing=pairing, rules=tie_break_rules),
+        tournament_points(games, unplayed),
+        by_points,
+    )
     change = {}
     if k_factor is not None:
         change["fide_change"] = fide_rating_change(games, k_factor, rules=rating_rules)
@@ -206,15 +222,37 @@ def performance(
         draw_parameter=solved.draw_parameter,
         prior=prior,
         held=tuple(games.player_ids[held].tolist()),
+        by_points=by_points,
         extra={
             **_extra(games, model, also),
-            **{name.replace("-", "_"): values for name, values in breaks.items()},
+            **breaks,
             **change,
         },
     )
     if not superiority and not _is_large(solved):
         return table
     return _with_chosen(table, solved, named, superiority)
+
+
+def _standings(
+    games: Games,
+    names: Sequence[TieBreak],
+    breaks: Mapping[str, Floats],
+    points: Floats,
+    wanted: bool,
+) -> dict[str, Floats]:
+    """Return the columns of tie-breaks: the place, the points with byes and forfeits, and each.
+
+    wanted : whether the place is, even without tie-breaks
+    """
+    if not names and not wanted:
+        return {}
+    found = [breaks[name] for name in dict.fromkeys(names)]
+    ascending = [name == "direct-encounter" for name in dict.fromkeys(names)]
+    columns = {"place": places_by(points, found, ascending).astype(np.float64)}
+    if not np.array_equal(points, games.scored()):
+        columns["score"] = points
+    return columns | {name.replace("-", "_"): values for name, values in breaks.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,9 +284,8 @@ def _within_classes(games: Games, found: Existence) -> Games:
     kept = found.class_of[games.white] == found.class_of[games.black]
     columns = ("white", "black", "points", "weight", "white_rating", "black_rating", "draws")
     values = {name: getattr(games, name) for name in columns}
-    return replace(
-        games, **{name: value[kept] for name, value in values.items() if value is not None}
-    )
+    fewer = {name: value[kept] for name, value in values.items() if value is not None}
+    return replace(games, rounds=None, **fewer)
 
 
 def _standing(context: _Context, solvable: bool, named: Ints) -> Standing:

@@ -14,19 +14,34 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from equipoise.charts import theme
 from equipoise.charts.values import tournament_chart
 from equipoise.data.files import check_distinct
+from equipoise.data.games import Games
 from equipoise.data.reading import GamesReading
+from equipoise.data.tie_breaks import TieBreakDetails
 from equipoise.data.tournament import TournamentPerformance
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.formats.games.reading import scan_games
 from equipoise.formats.histories import summarise
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
-from equipoise.messages.performance import PerformanceMessage, PerformanceRow, SuperiorityMessage
+from equipoise.messages.performance import (
+    PerformanceMessage,
+    PerformanceRow,
+    SuperiorityMessage,
+    TieBreakMessage,
+    TieBreakPartMessage,
+)
 from equipoise.tournament.curves import CurveName
 from equipoise.tournament.equilibrium.equilibrium import Advantage, Draws, Select
 from equipoise.tournament.fide_expected import RatingRules
-from equipoise.tournament.tie_breaks import TIE_BREAKS, TieBreak, Unplayed, unplayed_note
+from equipoise.tournament.tie_breaks import (
+    TIE_BREAKS,
+    TieBreak,
+    tie_break_details,
+    tie_break_named,
+    unplayed_note,
+)
 from equipoise.tournament.tournament import EXTRA, Extra, performance
+from equipoise.tournament.unplayed import Pairing, TieBreakRules, Unplayed
 
 if TYPE_CHECKING:
     pass
@@ -40,6 +55,7 @@ class PerformanceRequest:
         `equipoise.read_games` takes them
     players : ids to compare with `superiority`, whose errors are always computed
     also : further columns
+    details : ids of players whose tie-breaks are shown with their parts
     strict : raise an error if no equilibrium exists
     output : path of the table; chart : path of the chart; title : the tournament's name in it
     raw : whether CSV and TSV have text that spreadsheets run as it is
@@ -68,7 +84,11 @@ class PerformanceRequest:
     players: tuple[str, ...] = ()
     also: tuple[Extra, ...] = ()
     tie_breaks: tuple[TieBreak, ...] = ()
-    unplayed: Unplayed = "unknown"
+    unplayed: Unplayed = "fide"
+    pairing: Pairing = "auto"
+    tie_break_rules: TieBreakRules = "2026-03"
+    by_points: bool = False
+    details: tuple[str, ...] = ()
     k_factor: float | None = None
     rating_rules: RatingRules = "2025-10"
     strict: bool = False
@@ -82,11 +102,13 @@ class PerformanceRequest:
 class PerformanceAnswer:
     """The performance table, and the result of reading the games.
 
+    details : the parts of every tie-break of some players
     notes : sentences on the tie-breaks
     """
 
     performance: TournamentPerformance
     reading: GamesReading
+    details: tuple[TieBreakDetails, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -125,11 +147,15 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         also=request.also,
         tie_breaks=request.tie_breaks,
         unplayed=request.unplayed,
+        pairing=request.pairing,
+        tie_break_rules=request.tie_break_rules,
+        by_points=request.by_points,
         k_factor=request.k_factor,
         rating_rules=request.rating_rules,
         strict=request.strict,
         threads=threads,
     )
+    details = _details(reading.games, request)
     if request.output is not None:
         write_table(found.table, request.output, raw=request.raw)
     if request.chart is not None:
@@ -137,7 +163,32 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
             tournament_chart(found, name=request.title or title_of(request.games)), request.chart
         )
     note = unplayed_note(reading.games, request.tie_breaks, request.unplayed)
-    return PerformanceAnswer(performance=found, reading=reading, notes=(note,) if note else ())
+    return PerformanceAnswer(
+        performance=found, reading=reading, details=details, notes=(note,) if note else ()
+    )
+
+
+def _details(games: Games, request: PerformanceRequest) -> tuple[TieBreakDetails, ...]:
+    """Return the parts of every tie-break of some players.
+
+    Raises : NotFoundError           no such player
+    Raises : InvalidParameterError   there are no tie-breaks
+    """
+    names = request.tie_breaks
+    require(bool(names) or not request.details, "details", "with tie-breaks", "none")
+    return tuple(
+        tie_break_details(
+            games,
+            player,
+            name,
+            before=names[:at],
+            unplayed=request.unplayed,
+            pairing=request.pairing,
+            rules=request.tie_break_rules,
+        )
+        for player in dict.fromkeys(request.details)
+        for at, name in enumerate(names)
+    )
 
 
 def _check_outputs(request: PerformanceRequest) -> None:
@@ -182,9 +233,16 @@ def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
         left_out={name: count for name, count in reading.left_out.items() if count},
         notes=[*reading.notes, *answer.notes],
         superiority=superiority,
+        details=[_details_message(one) for one in answer.details],
         skipped=reading.skipped,
         problems=reading.problems,
     )
+
+
+def _details_message(details: TieBreakDetails) -> TieBreakMessage:
+    """Return the parts of a tie-break of a player."""
+    parts = [TieBreakPartMessage(**row) for row in details.to_polars().iter_rows(named=True)]
+    return to_message(TieBreakMessage, details, parts=parts)
 
 
 def anchors_of(given: Sequence[str], option: str) -> tuple[float | None, dict[str, float]]:
@@ -223,12 +281,18 @@ def extra_columns(given: Sequence[str], option: str) -> tuple[Extra, ...]:
 def tie_breaks_of(given: Sequence[str], option: str) -> tuple[TieBreak, ...]:
     """Return tie-breaks from texts with one name or more, separated by commas, each once.
 
+    Names are those of `TIE_BREAKS` or FIDE's codes, such as BH-C1 or bh:c1.
     Raises : InvalidParameterError
     """
-    names = [name.strip() for text in given for name in text.split(",")]
-    for name in names:
-        require(name in TIE_BREAKS, option, f"one of {', '.join(TIE_BREAKS)}", name)
-    return tuple(cast("TieBreak", name) for name in dict.fromkeys(names))
+    found: dict[TieBreak, None] = {}
+    for text in given:
+        for name in text.split(","):
+            known = tie_break_named(name)
+            rule = f"one of {', '.join(TIE_BREAKS)}, or FIDE's codes"
+            require(known is not None, option, rule, name.strip())
+            if known is not None:
+                found[known] = None
+    return tuple(found)
 
 
 def advantage_of(text: str | None, option: str) -> float | Literal["estimate"]:

@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from equipoise.analysis.files.performance import PerformanceAnswer
     from equipoise.arrays import Floats
     from equipoise.data.reading import GamesReading
+    from equipoise.data.tie_breaks import TieBreakDetails
     from equipoise.data.tournament import Superiority, TournamentPerformance
 
 EXAMPLE = """\b
 Example:
   equipoise performance examples/interzonal1970.csv --anchor 2557
-  equipoise performance examples/interzonal1970.csv --tie-breaks sonneborn-berger,wins"""
+  equipoise performance examples/interzonal1970.csv --tie-breaks sb,de,wins --order points"""
 
 
 def performance(
@@ -84,16 +85,40 @@ def performance(
     also: list[str] | None = option(None, "Add a column. Repeatable.", "linear|recursive"),
     tie_breaks: list[str] | None = option(
         None,
-        "Add tie-breaks as columns: buchholz, buchholz-cut1, buchholz-median, sonneborn-berger, "
-        "direct-encounter, wins, aro, aro-cut1, ptp, apro, appo. Separated by commas, or "
-        "repeatable.",
+        "Add tie-breaks as columns, with the place by points and then by them: buchholz, "
+        "fore-buchholz (each also -cut1, -cut2, -median, -median2), average-buchholz, "
+        "sonneborn-berger, progressive (also -cut1, -cut2), direct-encounter, koya, wins, "
+        "rounds-won, black-games, black-wins, rounds-elected, aro (also -cut1, -cut2, -median, "
+        "-median2), fide-performance, ptp, apro, appo; or FIDE's codes, such as bh-c1,sb,de. "
+        "Separated by commas, or repeatable.",
         "NAMES",
     ),
-    unplayed: Literal["unknown", "ignore"] = option(
-        "unknown",
-        "Tie-breaks that depend on rounds without a game. unknown: leave them empty. ignore: count "
-        "the played games only.",
-        "unknown|ignore",
+    order: Literal["ppr", "points"] = option(
+        "ppr", "Order of the table: by PPR, or by points and then by the tie-breaks.", "ppr|points"
+    ),
+    details: list[str] | None = option(
+        None,
+        "Show how the tie-breaks of a player came about: which games and rounds count, with which "
+        "scores, and which are cut. Repeatable.",
+        "P",
+    ),
+    unplayed: Literal["fide", "absent", "ignore"] = option(
+        "fide",
+        "Rounds without a game in tie-breaks. fide: by FIDE's rules, empty where the games do not "
+        "say what a round was. absent: the same, and players were absent there. ignore: count the "
+        "played games only.",
+        "fide|absent|ignore",
+    ),
+    pairing: Literal["auto", "swiss", "round-robin"] = option(
+        "auto",
+        "Whether tie-breaks count a forfeit as a game against the opponent, as in a round robin. "
+        "auto: if every pair of players is scheduled equally often.",
+        "auto|swiss|round-robin",
+    ),
+    tie_break_rules: Literal["2024-08", "2026-03"] = option(
+        "2026-03",
+        "Date of FIDE's rules for tie-breaks. They differ in unplayed rounds.",
+        "2024-08|2026-03",
     ),
     k_factor: float | None = option(
         None, "Add the rating change by FIDE's table with this K for all players.", "K"
@@ -175,6 +200,10 @@ def performance(
             also=extra_columns(also or [], "--also"),
             tie_breaks=tie_breaks_of(tie_breaks or [], "--tie-breaks"),
             unplayed=unplayed,
+            pairing=pairing,
+            tie_break_rules=tie_break_rules,
+            by_points=order == "points",
+            details=tuple(details or ()),
             k_factor=k_factor,
             rating_rules=rating_rules,
             strict=strict,
@@ -219,14 +248,38 @@ _NUMBERS = {
     "error": ("+-", 1),
     "linear": ("linear", 0),
     "recursive": ("recursive", 0),
+    "place": ("place", 0),
+    "score": ("score", 1),
     "buchholz": ("BH", 1),
     "buchholz_cut1": ("BH-C1", 1),
+    "buchholz_cut2": ("BH-C2", 1),
     "buchholz_median": ("BH-M1", 1),
+    "buchholz_median2": ("BH-M2", 1),
+    "fore_buchholz": ("FB", 1),
+    "fore_buchholz_cut1": ("FB-C1", 1),
+    "fore_buchholz_cut2": ("FB-C2", 1),
+    "fore_buchholz_median": ("FB-M1", 1),
+    "fore_buchholz_median2": ("FB-M2", 1),
+    "average_buchholz": ("AOB", 2),
     "sonneborn_berger": ("SB", 2),
+    "sonneborn_berger_cut1": ("SB-C1", 2),
+    "sonneborn_berger_cut2": ("SB-C2", 2),
     "direct_encounter": ("DE", 0),
+    "progressive": ("PS", 1),
+    "progressive_cut1": ("PS-C1", 1),
+    "progressive_cut2": ("PS-C2", 1),
+    "koya": ("KS", 1),
     "wins": ("won", 0),
+    "rounds_won": ("WIN", 0),
+    "black_games": ("BPG", 0),
+    "black_wins": ("BWG", 0),
+    "rounds_elected": ("REP", 0),
     "aro": ("ARO", 0),
     "aro_cut1": ("ARO-C1", 0),
+    "aro_cut2": ("ARO-C2", 0),
+    "aro_median": ("ARO-M1", 0),
+    "aro_median2": ("ARO-M2", 0),
+    "fide_performance": ("TPR", 0),
     "ptp": ("PTP", 0),
     "apro": ("APRO", 0),
     "appo": ("APPO", 0),
@@ -241,6 +294,9 @@ def _print_performance(answer: PerformanceAnswer) -> None:
     """Print the table, how precise it is, and notes on the games."""
     found = answer.performance
     _print_players(found)
+    for details in answer.details:
+        print_lines("")
+        _print_details(details)
     if found.superiority is not None:
         print_lines("")
         _print_superiority(found, found.superiority)
@@ -277,6 +333,20 @@ def _print_players(found: TournamentPerformance) -> None:
     if len(shown) < len(frame):
         more = counted(len(frame) - len(shown), "more player")
         say(f"... and {more}; --output FILE keeps them all.")
+
+
+def _print_details(details: TieBreakDetails) -> None:
+    """Print the parts of a tie-break of a player."""
+    total = "unknown" if math.isnan(details.total) else f"{details.total:.10g}"
+    print_lines(f"{details.name} of {details.player}: {total}")
+    heads = {"round": ">", "opponent": "", "kind": "", "points": ">", "score": ">"}
+    rows = details.to_polars().select(*heads, "value", "status").iter_rows()
+    shown = (["" if one is None else _short(one) for one in row] for row in rows)
+    print_table(table({**heads, "value": ">", "": ""}, shown))
+
+
+def _short(value: object) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _cell(name: str, value: object) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ids
 from equipoise.data.games import Games
+from equipoise.data.rounds import Rounds
 from equipoise.errors import Problem
 
 
@@ -32,6 +33,7 @@ class GameColumns:
       Sources of many games use it to avoid one object for each row
     others : ids of players who are named but may have no game
     other_rating : rating of each of `others`, NaN if unrated; None: the source has none
+    rounds : rounds of `others`, with byes and forfeits; None if the source does not tell them
     left_out : reason -> number of results that are not games
     problems : broken rules, with lines
     notes : sentences
@@ -52,6 +54,7 @@ class GameColumns:
     players: Ids | None = None
     others: Ids | None = None
     other_rating: Floats | None = None
+    rounds: Rounds | None = None
     left_out: Counter[str] = field(default_factory=Counter)
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()

@@ -19,6 +19,7 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.games import OTHER, Games, id_array
 from equipoise.data.reading import GamesReading
+from equipoise.data.rounds import Rounds, round_numbers, rounds_of_games
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.formats.games.columns import GameColumns, describe_repeated, describe_strangers
 from equipoise.formats.games.rows import by_appearance, code_ids
@@ -186,6 +187,7 @@ def _without(columns: GameColumns, roster: _Roster, dropped: Ints) -> tuple[Game
         black_rating=of(columns.black_rating),
         draws=of(columns.draws),
         round=of(columns.round),
+        rounds=None,
         locate=None if locate is None else lambda row: locate(int(kept[row])),
     )
     white, black = roster.white[kept], roster.black[kept]
@@ -215,10 +217,19 @@ def _games(columns: GameColumns, roster: _Roster) -> tuple[Games, tuple[str, ...
         draws=draws,
         coloured=columns.coloured,
     )
+    games = replace(games, rounds=_rounds(columns, roster, games))
     doubles: tuple[str, ...] = ()
     if roster.ids.dtype == object:
         doubles = describe_doubles(roster.ids.tolist())
     return games, (*differing, *describe_repeated(games), *doubles)
+
+
+def _rounds(columns: GameColumns, roster: _Roster, games: Games) -> Rounds | None:
+    """Return the rounds of all players, None if they are not known."""
+    if columns.rounds is not None:
+        return columns.rounds.of_players(roster.others, games.players)
+    numbers = None if columns.round is None else round_numbers(columns.round)
+    return None if numbers is None else rounds_of_games(games, numbers)
 
 
 def _roster(columns: GameColumns) -> _Roster:

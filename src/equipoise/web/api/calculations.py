@@ -23,6 +23,7 @@ from equipoise.data.rebalancing import MOST_MEGABYTES
 from equipoise.messages.performance import PerformanceMessage
 from equipoise.messages.teams import RebalanceMessage, rebalance_message
 from equipoise.tournament.equilibrium.equilibrium import Select
+from equipoise.tournament.unplayed import Pairing, TieBreakRules, Unplayed
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.errors import MalformedError, TooLargeError
 from equipoise.web.http.reading import (
@@ -85,9 +86,25 @@ class PerformanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         _TEXTS, Meta(description="Tie-breaks as further columns, such as `sonneborn-berger`.")
     ] = ()
     unplayed: Annotated[
-        Literal["unknown", "ignore"],
-        Meta(description="Tie-breaks that depend on rounds without a game: null, or played games."),
-    ] = "unknown"
+        Unplayed,
+        Meta(
+            description="Rounds without a game in tie-breaks: by FIDE's rules, null where a round "
+            "is not known; the same, but with absence there; or only played games."
+        ),
+    ] = "fide"
+    pairing: Annotated[
+        Pairing, Meta(description="Whether tie-breaks count forfeits as in a round robin.")
+    ] = "auto"
+    tie_break_rules: Annotated[
+        TieBreakRules, Meta(description="Date of FIDE's rules for tie-breaks.")
+    ] = "2026-03"
+    by_points: Annotated[
+        bool, Meta(description="Order players by points and then by the tie-breaks.")
+    ] = False
+    details: Annotated[
+        tuple[str, ...],
+        Meta(max_length=_COMPARED, description="Players whose tie-breaks are shown in parts."),
+    ] = ()
     k_factor: (
         Annotated[
             float, Meta(gt=0, le=1000, description="K for a column with FIDE's rating change.")
@@ -174,6 +191,10 @@ def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
         also=extra_columns(query.also, "also"),
         tie_breaks=tie_breaks_of(query.tie_breaks, "tie_breaks"),
         unplayed=query.unplayed,
+        pairing=query.pairing,
+        tie_break_rules=query.tie_break_rules,
+        by_points=query.by_points,
+        details=query.details,
         k_factor=query.k_factor,
         rating_rules=query.rating_rules,
         strict=query.strict,
