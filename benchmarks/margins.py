@@ -26,19 +26,15 @@ from equipoise.rating.registry import make_system
 from report import DATA, Part, needs, report_parts
 
 #: Label -> system, what is fixed, and what is chosen on the first half.
-ELO = {"k": (12.0, 16.0, 24.0, 32.0, 48.0), "home_advantage": (60.0, 80.0, 100.0, 120.0)}
-LUCE = {
-    "beta": (100.0, 175.0, 300.0),
-    "drift": (15.0, 40.0),
-    "home_advantage": (60.0, 80.0, 100.0),
-}
+ELO = {"k": (16.0, 24.0, 32.0, 48.0), "home_advantage": (80.0, 100.0, 120.0)}
+LUCE = {"beta": (100.0, 175.0), "drift": (15.0, 40.0), "home_advantage": (80.0, 100.0)}
 ENTRIES = {
     "elo": ("elo", {}, ELO),
     "elo, world-football": ("elo", {"margin_rule": "world-football"}, ELO),
     "elo, square-root": ("elo", {"margin_rule": "square-root"}, ELO),
     "elo, fivethirtyeight": ("elo", {"margin_rule": "fivethirtyeight"}, ELO),
     "plackett-luce": ("plackett-luce", {}, LUCE),
-    "plackett-luce, margin": ("plackett-luce", {}, {**LUCE, "margin": (0.5, 1.0, 2.0)}),
+    "plackett-luce, margin": ("plackett-luce", {}, {**LUCE, "margin": (1.0, 2.0)}),
 }
 
 
