@@ -91,6 +91,10 @@ def season(system: RatingSystem, matches: int = 14, players: int = 9) -> History
         attributes={
             "at_home": (np.array(rows["team"]) == 0).astype(np.float64),
             "role": np.array(rng.choice(["tank", "healer"], count), dtype=object),
+            "event": np.array(rng.choice(["open", "cup", ""], count), dtype=object),
+            "birth_year": np.array(rng.choice([1955, 1940, None], count), dtype=object),
+            "games_before": rng.choice([0, 29, 500], count),
+            "events_before": rng.choice([0.0, 3.0, np.nan], count),
         },
     )
 

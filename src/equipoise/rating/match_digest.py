@@ -176,7 +176,7 @@ def _extra_of_rows(history: History, uses: frozenset[str]) -> Digests | None:
     if "role" in uses and "role" in history.attributes:
         found.append(_role_hashes(history.attributes["role"]))
     if used := used_facts(uses):
-        facts = facts_of(history)._asdict()
+        facts = facts_of(history, uses)._asdict()
         found += [_salted(_float_bits(facts[name]), name) for name in used]
     return sum(found[1:], found[0]) if found else None
 

@@ -61,12 +61,17 @@ def no_facts(rows: int) -> Facts:
     return Facts(*(np.full(rows, np.nan) for _ in FACTS))
 
 
-def facts_of(history: History, low: int = 0, high: int | None = None) -> Facts:
-    """Return the facts of participations low:high. Raises : InvalidDataError."""
+def facts_of(
+    history: History, uses: frozenset[str], low: int = 0, high: int | None = None
+) -> Facts:
+    """Return the facts of participations low:high; nothing is known of those not in `uses`.
+
+    Raises : InvalidDataError
+    """
     high = history.participations if high is None else high
     found = no_facts(high - low)
     for name, values in zip(FACTS, found, strict=True):
-        column = history.attributes.get(name)
+        column = history.attributes.get(name) if name in uses else None
         if column is None:
             continue
         if name == EVENT:

@@ -226,7 +226,8 @@ class Federation(System):
 
     def own(self, state: State, history: History, start: int, stop: int) -> Facts:
         """Return what is known of the players in these matches. Raises : InvalidDataError."""
-        return facts_of(history, int(history.offsets[start]), int(history.offsets[stop]))
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        return facts_of(history, self.capabilities.uses, low, high)
 
     def rewrite_own(
         self,
