@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.reference.entry import Numbers, SlowPool
 
@@ -43,7 +43,7 @@ from rating.histories import history_of as contest_history
 pytestmark = pytest.mark.slow
 
 every_system = pytest.mark.parametrize("name", LEARNERS)
-few = settings(max_examples=8, deadline=None)
+few = examples(8)
 seeds = st.integers(0, 10_000)
 
 

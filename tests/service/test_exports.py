@@ -29,5 +29,12 @@ def test_slow_readers_hold_up_nobody(sqlite_url: str, tmp_path: Path, what: str)
 def test_a_reader_below_the_minimum_rate_is_cut_off(sqlite_url: str, tmp_path: Path) -> None:
     """The service stops waiting for both slow readers, and its log says why."""
     settings = {"EQUIPOISE_EXPORT_RATE": "1000000"}
-    found = slow_readers_trial(sqlite_url, tmp_path, before=6000, seconds=40.0, settings=settings)
+    found = slow_readers_trial(
+        sqlite_url,
+        tmp_path,
+        before=6000,
+        seconds=40.0,
+        settings=settings,
+        until=lambda log: log.count("an export was cut off") == 2,
+    )
     assert found.log.count("an export was cut off") == 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,14 +100,16 @@ def slow_readers_trial(
     seconds: float,
     what: str = "log",
     settings: Mapping[str, str] | None = None,
+    until: Callable[[str], bool] = lambda log: False,
 ) -> SlowReaders:
     """Post while two readers of one key take an export slowly; another key exports as well.
 
     before : matches in the pool at first; seconds : of posting; settings : of the service
+    until : ends the posting sooner, once it holds for the log of the service
     """
     found = SlowReaders()
-    wal = Path(url.removeprefix("sqlite:///") + "-wal")
-    with running(url, folder / "server.log", settings=settings) as server, ExitStack() as stack:
+    wal, log = Path(url.removeprefix("sqlite:///") + "-wal"), folder / "server.log"
+    with running(url, log, settings=settings) as server, ExitStack() as stack:
         first, second = make_key(url, "admin"), make_key(url, "reader")
         client = stack.enter_context(server.client(first))
         new_pool(client, POOL, PoolRequest(system="elo"))
@@ -119,7 +121,7 @@ def slow_readers_trial(
         began, at = time.monotonic(), before
         other = threading.Thread(target=_export, args=(server, second, folder, found), daemon=True)
         other.start()
-        while time.monotonic() - began < seconds:
+        while time.monotonic() - began < seconds and not until(log.read_text()):
             client.post_matches(POOL, _matches(at, _LINES))
             at += _LINES
             found.wal = max(found.wal, wal.stat().st_size if wal.exists() else 0)
@@ -127,7 +129,7 @@ def slow_readers_trial(
         other.join()
         for reader in readers:
             reader.end()
-    found.log = (folder / "server.log").read_text()
+    found.log = log.read_text()
     return found
 
 

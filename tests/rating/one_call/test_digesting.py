@@ -68,6 +68,7 @@ def test_digests_of_many_are_those_of_each() -> None:
     assert digesting.all() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("system", [eq.Elo(), eq.PlackettLuce(entry="learned", hold_level=0.05)])
 def test_a_long_pool_is_a_replay(system: Any) -> None:
     """More matches than are noted at once, with newcomers among them."""

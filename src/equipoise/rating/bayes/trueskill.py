@@ -169,7 +169,7 @@ class TrueSkill(TrueSkillSystem):
         """Check every parameter."""
         if callable(self.draw_probability):
             raise InvalidParameterError(
-                "draw_probability must be a number, or use a named rule such as draw_rule='rating': "
+                "draw_probability must be a number, or use a rule such as draw_rule='rating': "
                 "a function of the teams cannot be saved, so it is for one match only, as in "
                 "system.rate(teams, draw_probability=function); got a function or class"
             )
