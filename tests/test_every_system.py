@@ -755,11 +755,12 @@ def test_idle_parameters_change_no_bit() -> None:
         "level_memory": 9.0,
         "level_step": 0.9,
     }
+    home = {"home_advantage_deviation": 50.0, "home_advantage_drift": 2.0}
     others = {"rho": 0.2, "remembered": 1, **entry, **level}
     for name in SYSTEMS:
         system = make_system(name)
         for parameter in system.capabilities.idle:
-            changed = make_system(name, {parameter: others[parameter]})
+            changed = make_system(name, {parameter: {**others, **home}[parameter]})
             history = full_season(system)
             one, other = outcome(system, history), outcome(changed, history)
             assert all(np.array_equal(one[key], other[key], equal_nan=True) for key in one)

@@ -21,7 +21,17 @@ ROOT = Path(__file__).parents[1]
 
 #: Methods by which a system and its kernels work together: those who write a system use them, and
 #: their types are those of the kernels of one system.
-OF_KERNELS = {"settings", "update", "own", "entry_of", "kernel", "rewrite_own"}
+OF_KERNELS = {
+    "settings",
+    "update",
+    "own",
+    "entry_of",
+    "kernel",
+    "rewrite_own",
+    "home_of",
+    "home_job",
+    "rewrite_home",
+}
 #: Types that an equilibrium makes, and nobody else.
 MADE_ELSEWHERE = {"Uncertainty"}
 

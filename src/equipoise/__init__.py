@@ -95,6 +95,7 @@ if TYPE_CHECKING:
     from equipoise.formats.lobby import read_lobby as read_lobby
     from equipoise.formats.rebalance_request import read_rebalance_request as read_rebalance_request
     from equipoise.numeric.workers import Workers as Workers
+    from equipoise.rating.advantage.home_system import HomeSystem as HomeSystem
     from equipoise.rating.base_system import System as System
     from equipoise.rating.bayes.trueskill import TrueSkill as TrueSkill
     from equipoise.rating.bayes.trueskill import TrueSkillSPb as TrueSkillSPb

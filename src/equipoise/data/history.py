@@ -57,8 +57,12 @@ TOO_LARGE = "must be from -1e100 to 1e100"
 AT_HOME = frozenset({"true", "1", "1.0", "yes"})
 NOT_AT_HOME = frozenset({"false", "0", "0.0", "no"})
 TRUTH = "must be true or false"
-SIDES = ("home", "away", "neutral")
-SIDE = "must be home, away, neutral or empty if home_advantage is set; otherwise give at_home"
+HOME_SIDES = ("home", "white")
+SIDES = (*HOME_SIDES, "away", "black", "neutral")
+SIDE = (
+    "must be home, away, white, black, neutral or empty if home_advantage is set; otherwise give "
+    "at_home"
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
@@ -187,7 +191,8 @@ class History(Tabular):
     def at_home(self, low: int = 0, high: int | None = None) -> Flags | None:
         """Return whether participations low:high play at home; None without such a column.
 
-        They play at home if `at_home` is true or, without that column, if `side` is "home".
+        They play at home if `at_home` is true or, without that column, if `side` is "home" or
+        "white".
         """
         if "at_home" in self.attributes:
             values = self.attributes["at_home"][low:high]
@@ -195,8 +200,7 @@ class History(Tabular):
                 return values.astype(np.float64) > 0
             return np.isin(_words(values), tuple(AT_HOME))
         if "side" in self.attributes:
-            home: Flags = self.attributes["side"][low:high].astype(str) == "home"
-            return home
+            return np.isin(self.attributes["side"][low:high].astype(str), HOME_SIDES)
         return None
 
     def unknown_home(self, low: int = 0, high: int | None = None) -> tuple[int, str] | None:

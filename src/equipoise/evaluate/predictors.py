@@ -3,10 +3,10 @@
 `SystemPredictor` replays a history with a system. `ConstantRate` predicts without ratings, from a
 constant rate that is learned as the history goes on. No player is stronger than another, so every
 pair is even and every order is one tie. Only where two teams meet and one of them plays at home
-(`at_home` is true or `side` is "home", as `elo` reads them) is the expected score of that team the
-mean score of teams at home so far: (1 + their points)/(2 + their matches), which starts at one
-half. The order in which a match lists its teams has no effect, because many files list the winner
-first.
+(`at_home` is true or `side` is "home" or "white", as systems read them) is the expected score of
+that team the mean score of teams at home so far: (1 + their points)/(2 + their matches), which
+starts at one half. The order in which a match lists its teams has no effect, because many files
+list the winner first.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import HEAD_START
+from equipoise.rating.base_system import System
 from equipoise.rating.replay import starting_pool
 from equipoise.rating.resuming import with_known_rows
 from equipoise.rating.system import RatingSystem
@@ -62,13 +64,19 @@ class SystemPredictor:
             self._history, ids = with_known_rows(history, known.player_ids)
             self._state = known.state
             self._state.grow(len(ids))
-        self._trace = {name: np.full(history.participations, np.nan) for name in _KNOWN_BEFORE}
+        # What playing at home is worth changes from match to match where it is learned.
+        self._learns = isinstance(system, System) and system.learns_advantage
+        names = (*_KNOWN_BEFORE, HEAD_START) if self._learns else _KNOWN_BEFORE
+        self._trace = {name: np.full(history.participations, np.nan) for name in names}
 
     def predict(self, start: int, stop: int) -> Outlook:
         """Rate matches start:stop, and return the outlook that was expected before each."""
         history = self._history
         self._system.run(self._state, history, start, stop, self._trace, self._workers)
         rows = slice(int(history.offsets[start]), int(history.offsets[stop]))
+        if self._learns:
+            rating = self._trace["rating_before"][rows] + self._trace[HEAD_START][rows]
+            return self._system.outlook(rating, self._trace["deviation_before"][rows])
         return self._system.outlook(
             self._trace["rating_before"][rows],
             self._trace["deviation_before"][rows],

@@ -48,8 +48,10 @@ def precompile(request: PoolRequest) -> bool:
             if failed:
                 raise failed[0]
             system = PoolRules(request).system
-            if isinstance(system, System) and system.changes_entry:
-                # Explanations also rate with a fixed entry, which no other pool may need.
+            at_home = "at_home" in system.capabilities.uses
+            if isinstance(system, System) and (system.changes_entry or at_home):
+                # Explanations also rate with a fixed entry and on neutral ground, which no other
+                # pool may need.
                 explain_player(store, _POOL, "a")
             amending.void_match(store, _POOL, "1", ReasonRequest(), key=None, now=_NOW)
             replaying.maintain_pool(store, _POOL, owner="precompile", stop=lambda: False)

@@ -9,7 +9,8 @@ A system is a frozen dataclass of parameters on top of `System`. It defines
 and, if they differ from the default, the columns of a newcomer (`newcomer`), how deviations are
 read (`deviations`), the columns of a trace (`traces`) and further input or output of its kernels
 (`own`). To rate single matches quickly, it also names its kernel (`kernel`). The parameters of
-`rating.entry` are parameters of every system.
+`rating.entry` are parameters of every system; those of `rating.advantage` are parameters of systems
+whose base class is `HomeSystem`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from equipoise.data.prediction import Outlook
 from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import HEAD_START, Home, HomeJob
 from equipoise.rating.draws import sums_of
 from equipoise.rating.entry.entering import (
     ENTRY,
@@ -296,6 +298,9 @@ class System(OneCall, EntryParameters, ABC):
         performance, share, at_home : one value for each player, or none at all
         """
 
+    def rewrite_home(self, home: Home, at_home: Sequence[bool]) -> None:
+        """Write who is at home in another match of the same shape."""
+
     def job(
         self,
         state: State,
@@ -306,7 +311,7 @@ class System(OneCall, EntryParameters, ABC):
     ) -> Job[Any, Any, Any]:
         """Return matches start:stop in the form that kernels use."""
         low, high = int(history.offsets[start]), int(history.offsets[stop])
-        return Job(
+        job: Job[Any, Any, Any] = Job(
             table=state.table,
             matches=matches_of(history, start, stop),
             settings=self.settings(),
@@ -315,6 +320,23 @@ class System(OneCall, EntryParameters, ABC):
             own=self.own(state, history, start, stop),
             entry=self.entry_of(state, _handed(trace, low, high)),
         )
+        home = self.home_of(state, history, start, stop, job.own)
+        if home is None:
+            return job
+        # Kernels read fields by name; `HomeJob` has those of `Job` and one more.
+        with_home: Any = HomeJob(*job, home=home)
+        return cast("Job[Any, Any, Any]", with_home)
+
+    @property
+    def learns_advantage(self) -> bool:
+        """Whether the pool learns what playing at home is worth; see `HomeSystem`."""
+        return False
+
+    def home_of(
+        self, state: State, history: History, start: int, stop: int, own: Any
+    ) -> Home | None:
+        """Return the home advantage for kernels, None where there is none; see `HomeSystem`."""
+        return None
 
     @property
     def usual_deviation(self) -> float:
@@ -372,10 +394,13 @@ class System(OneCall, EntryParameters, ABC):
         Raises : ConvergenceError; InvalidDataError if a column is missing
         """
         job = self.job(state, history, start, stop, trace)
+        home: Home | None = getattr(job, "home", None)
         failed, residual = self.update(job, workers or Workers())
         if failed >= 0:
             what = f"{self.sought}{self.name}, match {history.match_ids[start + failed]},"
             raise ConvergenceError(what, self.iterations, residual)
+        if trace and home is not None and HEAD_START in trace:
+            trace[HEAD_START][history.offsets[start] : history.offsets[stop]] = home.head_start
         if trace and LEVEL_ADJUSTMENT in trace and "rating" in trace:
             _without_unrated(trace, int(history.offsets[start]), int(history.offsets[stop]))
 

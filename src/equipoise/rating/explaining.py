@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.explaining import explain_with_home
 from equipoise.rating.base_system import System
 from equipoise.rating.entry.explaining import explain_with_entry
 from equipoise.rating.pool_state import PoolState, did_you_mean
@@ -115,7 +117,8 @@ def explain_change(
     """
     explainer = explainer_of(system)
     if isinstance(system, System):
-        return explain_with_entry(explainer, system, before, history, match, row)
+        with_home = partial(explain_with_home, explainer)
+        return explain_with_entry(with_home, system, before, history, match, row)
     return explainer(system, before, history, match, row)
 
 

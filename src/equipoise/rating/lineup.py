@@ -38,6 +38,7 @@ from equipoise.data.prediction import (
 )
 from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
+from equipoise.rating.advantage.home_system import settled
 from equipoise.rating.draws import draw_rate
 from equipoise.rating.pool_state import PoolState, check_ids
 from equipoise.rating.state import State
@@ -137,7 +138,7 @@ def lineup(
         seen.add(str(player))
     if home is not None:
         require(0 <= home < len(teams), "home", "the number of a team", home)
-        if getattr(system, "home_advantage", 0.0) == 0.0:
+        if "at_home" not in system.capabilities.uses:
             raise InvalidParameterError(
                 f"{system.name} has no home advantage with these parameters"
             )
@@ -250,7 +251,8 @@ def team_prediction(
     """
     sizes = np.bincount(team)
     if can_rate(system, sizes.tolist()):
-        by, players = system.name, system.outlook(rating, deviation, match)
+        now = settled(system, state)
+        by, players = system.name, now.outlook(rating, deviation, match)
     else:
         by, players = TEAM_MEAN, team_mean_outlook(rating, np.nan_to_num(deviation, nan=0.0))
     outlook = players.of_teams(team, len(sizes))

@@ -18,6 +18,7 @@ import numpy as np
 from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.rating.advantage.head_start import ADVANTAGE
 from equipoise.rating.entry.entering import (
     ENTRY,
     LEVEL,
@@ -175,8 +176,12 @@ def carry_entry(
     Entry, level and target move as ratings do in a soft reset; what is known of newcomers is kept.
     What the pool before did not learn or hold stays as `seeded_state` made it.
 
+    What a pool has learned of its home advantage is kept as well.
+
     was : parameters of the pool before; centre, keep : as in `soft_reset`
     """
+    if ADVANTAGE in seeded.shared and ADVANTAGE in before.shared:
+        seeded.shared[ADVANTAGE][:] = before.shared[ADVANTAGE]
     if ENTRY not in seeded.shared or ENTRY not in before.shared:
         return
     old, new = before.shared[ENTRY], seeded.shared[ENTRY]

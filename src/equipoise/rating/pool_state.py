@@ -35,6 +35,8 @@ from equipoise.data.times import MICROSECONDS_PER_DAY, day_in_words, utc
 from equipoise.display import Displayed
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem, require
 from equipoise.rating import match_digest
+from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS
+from equipoise.rating.advantage.home_system import is_saved
 from equipoise.rating.entry.entering import ENTRY_PARAMETERS, EntryParameters
 from equipoise.rating.match_digest import NOT_KNOWN, Digests
 from equipoise.rating.registry import (
@@ -311,7 +313,8 @@ def saved_parameters(system: RatingSystem) -> dict[str, Any]:
     return {
         name: str(value) if value == float("inf") else value
         for name, value in parameters_of(system).items()
-        if name not in ENTRY_PARAMETERS or value != getattr(usual, name)
+        if (name not in ENTRY_PARAMETERS or value != getattr(usual, name))
+        and (name not in ADVANTAGE_PARAMETERS or is_saved(system, name))
     }
 
 

@@ -291,9 +291,13 @@ def _type_of(name: str, parameter: str) -> object:
 
 
 def fields_of(kind: type[Any]) -> list[dataclasses.Field[Any]]:
-    """Return the parameters of a system's class: its own, and then those of `rating.entry`."""
+    """Return the parameters of a system's class: its own, then the advantage, then the entry."""
+    from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS
+
+    shared = (*ADVANTAGE_PARAMETERS, *ENTRY_PARAMETERS)
     fields = dataclasses.fields(kind)
-    return sorted(fields, key=lambda field: field.name in ENTRY_PARAMETERS)
+    places = {name: place for place, name in enumerate(shared, 1)}
+    return sorted(fields, key=lambda field: places.get(field.name, 0))
 
 
 def parameters_of(system: RatingSystem) -> dict[str, Any]:

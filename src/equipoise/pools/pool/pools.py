@@ -20,6 +20,8 @@ from equipoise.errors import (
 from equipoise.messages.pools import PoolEntry, PoolMessage, PoolRequest
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json, written
+from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS
+from equipoise.rating.advantage.home_system import is_saved
 from equipoise.rating.base_system import System
 from equipoise.rating.entry.entering import ENTRY, ENTRY_PARAMETERS
 from equipoise.rating.registry import notes_of, requirement_of
@@ -111,8 +113,15 @@ def pool_messages(store: Store) -> list[PoolMessage]:
 
 
 def pool_parameters(system: RatingSystem) -> dict[str, object]:
-    """Return the parameters of a pool; those of the entry and level only where one is turned on."""
+    """Return the parameters of a pool.
+
+    It has those of the entry and level only where one is turned on, and those of the home advantage
+    only where they are not the default.
+    """
     every = plain_parameters(system)
+    for name in ADVANTAGE_PARAMETERS:
+        if name in every and not is_saved(system, name):
+            del every[name]
     if isinstance(system, System) and system.changes_entry:
         return every
     return {name: value for name, value in every.items() if name not in ENTRY_PARAMETERS}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.history import History, TimeKind
+from equipoise.data.history import HOME_SIDES, History, TimeKind
 from equipoise.data.missing import or_nan
 from equipoise.data.times import MICROSECONDS, read_as_seconds
 from equipoise.formats.tables.matches import dense_ranks
@@ -202,7 +202,7 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
     else:
         details = [one if type(one) is ParticipationRequest else None for one in listed]
     parameters = rules.system
-    needs_home = getattr(parameters, "home_advantage", 0.0) != 0.0
+    needs_home = "at_home" in rules.able.uses
     needs_role = getattr(parameters, "roles", False)
     attributes: dict[str, Ids] = {}
     if needs_home:
@@ -245,7 +245,7 @@ def _numbers(values: Sequence[float | None]) -> Floats | None:
 def _at_home(one: ParticipationRequest | None) -> bool:
     if one is None:
         return False
-    return one.side == "home" if one.at_home is None else one.at_home
+    return one.side in HOME_SIDES if one.at_home is None else one.at_home
 
 
 def _ids(participants: Sequence[ParticipationRequest | str | int]) -> list[str]:

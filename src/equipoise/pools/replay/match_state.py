@@ -91,10 +91,12 @@ def players_before(
 def _changes_pool(system: RatingSystem) -> bool:
     """Return whether matches change more than the states of their players, other than draws.
 
-    They do where the system learns roles or the entry, or holds the level.
+    They do where the system learns roles, the entry or the home advantage, or holds the level.
     """
     learns_roles = bool(getattr(system, "roles", False))
-    return learns_roles or (isinstance(system, System) and system.changes_entry)
+    if not isinstance(system, System):
+        return learns_roles
+    return learns_roles or system.changes_entry or system.learns_advantage
 
 
 def _reached(

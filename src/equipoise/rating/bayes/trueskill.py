@@ -21,12 +21,15 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, Rate, System, TraceArrays
+from equipoise.rating.advantage.home_system import HomeSystem
+from equipoise.rating.base_system import Job, Rate, TraceArrays
 from equipoise.rating.bayes.trueskill_match import (
     MAX_SWEEPS,
     Settings,
     rate_matches,
+    rate_with_both,
     rate_with_entry,
+    rate_with_home,
 )
 from equipoise.rating.system import Capabilities, check_newcomer
 
@@ -34,7 +37,7 @@ from equipoise.rating.system import Capabilities, check_newcomer
 _SETTLED = 1e-11
 
 
-class TrueSkillSystem(System):
+class TrueSkillSystem(HomeSystem):
     """The base class of both systems; each adds its parameters and `settings`."""
 
     __slots__ = ()
@@ -45,7 +48,9 @@ class TrueSkillSystem(System):
     @property
     def capabilities(self) -> Capabilities:
         """Matches of any kind."""
-        return Capabilities(adds_players=True, uses=frozenset({"weight"}), idle=self.idle_entry)
+        return self.with_home(
+            Capabilities(adds_players=True, uses=frozenset({"weight"}), idle=self.idle_entry)
+        )
 
     @abstractmethod
     def settings(self) -> Settings:
@@ -53,7 +58,8 @@ class TrueSkillSystem(System):
 
     def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches if job.entry is None else rate_with_entry
+        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
+        return self.choose_kernel(job, *kernels)
 
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
@@ -63,7 +69,8 @@ class TrueSkillSystem(System):
         """Return normal performances that add up within a team."""
         settings = self.settings()
         scale = np.sqrt(deviation**2 + settings.drift**2 + settings.beta**2)
-        return Outlook(centre=rating, scale=scale, curve="normal", team="sum")
+        centre = self.at_home(rating, history)
+        return Outlook(centre=centre, scale=scale, curve="normal", team="sum")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -24,6 +24,7 @@ from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.numeric.field_scores import normal_scores_against_field
 from equipoise.numeric.normal import above_zero, within
+from equipoise.rating.advantage.head_start import rate_at_home, read_standing
 from equipoise.rating.base_system import (
     DEVIATION,
     LAST_TIME,
@@ -402,4 +403,22 @@ def rate_with_entry(
     """Rate matches first:last like `rate_matches`, with their entry and level."""
     return rate_each(
         job, first, last, rate_matches, first_match_after_drift, move_rating, read_rating
+    )
+
+
+@kernel
+def rate_with_home(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with head starts."""
+    return rate_at_home(job, first, last, rate_matches, read_standing)
+
+
+@kernel
+def rate_with_both(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last with head starts, entry and level."""
+    return rate_each(
+        job, first, last, rate_with_home, first_match_after_drift, move_rating, read_rating
     )

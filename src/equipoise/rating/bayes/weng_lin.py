@@ -27,6 +27,8 @@ from equipoise.errors import require
 from equipoise.numeric.exponential import exp, logistic
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import rate_at_home, read_standing
+from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import (
     DEVIATION,
     LAST_TIME,
@@ -35,7 +37,6 @@ from equipoise.rating.base_system import (
     Job,
     Matches,
     Rate,
-    System,
     TraceArrays,
 )
 from equipoise.rating.draws import count_match
@@ -247,8 +248,26 @@ def rate_with_entry(
     )
 
 
+@kernel
+def rate_with_home(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with head starts."""
+    return rate_at_home(job, first, last, rate_matches, read_standing)
+
+
+@kernel
+def rate_with_both(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last with head starts, entry and level."""
+    return rate_each(
+        job, first, last, rate_with_home, first_match_after_drift, move_rating, read_rating
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class WengLinParameters(System):
+class WengLinParameters(HomeSystem):
     """The base class of both models, with their parameters [WL]_.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -281,11 +300,14 @@ class WengLinParameters(System):
     @property
     def capabilities(self) -> Capabilities:
         """Matches of any kind."""
-        return Capabilities(adds_players=True, uses=frozenset({"weight"}), idle=self.idle_entry)
+        return self.with_home(
+            Capabilities(adds_players=True, uses=frozenset({"weight"}), idle=self.idle_entry)
+        )
 
     def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches if job.entry is None else rate_with_entry
+        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
+        return self.choose_kernel(job, *kernels)
 
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
@@ -295,7 +317,7 @@ class WengLinParameters(System):
         """Return the outlook of a match of two: logistic, c^2 = the sum of sigma^2 + beta^2."""
         own = deviation**2 + self.drift**2
         return Outlook(
-            centre=rating,
+            centre=self.at_home(rating, history),
             scale=np.sqrt(own + self.beta**2),
             curve="logistic",
             team="sum",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,10 +19,12 @@ from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
-from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.errors import require
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, Matches, Rate, System, TraceArrays
+from equipoise.rating.advantage.head_start import Home, rate_at_home
+from equipoise.rating.advantage.home_system import HomeSystem, no_home_side
+from equipoise.rating.base_system import Job, Matches, Rate, TraceArrays
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import MU, FirstMatch, move_rating, rate_each, read_rating
 from equipoise.rating.state import State
@@ -134,15 +136,36 @@ def rate_with_entry(
     return rate_each(job, first, last, rate_matches, _evidence, move_rating, read_rating)
 
 
+@inner_kernel
+def _standing(job: Job[Settings, TraceArrays, Floats], m: int, i: int) -> tuple[float, float]:
+    """Return (rating, deviation) of participation i; Elo has no deviations."""
+    rating: float = job.table[job.matches.player[i], RATING]
+    return rating, 0.0
+
+
+@kernel
+def rate_with_home(
+    job: Job[Settings, TraceArrays, Floats], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, and learn the head starts."""
+    return rate_at_home(job, first, last, rate_matches, _standing)
+
+
+@kernel
+def rate_with_both(
+    job: Job[Settings, TraceArrays, Floats], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last with learned head starts, entry and level."""
+    return rate_each(job, first, last, rate_with_home, _evidence, move_rating, read_rating)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Elo(System):
+class Elo(HomeSystem):
     """Elo [Elo]_ for matches of any kind.
 
     k : largest change of a match, rating points; a match weight multiplies it
     scale : rating difference at which ten to one is expected, rating points
     initial_rating : of a new player
-    home_advantage : rating points added to players at home, whose `at_home` is true or whose `side`
-        is "home"
 
     Examples
     --------
@@ -154,9 +177,9 @@ class Elo(System):
     k: float = 32.0
     scale: float = 400.0
     initial_rating: float = 1500.0
-    home_advantage: float = 0.0
 
     name: ClassVar[str] = "elo"
+    adds_head_starts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -170,10 +193,7 @@ class Elo(System):
     @property
     def capabilities(self) -> Capabilities:
         """Matches of any kind; `at_home` and `side` with a home advantage."""
-        if self.home_advantage == 0.0:
-            needed = dict.fromkeys(("side", "at_home"), "home_advantage")
-            return Capabilities(uses=frozenset({"weight"}), needed=needed, idle=self.idle_entry)
-        return Capabilities(uses=frozenset({"weight", "side", "at_home"}), idle=self.idle_entry)
+        return self.with_home(Capabilities(uses=frozenset({"weight"}), idle=self.idle_entry))
 
     @property
     def usual_deviation(self) -> float:
@@ -194,7 +214,20 @@ class Elo(System):
 
     def own(self, state: State, history: History, start: int, stop: int) -> Floats:
         """Return the head starts. Raises : InvalidDataError without a column for the home side."""
-        return self._head_start(history, int(history.offsets[start]), int(history.offsets[stop]))
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        if self.learn_home_advantage:
+            return np.zeros(high - low)  # filled match by match
+        return self._head_start(history, low, high)
+
+    def home_of(
+        self, state: State, history: History, start: int, stop: int, own: Any
+    ) -> Home | None:
+        """Return the advantage where it is learned; a fixed one is in `own` already."""
+        if not self.learn_home_advantage:
+            return None
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        at_home = self.flags(history, low, high).astype(np.float64)
+        return self.home_job(state, at_home, own, moves=False)
 
     def rewrite_own(
         self,
@@ -204,14 +237,15 @@ class Elo(System):
         at_home: Sequence[bool],
     ) -> None:
         """Write the head starts. Raises : InvalidDataError without `at_home`."""
-        if self.home_advantage != 0.0:
+        if self.home_advantage != 0.0 and not self.learn_home_advantage:
             if not at_home:
-                raise _no_home()
+                raise no_home_side()
             own[:] = [self.home_advantage if home else 0.0 for home in at_home]
 
     def kernel(self, job: Job[Settings, TraceArrays, Floats]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches if job.entry is None else rate_with_entry
+        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
+        return self.choose_kernel(job, *kernels)
 
     def update(
         self, job: Job[Settings, TraceArrays, Floats], workers: Workers
@@ -237,13 +271,4 @@ class Elo(System):
         """Return the points added to every participation, or an empty array."""
         if self.home_advantage == 0.0:
             return np.empty(0)
-        home = history.at_home(low, high)
-        if home is None:
-            raise _no_home()
-        return np.where(home, self.home_advantage, 0.0)
-
-
-def _no_home() -> InvalidDataError:
-    """Return the error for matches that do not say who plays at home."""
-    rule = "must be a column (true for the home side), or give side, if home_advantage is set"
-    return InvalidDataError([Problem("", None, "at_home", rule, "neither")])
+        return np.where(self.flags(history, low, high), self.home_advantage, 0.0)

@@ -25,6 +25,8 @@ from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.field_scores import scores_against_field, weighted_scores
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import rate_at_home
+from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import (
     DEVIATION,
     LAST_TIME,
@@ -32,7 +34,6 @@ from equipoise.rating.base_system import (
     RATING,
     Job,
     Rate,
-    System,
     TraceArrays,
 )
 from equipoise.rating.draws import count_match
@@ -164,6 +165,29 @@ def rate_with_entry(
     return rate_each(job, first, last, rate_matches, _evidence, move_rating, read_rating)
 
 
+@inner_kernel
+def _standing(job: Job[Settings, TraceArrays, None], m: int, i: int) -> tuple[float, float]:
+    """Return (rating, deviation) of participation i as of match m."""
+    player = job.table[job.matches.player[i]]
+    return player[RATING], rested(player, job.matches.time[m], job.settings)
+
+
+@kernel
+def rate_with_home(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with head starts."""
+    return rate_at_home(job, first, last, rate_matches, _standing)
+
+
+@kernel
+def rate_with_both(
+    job: Job[Settings, TraceArrays, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last with head starts, entry and level."""
+    return rate_each(job, first, last, rate_with_home, _evidence, move_rating, read_rating)
+
+
 @kernel
 def read_deviations(table: Floats, rows: Ints, time: float, settings: Settings) -> Floats:
     """Return the deviations of players as of a day (NaN: as of their last match)."""
@@ -174,7 +198,7 @@ def read_deviations(table: Floats, rows: Ints, time: float, settings: Settings) 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Glicko(System):
+class Glicko(HomeSystem):
     """Glicko [G1]_ for duels and contests of single players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -211,17 +235,19 @@ class Glicko(System):
     def capabilities(self) -> Capabilities:
         """Any number of single players; time is used only with `drift_per_day`."""
         drifts = self.drift_per_day > 0
-        return Capabilities(
+        able = Capabilities(
             max_team_size=1,
             needs_time=drifts,
             uses=frozenset({"weight", "time"} if drifts else {"weight"}),
             needed={} if drifts else {"time": "drift_per_day"},
             idle=self.idle_entry,
         )
+        return self.with_home(able)
 
     def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches if job.entry is None else rate_with_entry
+        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
+        return self.choose_kernel(job, *kernels)
 
     def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
@@ -235,7 +261,8 @@ class Glicko(System):
         """Return the outlook in which A beats B with E at g(sqrt(RD_A^2 + RD_B^2)) [G1]_."""
         shared = 0.5 / Q**2
         scale = np.sqrt(shared + 3.0 * (deviation / math.pi) ** 2)
-        return Outlook(centre=rating, scale=scale, curve="logistic", shared=shared)
+        centre = self.at_home(rating, history)
+        return Outlook(centre=centre, scale=scale, curve="logistic", shared=shared)
 
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""

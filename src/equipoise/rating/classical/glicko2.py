@@ -38,6 +38,8 @@ from equipoise.errors import require
 from equipoise.numeric.exponential import EXP_HIGHEST, exp
 from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import rate_at_home
+from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import Job, Rate, System
 from equipoise.rating.draws import count_match
 from equipoise.rating.entry.entering import FirstMatch, first_match, rate_each
@@ -335,6 +337,32 @@ def rate_with_entry(
     return rate_each(job, first, last, rate_matches, _evidence, _move, _read)
 
 
+@inner_kernel
+def _standing(job: Job[Settings, VolatilityTrace, None], m: int, i: int) -> tuple[float, float]:
+    """Return (rating, deviation) of participation i as of match m, with ended periods closed."""
+    player, settings, periods = job.table[job.matches.player[i]], job.settings, 0.0
+    if not (math.isinf(settings.period_days) or math.isnan(player[PERIOD])):
+        periods = max(math.floor(job.matches.time[m] / settings.period_days) - player[PERIOD], 0.0)
+    rating, deviation, _, _ = closed(player, periods, settings)
+    return rating, deviation
+
+
+@kernel
+def rate_with_home(
+    job: Job[Settings, VolatilityTrace, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with head starts."""
+    return rate_at_home(job, first, last, rate_matches, _standing)
+
+
+@kernel
+def rate_with_both(
+    job: Job[Settings, VolatilityTrace, None], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last with head starts, entry and level."""
+    return rate_each(job, first, last, rate_with_home, _evidence, _move, _read)
+
+
 @kernel
 def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings) -> Floats:
     """Return rating, deviation, volatility of players with periods closed, shape (3, rows)."""
@@ -346,7 +374,7 @@ def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Glicko2(System):
+class Glicko2(HomeSystem):
     """Glicko-2 [G2]_ for matches of two players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -392,7 +420,7 @@ class Glicko2(System):
     def capabilities(self) -> Capabilities:
         """Two players; time if there are rating periods."""
         periods = self.period_days is not None
-        return Capabilities(
+        able = Capabilities(
             max_team_size=1,
             max_teams=2,
             needs_time=periods,
@@ -400,6 +428,7 @@ class Glicko2(System):
             needed={} if periods else {"time": "period_days"},
             idle=self.idle_entry,
         )
+        return self.with_home(able)
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player, who is in no rating period yet."""
@@ -422,7 +451,8 @@ class Glicko2(System):
 
     def kernel(self, job: Job[Settings, VolatilityTrace, None]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches if job.entry is None else rate_with_entry
+        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
+        return self.choose_kernel(job, *kernels)
 
     def update(
         self, job: Job[Settings, VolatilityTrace, None], workers: Workers
@@ -451,7 +481,7 @@ class Glicko2(System):
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of READINGS A15, two players being teams of one."""
-        return team_mean_outlook(rating, deviation)
+        return team_mean_outlook(self.at_home(rating, history), deviation)
 
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""

@@ -47,12 +47,14 @@ class OneCall:
 
     @property
     def _learned_of_newcomers(self) -> str:
-        """What `rating.entry` learns; "" if it is turned off."""
+        """What `rating.entry` and `rating.advantage` learn; "" if both are turned off."""
         system = cast("System", self)
         if system.learns_entry:
             return "the entry (entry='learned')"
         if system.holds_level:
             return f"the level (hold_level={system.hold_level:g})"
+        if system.learns_advantage:
+            return "the home advantage (learn_home_advantage=True)"
         return ""
 
     def rating(

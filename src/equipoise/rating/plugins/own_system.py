@@ -14,6 +14,9 @@ from equipoise.data.history import History as History
 from equipoise.data.prediction import Outlook as Outlook
 from equipoise.errors import require as require
 from equipoise.numeric.workers import Workers as Workers
+from equipoise.rating.advantage.head_start import rate_at_home as rate_at_home
+from equipoise.rating.advantage.head_start import read_standing as read_standing
+from equipoise.rating.advantage.home_system import HomeSystem as HomeSystem
 from equipoise.rating.base_system import Job as Job
 from equipoise.rating.base_system import Matches as Matches
 from equipoise.rating.base_system import System as System

@@ -12,13 +12,14 @@ player without a performance (A2, A4); roles (A14) and `conserve` (A11) are addi
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from equipoise._jit import inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.rating.advantage.head_start import rate_at_home
 from equipoise.rating.base_system import Job
 from equipoise.rating.classical.glicko2 import (
     GLICKO2_SCALE,
@@ -474,6 +475,35 @@ def _move(job: TeamJob, i: int, delta: float) -> None:
 def rate_with_entry(job: TeamJob, first: int, last: int) -> tuple[int, float]:
     """Rate matches first:last like `rate_matches`, with their entry and level."""
     return rate_each(job, first, last, rate_matches, _evidence, _move, read_rating)
+
+
+@inner_kernel
+def _standing(job: TeamJob, m: int, i: int) -> tuple[float, float]:
+    """Return (rating, deviation) of participation i as of match m."""
+    player = job.table[job.matches.player[i]]
+    return player[RATING], idle_deviation(player, job.matches.time[m], job.settings)
+
+
+@kernel
+def _rate_moved(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last whose ratings have head starts, which the trace does not show."""
+    failed, residual = rate_matches(job, first, last)
+    if len(job.trace.rating):
+        for i in range(job.matches.offsets[first], job.matches.offsets[last]):
+            job.trace.rating_unscaled[i] -= job.home.head_start[i]
+    return failed, residual
+
+
+@kernel
+def rate_with_home(job: TeamJob, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, with head starts."""
+    return rate_at_home(job, first, last, _rate_moved, _standing)
+
+
+@kernel
+def rate_with_both(job: TeamJob, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last with head starts, entry and level."""
+    return rate_each(job, first, last, rate_with_home, _evidence, _move, read_rating)
 
 
 @kernel

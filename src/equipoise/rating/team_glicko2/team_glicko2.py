@@ -22,6 +22,7 @@ from equipoise.data.prediction import Outlook, team_mean_outlook
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import Rate, System
 from equipoise.rating.classical.glicko2 import GLICKO2_SCALE, MAX_VOLATILITY
 from equipoise.rating.state import State
@@ -32,13 +33,15 @@ from equipoise.rating.team_glicko2.match import (
     TeamJob,
     TeamTrace,
     rate_matches,
+    rate_with_both,
     rate_with_entry,
+    rate_with_home,
     read_deviations,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class TeamGlicko2(System):
+class TeamGlicko2(HomeSystem):
     """Team Glicko-2 [TG2]_ for matches of two teams of any size.
 
     initial_rating, initial_deviation : of a new player, rating points [TG2] sec. 2
@@ -131,12 +134,13 @@ class TeamGlicko2(System):
     def capabilities(self) -> Capabilities:
         """Two teams of any size; without times nothing decays."""
         uses = {"weight", "performance", "share", "time"}
-        return Capabilities(
+        able = Capabilities(
             max_teams=2,
             uses=frozenset(uses | {"role"} if self.roles else uses),
             needed={} if self.roles else {"role": "roles"},
             idle=self.idle_entry,
         )
+        return self.with_home(able)
 
     @property
     def learned_in_pool(self) -> str:
@@ -186,7 +190,8 @@ class TeamGlicko2(System):
 
     def kernel(self, job: TeamJob) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches if job.entry is None else rate_with_entry
+        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
+        return self.choose_kernel(job, *kernels)
 
     def update(self, job: TeamJob, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
@@ -215,7 +220,7 @@ class TeamGlicko2(System):
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of A15, phi_T^2 being the sum of phi^2 over n^2 (12)."""
-        return team_mean_outlook(rating, deviation)
+        return team_mean_outlook(self.at_home(rating, history), deviation)
 
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""

@@ -31,7 +31,7 @@ class Workspaces:
         shared : `State.shared` of a pool, to which kernels then write; a pool serves one thread
         """
         self._system, self._shared = system, shared
-        self.usable = _knows(system) and (shared is not None or not system.changes_entry)
+        self.usable = _knows(system) and (shared is not None or not _learns(system))
         self._free: dict[tuple[int, ...], list[Workspace]] = {}
 
     @property
@@ -74,6 +74,11 @@ def workspaces_of(system: System) -> Workspaces:
             _known.clear()
         found = _known[id(system)] = Workspaces(system)
     return found
+
+
+def _learns(system: System) -> bool:
+    """Return whether matches change numbers of the pool, which then have to be given."""
+    return system.changes_entry or system.learns_advantage
 
 
 def _knows(system: System) -> bool:

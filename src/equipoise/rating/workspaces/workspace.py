@@ -44,6 +44,7 @@ class Workspace:
 
     __slots__ = (
         "_ceiling",
+        "_home",
         "_job",
         "_kernel",
         "_members",
@@ -85,6 +86,7 @@ class Workspace:
         self._ceiling, ceiling = _writable(job.matches.ceiling)
         matches = job.matches._replace(rank=rank, time=time, weight=weight, ceiling=ceiling)
         self._job = job._replace(matches=matches)
+        self._home = getattr(job, "home", None)
         self._rewrites = type(system).own is not System.own
         self._table = self.state.table.data
         self._row_codes = Struct(f"{self.state.table.size}d")
@@ -130,6 +132,8 @@ class Workspace:
         self._weight[0], self._time[0], self._ceiling[0] = weight, time, ceiling
         if self._rewrites:
             self._system.rewrite_own(self._job.own, performance, share, at_home)
+        if self._home is not None:
+            self._system.rewrite_home(self._home, at_home)
         self._run()
         return self._rows.iter_unpack(self._table)
 

@@ -1,0 +1,251 @@
+"""Head starts of players at home, and a pool's belief about what they are worth.
+
+A team at home plays as if it were `a` rating points stronger. Every rating system here depends on
+differences of ratings alone, so a match is rated in three steps: add the head starts to the ratings
+of its players, rate the match as on neutral ground, and add each player's change to the rating
+without the head start. The kernel of the system does not know of it.
+
+Head starts. A team with the share h of its players at home has the head start a h. Where a team
+plays at the mean of its players, each at home gets a; where the players of a team of n add up, each
+gets a/n.
+
+Learning. The belief about a is normal, with a mean and a variance v that are kept in
+`State.shared`. In a match of two teams with l = h_1 - h_2 not 0, let d be the difference of the
+teams with their head starts, s the scale of that difference in the system's own `Outlook`, F and f
+its curve and density, p = F(d/s), and r the score of the first team. With the match weight w
+
+    v <- v + drift^2
+    information = w l^2 f(d/s)^2/(p (1 - p) s^2)
+    v <- v/(1 + v information)
+    a <- a + v w l (r - p) f(d/s)/(p (1 - p) s)
+
+which is a step of Fisher's scoring, as those of the Glicko and Weng-Lin updates. For the logistic
+curve f = p (1 - p). The scale counts how uncertain both teams are, so that matches of newcomers say
+little.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arrays import Floats
+from equipoise.numeric.exponential import exp
+from equipoise.numeric.normal import normal_cdf, normal_density
+
+#: Name in `State.shared` of the belief about the advantage, and its numbers.
+ADVANTAGE = "home_advantage"
+MEAN, VARIANCE = range(2)
+
+#: The parameters of `HomeSystem`, in the order in which they are shown.
+ADVANTAGE_PARAMETERS = (
+    "home_advantage",
+    "learn_home_advantage",
+    "home_advantage_deviation",
+    "home_advantage_drift",
+)
+
+#: Name in a trace of the head start that each participation had, rating points.
+HEAD_START = "head_start"
+
+#: Differences count for at most this many scales, where densities are still numbers.
+_FARTHEST = 30.0
+
+
+class Home(NamedTuple):
+    """The advantage and who has it, in the form that kernels use.
+
+    pool : shape (2,), mean and variance of the belief; kernels change it if the pool learns
+    drift : standard deviation that a match with a side at home adds to the belief, rating points
+    fixed, own, slope : squared scale of the performance of a team: `fixed` once, and for each
+        player own + slope deviation^2; of a mean of n players the latter over n^2
+    normal : whether the curve is the normal one, else the logistic one
+    adds : whether the players of a team add up
+    moves : whether ratings are moved for the match; else the kernel reads `head_start`
+    matches : column of the state
+    at_home : shape (N,), 1 for players at home and 0 for all others
+    head_start : shape (N,), filled with the points that each participation had
+    """
+
+    pool: Floats
+    learns: bool
+    drift: float
+    fixed: float
+    own: float
+    slope: float
+    normal: bool
+    adds: bool
+    moves: bool
+    matches: int
+    at_home: Floats
+    head_start: Floats
+
+
+class HomeJob(NamedTuple):
+    """A `Job` of a system with a home advantage.
+
+    It is a type of its own, so that the kernels of other pools are compiled without it.
+    """
+
+    table: Floats
+    matches: Any
+    settings: Any
+    trace: Any
+    draws: Floats
+    own: Any
+    entry: Any
+    home: Home
+
+
+@inner_kernel
+def read_standing(job: Any, m: int, i: int) -> tuple[float, float]:
+    """Return (rating, deviation) of participation i before match m, if columns of the state."""
+    player = job.table[job.matches.player[i]]
+    return player[0], player[1]
+
+
+@kernel
+def _teams_at_home(job: Any, start: int, stop: int) -> tuple[Floats, Floats]:
+    """Return (number of players, number at home) of every team of the match in rows start:stop."""
+    team, at_home, teams = job.matches.team, job.home.at_home, 0
+    for i in range(start, stop):
+        teams = max(teams, team[i] + 1)
+    members, present = np.zeros(teams), np.zeros(teams)
+    for i in range(start, stop):
+        members[team[i]] += 1.0
+        present[team[i]] += at_home[i]
+    return members, present
+
+
+@kernel
+def _outlook(
+    job: Any,
+    m: int,
+    members: Floats,
+    read: Callable[[Any, int, int], tuple[float, float]],
+) -> tuple[float, float, float]:
+    """Return (difference, its squared scale, score of the first team) of two teams.
+
+    The difference is without head starts.
+    """
+    home, matches = job.home, job.matches
+    difference, squared, ranks = 0.0, 2.0 * home.fixed, np.zeros(2, np.int64)
+    for i in range(matches.offsets[m], matches.offsets[m + 1]):
+        t = matches.team[i]
+        rating, deviation = read(job, m, i)
+        share = 1.0 if home.adds else 1.0 / members[t]
+        difference += share * rating if t == 0 else -share * rating
+        squared += share * share * (home.own + home.slope * deviation * deviation)
+        ranks[t] = matches.rank[i]
+    score = 0.5
+    if ranks[0] != ranks[1]:
+        score = 1.0 if ranks[0] < ranks[1] else 0.0
+    return difference, squared, score
+
+
+@inner_kernel
+def _pull(z: float, score: float, normal: bool) -> tuple[float, float]:
+    """Return (slope of the log-likelihood, its information) of a score at difference z."""
+    z = min(max(z, -_FARTHEST), _FARTHEST)
+    # The smaller probability is computed from its own tail, so that it keeps its digits.
+    if normal:
+        tail = normal_cdf(-abs(z))
+    else:
+        tail = exp(-abs(z))
+        tail /= 1.0 + tail
+    larger = 1.0 - tail
+    spread = tail * larger
+    density = normal_density(z) if normal else spread
+    p, rest = (larger, tail) if z >= 0.0 else (tail, larger)
+    ratio = density / spread
+    return (score * rest - (1.0 - score) * p) * ratio, density * ratio
+
+
+@inner_kernel
+def learned(
+    mean: float,
+    variance: float,
+    lever: float,
+    weight: float,
+    outlook: tuple[float, float, float],
+    normal: bool,
+) -> tuple[float, float]:
+    """Return (mean, variance) of the belief after a match; see the module.
+
+    variance : with the drift of the match
+    outlook : (difference without head starts, squared scale, score of the first team)
+    """
+    difference, squared, score = outlook
+    scale = math.sqrt(squared)
+    slope, information = _pull((difference + lever * mean) / scale, score, normal)
+    variance /= 1.0 + variance * weight * lever * lever * information / squared
+    return mean + variance * weight * lever * slope / scale, variance
+
+
+@kernel
+def rate_at_home(
+    job: Any,
+    first: int,
+    last: int,
+    rate: Callable[[Any, int, int], tuple[int, float]],
+    read: Callable[[Any, int, int], tuple[float, float]],
+) -> tuple[int, float]:
+    """Rate matches first:last one after the other by `rate`, with head starts.
+
+    read : returns (rating, deviation) of a participation as of the match
+    Returns (match, residual) of the first failure, or (-1, -1).
+    """
+    home, matches, table, trace = job.home, job.matches, job.table, job.trace
+    for m in range(first, last):
+        start, stop = matches.offsets[m], matches.offsets[m + 1]
+        members, present = _teams_at_home(job, start, stop)
+        lever, outlook = 0.0, (0.0, 0.0, 0.0)
+        if home.learns and len(members) == 2:
+            lever = present[0] / members[0] - present[1] / members[1]
+        if lever != 0.0:
+            outlook = _outlook(job, m, members, read)
+        before, moved = np.empty(stop - start), np.empty(stop - start)
+        for i in range(start, stop):
+            player = table[matches.player[i]]
+            head_start = home.pool[MEAN] * home.at_home[i]
+            if home.adds:
+                head_start /= members[matches.team[i]]
+            home.head_start[i] = head_start
+            before[i - start] = player[0]
+            if home.moves:
+                player[0] += head_start
+            moved[i - start] = player[0]
+        played = table[matches.player[start], home.matches]
+        failed, residual = rate(job, m, m + 1)
+        rated = table[matches.player[start], home.matches] != played
+        for i in range(start, stop if home.moves else start):
+            player, k = table[matches.player[i]], i - start
+            after = player[0]
+            # A rating that the match did not change keeps its bits.
+            player[0] = before[k] + (after - moved[k])
+            if rated and len(trace.rating):
+                trace.rating_before[i] = _without(
+                    trace.rating_before[i], moved[k], before[k], home.head_start[i]
+                )
+                trace.rating[i] = _without(trace.rating[i], after, player[0], home.head_start[i])
+        if failed >= 0:
+            return failed, residual
+        if lever != 0.0 and rated:
+            variance = home.pool[VARIANCE] + home.drift * home.drift
+            home.pool[MEAN], home.pool[VARIANCE] = learned(
+                home.pool[MEAN], variance, lever, matches.weight[m], outlook, home.normal
+            )
+    return -1, -1.0
+
+
+@inner_kernel
+def _without(shown: float, moved: float, plain: float, head_start: float) -> float:
+    """Return a rating of the trace without the head start.
+
+    moved, plain : the column of the state with and without it, which most systems show
+    """
+    return plain if shown == moved else shown - head_start

@@ -1,0 +1,249 @@
+"""The base class of systems with a home advantage: its parameters, and what kernels are given.
+
+A system with this base class names its kernels (`choose_kernel`), adds the columns that it reads to
+its capabilities (`with_home`), and moves the centres of its `outlook` (`at_home`); see
+docs/guides/home-advantage.md.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from equipoise.arrays import Floats
+from equipoise.data.history import History
+from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.rating.advantage.head_start import ADVANTAGE, MEAN, VARIANCE, Home
+from equipoise.rating.base_system import Rate, System
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, models_draws
+
+#: Deviation of the belief about the advantage at first, in deviations of a newcomer.
+_USUAL_DEVIATION = 0.25
+
+#: What `equipoise systems` says of the parameters that turn the advantage on.
+_FIXED_NOTE = (
+    "rating points by which a team at home (or white) plays stronger; with learn_home_advantage "
+    "where learning starts"
+)
+_LEARN_NOTE = (
+    "learn the advantage of the pool from its matches of two teams, with home_advantage_deviation "
+    "and home_advantage_drift"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HomeSystem(System):
+    """The base class of systems in which playing at home, or white, is worth rating points.
+
+    home_advantage : rating points by which a team at home plays stronger: its players' `at_home` is
+        true, or their `side` is "home" or "white"
+    learn_home_advantage : learn the advantage from the matches of the pool, from `home_advantage`
+        on
+    home_advantage_deviation : of the advantage before the first match, rating points; None: a
+        quarter of a newcomer's deviation
+    home_advantage_drift : standard deviation that a match with a side at home adds to what is known
+        of the advantage, rating points
+
+    Examples
+    --------
+    >>> system = eq.Glicko2(home_advantage=60)
+    >>> isinstance(system, eq.HomeSystem)
+    True
+    >>> even = [system.rating(1500, 80), system.rating(1500, 80)]
+    >>> [round(one, 3) for one in system.predict(even, home=0).expected]
+    [0.581, 0.419]
+    """
+
+    #: Whether the kernel of the system itself adds the head starts in `own`.
+    adds_head_starts: ClassVar[bool] = False
+
+    home_advantage: float = field(default=0.0, metadata={"note": _FIXED_NOTE})
+    learn_home_advantage: bool = field(default=False, metadata={"note": _LEARN_NOTE})
+    home_advantage_deviation: float | None = None
+    home_advantage_drift: float = 0.0
+
+    def check_entry(self) -> None:
+        """Check the parameters of the entry and of the advantage. Raises : InvalidParameterError.
+
+        Every system calls this, so that none can forget the advantage.
+        """
+        System.check_entry(self)
+        start = self.home_advantage
+        require(-1e9 <= start <= 1e9, "home_advantage", "from -1e9 to 1e9", start)
+        width = self.home_advantage_deviation
+        rule = "from 1e-6 to 1e9, or None"
+        require(width is None or 1e-6 <= width <= 1e9, "home_advantage_deviation", rule, width)
+        drift = self.home_advantage_drift
+        require(0 <= drift <= 1e9, "home_advantage_drift", "from 0 to 1e9", drift)
+
+    @property
+    def learns_advantage(self) -> bool:
+        """Whether the pool learns what playing at home is worth."""
+        return self.learn_home_advantage
+
+    @property
+    def counts_home(self) -> bool:
+        """Whether it matters who plays at home."""
+        return self.learn_home_advantage or self.home_advantage != 0.0
+
+    def with_home(self, able: Capabilities) -> Capabilities:
+        """Return capabilities with the columns and the idle parameters of the advantage."""
+        columns, needed, uses = ("side", "at_home"), dict(able.needed), able.uses
+        if self.counts_home:
+            uses |= frozenset(columns)
+        else:
+            needed |= dict.fromkeys(columns, "home_advantage")
+        idle = able.idle
+        if not self.learn_home_advantage:
+            idle |= {"home_advantage_deviation", "home_advantage_drift"}
+        return dataclasses.replace(able, uses=uses, needed=needed, idle=idle)
+
+    def initial(self, players: int) -> State:
+        """Return the state of players who have not played."""
+        state = System.initial(self, players)
+        if self.learn_home_advantage:
+            width = self.home_advantage_deviation
+            width = _USUAL_DEVIATION * self.usual_deviation if width is None else float(width)
+            state.shared[ADVANTAGE] = np.array([float(self.home_advantage), width * width])
+        return state
+
+    def choose_kernel(self, job: Any, plain: Rate, entry: Rate, home: Rate, both: Rate) -> Rate:
+        """Return the kernel for a job.
+
+        plain : of the system; entry : with an entry and a level; home : with head starts
+        both : with both
+        """
+        if getattr(job, "home", None) is None:
+            return plain if job.entry is None else entry
+        return home if job.entry is None else both
+
+    def home_of(
+        self, state: State, history: History, start: int, stop: int, own: Any
+    ) -> Home | None:
+        """Return the advantage in the form that kernels use, None where home is worth nothing.
+
+        own : what the method `own` returned
+        """
+        if not self.counts_home:
+            return None
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        at_home = self.flags(history, low, high).astype(np.float64)
+        return self.home_job(state, at_home, np.zeros(high - low), moves=True)
+
+    def home_job(self, state: State, at_home: Floats, head_start: Floats, *, moves: bool) -> Home:
+        """Return the advantage for participations of which these are at home."""
+        pool = np.array([float(self.home_advantage), 0.0])
+        fixed = own = slope = 0.0
+        normal = False
+        if self.learn_home_advantage:
+            pool = state.shared[ADVANTAGE]
+            fixed, own, slope, normal = self._scales()
+        return Home(
+            pool=pool,
+            learns=self.learn_home_advantage,
+            drift=float(self.home_advantage_drift),
+            fixed=fixed,
+            own=own,
+            slope=slope,
+            normal=normal,
+            adds=self.capabilities.adds_players,
+            moves=moves,
+            matches=list(state.initial).index("matches"),
+            at_home=at_home,
+            head_start=head_start,
+        )
+
+    def _scales(self) -> tuple[float, float, float, bool]:
+        """Return (fixed, own, slope, normal) of `Home` from the system's own outlook.
+
+        Two teams draw within a margin. The expected score of half a draw is that of a curve whose
+        squared scale is larger by about the square of the margin.
+        """
+        width = self.usual_deviation
+        outlook = self.outlook(np.zeros(2), np.array([0.0, width]))
+        certain, usual = (outlook.scale**2).tolist()
+        fixed, own = float(outlook.shared), certain - float(outlook.shared)
+        slope = (usual - certain) / (width * width)
+        if models_draws(self):
+            two, four = self.draw_margin(2) ** 2, self.draw_margin(4) ** 2
+            each = 0.5 * (four - two) if outlook.team == "sum" else 0.0
+            own += each
+            fixed += 0.5 * (two - 2.0 * each)
+        return fixed, own, slope, outlook.curve == "normal"
+
+    def rewrite_home(self, home: Home, at_home: Sequence[bool]) -> None:
+        """Write who is at home in another match. Raises : InvalidDataError if nobody says."""
+        if not at_home:
+            raise no_home_side()
+        home.at_home[:] = at_home
+
+    def at_home(self, rating: Floats, history: History | None) -> Floats:
+        """Return ratings with the head starts of `home_advantage`.
+
+        rating : of the participations of the history; None: nobody is at home
+        Raises : InvalidDataError if nobody says who is at home
+        """
+        if history is None or self.home_advantage == 0.0:
+            return rating
+        return rating + self.head_starts(history, float(self.home_advantage))
+
+    def head_starts(self, history: History, advantage: float) -> Floats:
+        """Return the points that an advantage is worth to each participation, shape (N,)."""
+        rows = history.participations
+        head_start: Floats = np.where(self.flags(history, 0, rows), advantage, 0.0)
+        if self.capabilities.adds_players:
+            teams = np.concatenate([[0], np.cumsum(history.teams())[:-1]])
+            number = teams[history.match_rows()] + history.team
+            head_start = head_start / np.bincount(number)[number]
+        return head_start
+
+    def settled(self, state: State) -> HomeSystem:
+        """Return the system whose fixed advantage is what the pool has learned so far."""
+        if not self.learn_home_advantage:
+            return self
+        mean = float(state.shared[ADVANTAGE][MEAN]) if ADVANTAGE in state.shared else 0.0
+        changed: Any = {"home_advantage": mean, "learn_home_advantage": False}
+        return dataclasses.replace(self, **changed)
+
+    def flags(self, history: History, low: int, high: int) -> Any:
+        """Return who of participations low:high is at home. Raises : InvalidDataError."""
+        found = history.at_home(low, high)
+        if found is None:
+            raise no_home_side()
+        return found
+
+
+def belief_of(state: State) -> tuple[float, float] | None:
+    """Return (advantage, its deviation) as a pool has learned it, None if it learns none."""
+    numbers = state.shared.get(ADVANTAGE)
+    if numbers is None:
+        return None
+    return float(numbers[MEAN]), math.sqrt(float(numbers[VARIANCE]))
+
+
+def settled(system: Any, state: State) -> Any:
+    """Return a system with what the pool has learned of its home advantage; others unchanged."""
+    return system.settled(state) if isinstance(system, HomeSystem) else system
+
+
+def no_home_side() -> InvalidDataError:
+    """Return the error for matches that do not say who plays at home."""
+    rule = "must be a column (true for the home side), or give side, if home_advantage is set"
+    return InvalidDataError([Problem("", None, "at_home", rule, "neither")])
+
+
+def is_saved(system: Any, name: str) -> bool:
+    """Return whether files and messages have a parameter of the advantage.
+
+    They have those that are not the default, and `home_advantage` of systems that always had it.
+    """
+    if name == "home_advantage" and getattr(system, "adds_head_starts", False):
+        return True
+    usual = next(one.default for one in fields(system) if one.name == name)
+    return bool(getattr(system, name) != usual)

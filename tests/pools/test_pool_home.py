@@ -1,0 +1,197 @@
+"""Pools with a home advantage, fixed or learned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.errors import InvalidDataError
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.messages.pools import PoolRequest
+from equipoise.messages.questions import PredictRequest
+from equipoise.messages.seasons import SeasonRequest, SeasonSettings
+from equipoise.pools import seasons
+from equipoise.pools.exchange.exporting import export_file
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.precompiling import precompile
+from equipoise.pools.reading.explaining import explain_player
+from equipoise.pools.reading.questions import predict_in_pool
+from equipoise.rating.advantage.head_start import ADVANTAGE, MEAN, VARIANCE
+from equipoise.store.connection import Store
+from equipoise.store.pools import get_pool
+from equipoise.store.sizes import Sizes
+from pools.pool_trials import NOW, Trial, every_change
+
+LEARNED: dict[str, Any] = {"learn_home_advantage": True, "home_advantage": 30.0}
+
+#: Partial checkpoints and checkpoints after a few matches.
+SMALL = Sizes(
+    matches=5,
+    checkpoint_interval=20,
+    rows=7,
+    players_left=3,
+    partial_interval=8,
+    partial_bytes=4000,
+)
+
+
+def duels(seed: int, count: int) -> list[MatchRequest]:
+    """Return duels in which the side at home wins more often; some are on neutral ground."""
+    rng, found = np.random.default_rng(seed), []
+    sides = (("home", "away"), ("white", "black"), ("neutral", None))
+    for number in range(count):
+        one, other = rng.choice(9, 2, replace=False).tolist()
+        kind = int(rng.choice(3, p=[0.45, 0.4, 0.15]))
+        lead = rng.normal() + 0.2 * (other - one) + (0.8 if kind < 2 else 0.0)
+        ranks = [0, 0] if abs(lead) < 0.2 else [int(lead < 0), int(lead > 0)]
+        home, away = sides[kind]
+        players = [
+            ParticipationRequest(f"p{one}", side=home),
+            ParticipationRequest(f"p{other}", side=away),
+        ]
+        teams = [TeamRequest([player], rank) for player, rank in zip(players, ranks, strict=True)]
+        if number % 2:
+            teams.reverse()
+        found.append(MatchRequest(match=f"m{number}", teams=teams, time=100 * number))
+    return found
+
+
+def made(store: Store, name: str = "trial", system: str = "glicko2", **settings: Any) -> Trial:
+    given = {"system": system, "parameters": LEARNED, "late": "replay", **settings}
+    return Trial(store, name, **given)
+
+
+def belief(trial: Trial) -> list[float]:
+    with trial.store.read() as connection:
+        return get_pool(connection, trial.name).shared[ADVANTAGE].tolist()
+
+
+def everything(trial: Trial) -> tuple[Any, ...]:
+    with trial.store.read() as connection:
+        record = get_pool(connection, trial.name)
+        rows = [
+            (one.seq, one.player, one.rating_before, one.rating, one.deviation, one.extra)
+            for one in every_change(connection, record)
+        ]
+    return trial.ratings(), rows, belief(trial)
+
+
+@pytest.mark.parametrize(
+    ("system", "more"),
+    [("glicko2", {"period_days": 0.01}), ("trueskill", {}), ("elo", {"entry": "learned"})],
+    ids=["glicko2", "trueskill", "elo"],
+)
+def test_batches_single_posts_and_corrections_give_the_same_bits(
+    sqlite_store: Store, system: str, more: dict[str, Any]
+) -> None:
+    posted = duels(1, 40)
+    store = Store(sqlite_store.engine, SMALL)
+    parameters = {**LEARNED, **more}
+    whole = made(store, "whole", system, parameters=parameters)
+    whole.post(*posted)
+    single, cache = made(store, "single", system, parameters=parameters), StateCache()
+    for one in posted:
+        post_matches(store, "single", [Post([one])], NOW, cache)
+    assert everything(single) == everything(whole)
+
+    amended = made(store, "amended", system, parameters=parameters)
+    for at, one in enumerate(posted):
+        if at == 5:
+            # Posted with nobody at home, and corrected later.
+            teams = [TeamRequest([team.players[0].player], team.rank) for team in one.teams]  # type: ignore[union-attr]
+            amended.post(MatchRequest(match=one.match, teams=teams, time=one.time))
+        elif at != 3:
+            amended.post(one)
+        if at == 20:
+            amended.post(MatchRequest(match="void", teams=one.teams, time=one.time))
+            amended.void("void")
+            amended.correct(posted[5])
+        if at == 30:
+            amended.post(posted[3])
+    amended.settle()
+    assert amended.is_sound()
+    assert amended.ratings() == whole.ratings()
+    assert belief(amended) == belief(whole)
+    assert belief(whole)[MEAN] > 40.0
+
+
+def test_a_pool_gives_the_bits_of_the_library(store: Store, tmp_path: Path) -> None:
+    pool = made(store)
+    pool.post(*duels(2, 40))
+    export_file(store, pool.name, "log", str(tmp_path / "log.csv"))
+    history = eq.read_history(str(tmp_path / "log.csv"))
+    done = eq.replay(eq.Glicko2(**LEARNED), history)
+    assert done.state.state.shared[ADVANTAGE].tolist() == belief(pool)
+    ratings = done.ratings
+    rated = dict(zip(ratings.player_ids.tolist(), ratings.rating.tolist(), strict=True))
+    assert rated == pool.ratings()
+
+
+def test_predictions_and_explanations_know_the_home_side(store: Store) -> None:
+    pool = made(store)
+    pool.post(*duels(3, 60))
+    pool_belief = belief(pool)
+    at_home = predict_in_pool(store, pool.name, PredictRequest([["p1"], ["p2"]], home=0))
+    away = predict_in_pool(store, pool.name, PredictRequest([["p1"], ["p2"]], home=1))
+    neutral = predict_in_pool(store, pool.name, PredictRequest([["p1"], ["p2"]]))
+    expected = [one.teams[0].expected for one in (at_home, neutral, away)]
+    assert expected == sorted(expected, reverse=True)
+    assert pool_belief[VARIANCE] < 87.5**2
+    for number in (1, 17, 44):
+        match = duels(3, 60)[number]
+        for team in match.teams:
+            name = team.players[0].player  # type: ignore[union-attr]
+            why = explain_player(store, pool.name, str(name), f"m{number}")
+            total = sum(part.change for part in why.contributions)
+            assert total == pytest.approx(why.rating - why.rating_before, abs=1e-9)
+            sides = {one.side for team in match.teams for one in team.players}  # type: ignore[union-attr]
+            named = [part.name for part in why.contributions]
+            assert ("home advantage" in named) == bool(sides & {"home", "white"})
+
+
+def test_a_fixed_advantage_needs_no_other_matches(store: Store) -> None:
+    """And who has no side is not at home."""
+    pool = made(store, parameters={"home_advantage": 60.0})
+    pool.post(*duels(4, 20))
+    message = pool_message(store, pool.name)
+    assert message.parameters["home_advantage"] == 60.0
+    assert "learn_home_advantage" not in message.parameters
+    assert pool.is_sound()
+    with store.read() as connection:
+        assert ADVANTAGE not in get_pool(connection, pool.name).shared
+
+
+def test_an_unknown_side_is_refused(store: Store) -> None:
+    pool = made(store)
+    teams = [
+        TeamRequest([ParticipationRequest("a", side="red")], 0),
+        TeamRequest([ParticipationRequest("b", side="white")], 1),
+    ]
+    error = pool.refused(MatchRequest(match="1", teams=teams, time=1))
+    assert isinstance(error, InvalidDataError)
+    assert "home, away, white, black, neutral or empty" in str(error)
+
+
+def test_a_pool_without_an_advantage_does_not_mention_it(store: Store) -> None:
+    pool = made(store, parameters={})
+    assert not {one for one in pool_message(store, pool.name).parameters if "home" in one}
+
+
+def test_a_soft_reset_keeps_what_was_learned(store: Store) -> None:
+    pool = made(store)
+    pool.post(*duels(5, 40))
+    before = belief(pool)
+    request = SeasonRequest(season="1", reset="soft", settings=SeasonSettings())
+    seasons.end_season(store, pool.name, request, key=None, now=NOW)
+    assert belief(pool) == before
+
+
+def test_its_kernels_can_be_compiled_ahead() -> None:
+    assert precompile(PoolRequest(system="glicko", parameters=LEARNED))

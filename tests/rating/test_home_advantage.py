@@ -1,0 +1,268 @@
+"""The home advantage, fixed and learned, in every system that has it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.rating.advantage import neutral, season, shifted, slowly, table_of
+
+import equipoise as eq
+from equipoise.rating.advantage.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS
+from equipoise.rating.advantage.home_system import belief_of
+from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, system_class
+
+#: Parameters of every system that has an advantage.
+VARIANTS: list[tuple[str, dict[str, Any]]] = [
+    ("elo", {}),
+    ("glicko", {}),
+    ("glicko", {"drift_per_day": 40.0}),
+    ("glicko2", {}),
+    ("glicko2", {"period_days": 2.5}),
+    ("stephenson", {"bonus": 1.0}),
+    ("stephenson", {"period_days": 2.5}),
+    ("trueskill", {}),
+    ("trueskill-spb", {"convergence_eps": 1e-10}),
+    ("bradley-terry", {}),
+    ("plackett-luce", {}),
+    ("team-glicko2", {"activity_window": 2.0, "period_days": 1.0}),
+]
+NAMES = sorted({name for name, _ in VARIANTS})
+each_variant = pytest.mark.parametrize(
+    ("name", "more"), VARIANTS, ids=["-".join([name, *more]) for name, more in VARIANTS]
+)
+each_system = pytest.mark.parametrize("name", NAMES)
+LEARNS = {"learn_home_advantage": True, "home_advantage": 20.0, "home_advantage_deviation": 80.0}
+
+
+def made(name: str, **parameters: Any) -> eq.HomeSystem:
+    if name == "stephenson":
+        # It pulls towards the opponents' ratings as they are, so a head start is no shift there.
+        parameters.setdefault("neighbourhood", 0.0)
+    system = make_system(name, parameters)
+    assert isinstance(system, eq.HomeSystem)
+    return system
+
+
+def team_size(name: str) -> int:
+    return 1 if system_class(name)().capabilities.max_team_size == 1 else 2
+
+
+def rating_of(done: eq.Replay) -> dict[str, float]:
+    table = done.ratings
+    return dict(zip(table.player_ids.tolist(), table.rating.tolist(), strict=True))
+
+
+def test_every_system_with_an_advantage_is_here() -> None:
+    found = {name for name in SYSTEMS if issubclass(system_class(name), eq.HomeSystem)}
+    assert set(NAMES) == found
+
+
+@each_variant
+@pytest.mark.parametrize("learns", [False, True], ids=["fixed", "learned"])
+def test_ratings_and_advantage_are_those_of_the_slow_reference(
+    name: str, more: dict[str, Any], learns: bool
+) -> None:
+    given = {**LEARNS, "home_advantage_drift": 3.0} if learns else {"home_advantage": 60.0}
+    system = made(name, **more, **given)
+    matches = season(team_size(name))
+    done = eq.replay(system, table_of(matches))
+    rating, advantage, deviation = slowly(
+        lambda: neutral(system),
+        matches,
+        start=system.home_advantage,
+        learns=learns,
+        drift=system.home_advantage_drift,
+    )
+    found = rating_of(done)
+    # What was read of the reference within a rating period is shown with the period closed.
+    assert found == pytest.approx(rating, abs=1e-7)
+    if learns:
+        assert belief_of(done.state.state) == pytest.approx((advantage, deviation), abs=1e-8)
+
+
+@each_variant
+def test_without_an_advantage_the_bits_are_those_of_before(name: str, more: dict[str, Any]) -> None:
+    history = table_of(season(team_size(name)))
+    plain = eq.replay(made(name, **more), history).state.state
+    # Nobody at home: the same bits through the kernel with head starts.
+    away = dataclasses.replace(history, attributes={"at_home": np.zeros(history.participations)})
+    moved = eq.replay(made(name, **more, home_advantage=70.0), away).state.state
+    np.testing.assert_array_equal(plain.table, moved.table)
+    assert ADVANTAGE not in plain.shared
+
+
+@each_variant
+def test_the_other_sign_for_the_other_side_is_the_same(name: str, more: dict[str, Any]) -> None:
+    matches = season(team_size(name))
+    swapped = [
+        (teams, ranks, None if home is None else 1 - home, weight)
+        for teams, ranks, home, weight in matches
+    ]
+    for at_home, given in ((60.0, {}), (15.0, {"learn_home_advantage": True})):
+        first = eq.replay(made(name, **more, **given, home_advantage=at_home), table_of(matches))
+        second = eq.replay(made(name, **more, **given, home_advantage=-at_home), table_of(swapped))
+        if given:
+            # A head start of one is worth the same as a handicap of the other.
+            one, other = belief_of(first.state.state), belief_of(second.state.state)
+            assert one is not None
+            assert other is not None
+            assert one[0] == pytest.approx(-other[0], rel=1e-9)
+            assert one[1] == pytest.approx(other[1], rel=1e-9)
+        assert rating_of(first) == pytest.approx(rating_of(second), rel=1e-9)
+
+
+@each_variant
+def test_bits_do_not_depend_on_how_matches_are_cut(name: str, more: dict[str, Any]) -> None:
+    system = made(name, **more, **LEARNS)
+    matches = season(team_size(name))
+    history = table_of(matches)
+    whole = eq.replay(system, history).state
+    half = eq.replay(system, history.slice(0, 5)).state
+    resumed = eq.replay(system, history, state=half).state
+    pool = eq.Pool(system)
+    for number, (teams, ranks, home, weight) in enumerate(matches):
+        time = 19675.925925925927 + number
+        pool.rate(teams, ranks=ranks, home=home, weight=weight, time=time, match=number)
+    for other in (resumed, pool.state):
+        rows = [other.player_ids.tolist().index(one) for one in whole.player_ids.tolist()]
+        np.testing.assert_array_equal(whole.state.table, other.state.table[rows])
+        np.testing.assert_array_equal(whole.state.shared[ADVANTAGE], other.state.shared[ADVANTAGE])
+
+
+@each_system
+def test_a_saved_state_goes_on_with_the_same_bits(name: str, tmp_path: Path) -> None:
+    system = made(name, **LEARNS)
+    history = table_of(season(team_size(name)))
+    eq.replay(system, history.slice(0, 7)).state.save(tmp_path / "half.npz")
+    half = eq.PoolState.load(tmp_path / "half.npz")
+    assert half.system == system
+    whole = eq.replay(system, history).state.state
+    resumed = eq.replay(system, history, state=half).state.state
+    np.testing.assert_array_equal(whole.table, resumed.table)
+    np.testing.assert_array_equal(whole.shared[ADVANTAGE], resumed.shared[ADVANTAGE])
+
+
+@each_variant
+def test_white_in_the_column_side_is_at_home(name: str, more: dict[str, Any]) -> None:
+    system, matches = made(name, **more, home_advantage=60.0), season(team_size(name))
+    found = [eq.replay(system, table_of(matches, column)) for column in ("at_home", "side")]
+    assert rating_of(found[0]) == rating_of(found[1])
+
+
+@each_variant
+@pytest.mark.parametrize("learns", [False, True], ids=["fixed", "learned"])
+def test_parts_of_an_explanation_add_up(name: str, more: dict[str, Any], learns: bool) -> None:
+    system = made(name, **more, **(LEARNS if learns else {"home_advantage": 60.0}))
+    history = table_of(season(team_size(name)))
+    done = eq.replay(system, history, trace=True)
+    assert done.trace is not None
+    for row in range(history.participations):
+        number = int(np.searchsorted(history.offsets, row, side="right")) - 1
+        player = history.player_ids[history.player[row]]
+        why = eq.explain(system, history, player, history.match_ids[number])
+        assert why.rating == pytest.approx(float(done.trace.columns["rating"][row]), abs=1e-9)
+        total = sum(part.change for part in why.contributions)
+        assert total == pytest.approx(why.rating - why.rating_before, abs=1e-9)
+        home = history.at_home()
+        assert home is not None
+        match = slice(*history.offsets[number : number + 2])
+        parts = {part.name: part.change for part in why.contributions}
+        assert ("home advantage" in parts) == bool(home[match].any())
+        if "home advantage" in parts and not learns:
+            # More is expected of who is at home, so a result is worth less there.
+            assert (parts["home advantage"] < 0) == bool(home[row])
+
+
+@each_variant
+def test_what_a_match_expects_is_what_was_predicted(name: str, more: dict[str, Any]) -> None:
+    history = table_of(season(team_size(name)))
+    for given in ({"home_advantage": 60.0}, LEARNS):
+        system = made(name, **more, **given)
+        before = eq.replay(system, history.slice(0, 11)).state
+        for home, sign in ((0, 1), (1, -1), (None, 0)):
+            teams = [["d"], ["b"]] if team_size(name) == 1 else [["g", "h"], ["c", "d"]]
+            found = eq.predict(system, before, teams, home=home)
+            plain = eq.predict(system, before, teams)
+            difference = found.outlook.centre - plain.outlook.centre
+            value = 60.0 if given is not LEARNS else belief_of(before.state)[0]  # type: ignore[index]
+            assert difference[0] - difference[1] == pytest.approx(sign * value, abs=1e-9)
+            assert eq.Pool.of(before).predict(teams, home=home).expected == pytest.approx(
+                found.expected.tolist()
+            )
+
+
+@each_system
+def test_one_match_without_a_pool(name: str) -> None:
+    system, flat = made(name, home_advantage=60.0), made(name)
+    ann, bob = system.rating(1520), system.rating(1480)
+    there = system.rate([ann, bob], home=1, time=20000)
+    moved = flat.rate([flat.rating(1520), flat.rating(1540)], time=20000)
+    assert there[0].rating == pytest.approx(moved[0].rating, abs=1e-9)
+    assert there[1].rating == pytest.approx(shifted(moved[1], -60).rating, abs=1e-9)
+    with pytest.raises(eq.InvalidParameterError, match="Pool"):
+        made(name, learn_home_advantage=True).rating()
+    with pytest.raises(eq.InvalidParameterError, match="no home advantage"):
+        flat.rate([flat.rating(), flat.rating()], home=0, time=20000)
+
+
+@each_system
+def test_parameters_that_change_nothing_say_so(name: str) -> None:
+    rest = {"home_advantage_deviation", "home_advantage_drift"}
+    assert made(name).capabilities.idle >= rest
+    assert not made(name, learn_home_advantage=True).capabilities.idle & rest
+    assert made(name).capabilities.needed["side"] == "home_advantage"
+    names = list(parameters_of(made(name)))
+    assert [one for one in names if one in ADVANTAGE_PARAMETERS] == list(ADVANTAGE_PARAMETERS)
+
+
+@each_system
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("home_advantage", float("inf")),
+        ("home_advantage_deviation", 0.0),
+        ("home_advantage_drift", -1.0),
+    ],
+)
+def test_bad_values_are_refused(name: str, parameter: str, value: float) -> None:
+    with pytest.raises(eq.InvalidParameterError, match=parameter):
+        made(name, **{parameter: value})
+
+
+@each_system
+def test_a_history_without_a_home_side_is_refused(name: str) -> None:
+    history = dataclasses.replace(table_of(season(team_size(name))), attributes={})
+    for given in ({"home_advantage": 1.0}, {"learn_home_advantage": True}):
+        with pytest.raises(eq.InvalidDataError, match="home"):
+            eq.replay(made(name, **given), history)
+
+
+def test_a_known_advantage_is_learned() -> None:
+    """Of 3,000 games between players whose strengths are known, white's advantage is 70 points."""
+    rng = np.random.default_rng(5)
+    strength = dict(zip("abcdefghij", rng.normal(1500, 150, 10).tolist(), strict=True))
+    pairs = list(itertools.permutations(strength, 2))
+    games = [pairs[i] for i in rng.integers(0, len(pairs), 3000)]
+    p = [1 / (1 + 10 ** (-(strength[a] - strength[b] + 70) / 400)) for a, b in games]
+    won = rng.random(3000) < p
+    history = eq.read_history(
+        {
+            "match": np.repeat(np.arange(3000), 2),
+            "player": np.array(games).reshape(-1),
+            "rank": np.column_stack([~won, won]).reshape(-1).astype(int),
+            "side": np.tile(["white", "black"], 3000),
+        }
+    )
+    for system in (
+        eq.Elo(k=8, learn_home_advantage=True),
+        eq.Glicko(drift=0, learn_home_advantage=True),
+        eq.Glicko2(initial_volatility=0.001, learn_home_advantage=True),
+    ):
+        advantage, deviation = belief_of(eq.replay(system, history).state.state) or (0, 0)
+        assert 5 < deviation < 8
+        assert abs(advantage - 70) < 3 * deviation
