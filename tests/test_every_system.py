@@ -61,6 +61,8 @@ VARIANTS = [
     Variant("elo-mmx", {"opponents": 2}),
     Variant("bradley-terry", {}),
     Variant("bradley-terry", {"beta": 90, "drift": 20, "least_share": 0.2}),
+    Variant("fide", {}),
+    Variant("fide", {"rounded": False, "rules": "2022-01", "initial_rating": 2250}),
     Variant("glicko", {}),
     Variant("glicko", {"drift": 0, "drift_per_day": 40, "max_deviation": 200}),
     Variant("glicko2", {}),
@@ -90,6 +92,8 @@ VARIANTS = [
 #: (system, promise) -> why it is not kept.
 EXEMPT = {
     ("elo", "deviation"): "Elo has no deviation",
+    ("fide", "deviation"): "FIDE's rating has no deviation",
+    ("fide", "shift"): "K is 10 from 2400 points on [FIDE], and 40 for the young below 2300",
     ("dwz", "deviation"): "DWZ has no deviation",
     ("dwz", "shift"): "the development coefficient of [DWZ]_ depends on the rating itself",
     ("egf", "deviation"): "the EGF has no deviation",
@@ -683,6 +687,9 @@ def with_another(history: History, name: str) -> tuple[History, History]:
             dataclasses.replace(history, attributes=attributes),
             dataclasses.replace(history, attributes={**attributes, name: flipped}),
         )
+    if name == "event":
+        # With times, FIDE rates by months, and an event counts in few matches.
+        history = dataclasses.replace(history, time=None)
     if name in FACTS:
         return history, dataclasses.replace(
             history, attributes={**attributes, name: other_facts(history, name)}

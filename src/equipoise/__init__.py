@@ -109,6 +109,7 @@ if TYPE_CHECKING:
     from equipoise.rating.explaining import explain as explain
     from equipoise.rating.federations.dwz import DWZ as DWZ
     from equipoise.rating.federations.egf import EGF as EGF
+    from equipoise.rating.federations.fide import FIDE as FIDE
     from equipoise.rating.federations.stephenson import Stephenson as Stephenson
     from equipoise.rating.federations.uscf import USCF as USCF
     from equipoise.rating.lineup import lobby_of as lobby_of

@@ -227,6 +227,7 @@ SPACES: dict[str, dict[str, Span]] = {
     "elo": {"k": Span(4, 160, 14, 1)},
     "elo-mmr": _LIMITS,
     "elo-mmx": _LIMITS,
+    "fide": {"initial_rating": Span(1200, 2400, 7, 100, log=False)},
     "glicko": {"drift": _DRIFT, "initial_deviation": Span(100, 500, 5, 10)},
     "glicko2": {
         "initial_volatility": Span(0.01, 0.24, 8, 0.005),

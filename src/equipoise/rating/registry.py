@@ -97,6 +97,13 @@ SYSTEMS: dict[str, SystemSpec] = {
         "contests of any size, as elo-mmr with Gaussian performances",
         "Ebtekar and Liu 2021",
     ),
+    "fide": SystemSpec(
+        "equipoise.rating.federations.fide",
+        "FIDE",
+        "equipoise.rating.federations.explain",
+        "duels, month by month, as FIDE does by the rules of the day; age, number of games",
+        "FIDE Handbook B.02",
+    ),
     "glicko": SystemSpec(
         "equipoise.rating.classical.glicko",
         "Glicko",

@@ -25,6 +25,8 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("elo-mmr", {"remembered": 2}),
     ("elo-mmr", {"rate_all_ties": True, "split_ties": True, "rho": 0}),
     ("elo-mmx", {}),
+    ("fide", {}),
+    ("fide", {"rules": "2022-01", "initial_rating": 2350, "time_control": "blitz"}),
     ("glicko", {"drift": 0, "drift_per_day": 40}),
     ("glicko2", {}),
     ("glicko2", {"period_days": 2.5}),

@@ -5,7 +5,8 @@ who scored W points in n games of an event, where W_e were expected, has afterwa
 
     R + 800 (W - W_e)/(E + n),      W_e = sum P(R - R_opponent),
 
-where P is the normal curve of standard deviation 2000/7. The development coefficient is
+where P is the normal curve of standard deviation 200 sqrt(2), to 3 decimals. The development
+coefficient is
 
     E = ((R/1000)^4 + J) f + s,  rounded, at least 5,
 
@@ -17,8 +18,10 @@ needs 5 games against rated players, of which not all are won and not all are lo
 rating of these opponents and the difference at which their score is expected; a value R below 800
 becomes 700 + R/8.
 
-Departures: P is the curve itself, which the official program has to 3 decimals and the printed
-table to 2. A first rating is not iterated over the opponents. Players who are unrated in the same
+The printed table of P has 2 decimals. The federation's program has 3: with them the ten official
+calculations in tests/rating/federations agree to the last digit.
+
+Departures: A first rating is not iterated over the opponents. Players who are unrated in the same
 event do not rate each other. Newcomers are rated from their first game on, unless
 `newcomers="unrated"`. Predictions are made by P.
 """
@@ -55,8 +58,8 @@ from equipoise.rating.federations.together import (
 )
 from equipoise.rating.system import Capabilities
 
-#: Standard deviation of the difference of two performances: 200 sqrt(2), as [DWZ]_ rounds it.
-CURVE_DEVIATION = 2000.0 / 7.0
+#: Standard deviation of the difference of two performances.
+CURVE_DEVIATION = 200.0 * math.sqrt(2.0)
 
 #: Columns of the state after those of all federations: points, expected points and games of the
 #: event; rated events in this pool; and the games of a player without a rating.
@@ -76,9 +79,13 @@ class Settings(NamedTuple):
 
 
 @inner_kernel
-def expected_score(difference: float) -> float:
+def expected_score(difference: float, settings: Settings) -> float:
     """Return P(D), the expected score of a player who is rated D points higher."""
-    return normal_cdf(difference / CURVE_DEVIATION)
+    # The smaller one is rounded, so that the two of a game add up to 1.
+    smaller = normal_cdf(-abs(difference) / CURVE_DEVIATION)
+    if settings.rounded:
+        smaller = math.floor(1000.0 * smaller + 0.5) / 1000.0
+    return 1.0 - smaller if difference > 0.0 else smaller
 
 
 @inner_kernel
@@ -158,9 +165,9 @@ def _key(player: Floats, day: float, event: float, settings: Settings) -> float:
 
 
 @inner_kernel
-def _add_to(player: Floats, other: Floats, score: float) -> float:
+def _add_to(player: Floats, other: Floats, score: float, settings: Settings) -> float:
     """Add a game to the sums of one player; return the expected score."""
-    expected = expected_score(player[RATING] - other[RATING])
+    expected = expected_score(player[RATING] - other[RATING], settings)
     if other[RATED] != UNRATED:
         if player[RATED] != UNRATED:
             player[POINTS] += score
@@ -175,7 +182,8 @@ def _add_to(player: Floats, other: Floats, score: float) -> float:
 
 @inner_kernel
 def _add(first: Floats, second: Floats, score: float, settings: Settings) -> tuple[float, float]:
-    return _add_to(first, second, score), _add_to(second, first, 1.0 - score)
+    expected = _add_to(first, second, score, settings)
+    return expected, _add_to(second, first, 1.0 - score, settings)
 
 
 @kernel
@@ -212,13 +220,13 @@ class DWZ(Federation):
     newcomers : "rated" begins with the initial rating, so that players of a new pool can rate each
         other; "unrated" with none, as the federation does: a first rating follows from 5 games
         against rated players
-    rounded : whether ratings are rounded to whole numbers after each event
+    rounded : whether ratings are rounded to whole numbers after each event, and P to 3 decimals
 
     Examples
     --------
     >>> league = eq.read_history("examples/league.csv")
     >>> eq.replay(eq.DWZ(), league).ratings
-    <Ratings: 6 players, the best ada with 1,319.0>
+    <Ratings: 6 players, the best ada with 1,318.0>
     """
 
     initial_rating: float = 1000.0

@@ -1,0 +1,465 @@
+"""FIDE's ratings, by the rules of the day of the match.
+
+Source: FIDE Handbook B.02, Rating Regulations [FIDE]_, 7 and 8, in the editions of July 2014,
+January 2022 and March 2024, with the amendment of October 2025; paragraphs below are those of 2024.
+All games of a calendar month are compared with the ratings before it (7.1), and change a rating by
+
+    K sum (score - P(D)),       rounded, a half away from zero (8.3.2, 8.3.4),
+
+where D is the difference of the ratings and P the table 8.1.2. The dated rules differ in what a
+difference above 400 points counts (8.3.1), as `tournament.fide_expected` states it, in the first
+rating of a player (8.2) and in the lowest rating (7.2.1):
+
+    2014-07     400 points in every game; the mean of the opponents and 20 for each half point
+                above one half of the points, or the table 8.1.1 below that; 1000
+    2022-01     400, but for the stronger player only in one game of an event, with the largest D
+    2024-03     400 in every game; the table, with two more draws against players rated 1800, and at
+                most 2200; 1400. On the first day ratings below 2000 rise by 2/5 of what they lack
+    2025-10     400 in every game of players below 2650, and D as it is for all others
+
+K (8.3.3) is 10 for players who once had 2400; 40 until the year of the 18th birthday for those who
+never had 2300; 40 before 30 rated games; and 20 for all others. So many games that K times their
+number exceeds 700 reduce it to the largest whole number for which it does not. In rapid and blitz
+chess K was 20 for all before March 2024. There D counts as 400 for players above 2650 too, and
+since December 2024 games of players 600 points or more apart are not rated if one is above 2600.
+
+Departures: a game counts in the month in which it is played, while FIDE rates a whole tournament in
+the month after its end, by the ratings at its start. Before July 2014 the rules of that month are
+applied. In the edition of 2014 and of 2017 we could not read 8.2 and 7.2.1; those of 2022 are
+applied. The order in which the lines of K apply is that of FIDE's published lists, as found by
+zugzwang-foundation/Chess-ELO-Rating, R-22. A first rating counts games from the first on, begun
+anew after 26 months; a first month, not a first event, without a point is disregarded. Newcomers
+are rated from their first game on, and no rating is too low, unless `newcomers="unrated"`.
+Predictions are made by the normal curve of which P is a table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arguments import check_fields
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import History
+from equipoise.data.prediction import Outlook
+from equipoise.errors import require
+from equipoise.rating.base_system import Job, Rate, System, TraceArrays
+from equipoise.rating.federations.facts import KNOWN, RATED_HERE, UNRATED, Facts
+from equipoise.rating.federations.fide_table import difference_shown, expected_score
+from equipoise.rating.federations.together import (
+    GAMES_BEFORE,
+    LAST_TIME,
+    OWN,
+    PERIOD,
+    RATED,
+    RATING,
+    Federation,
+    age_of,
+    event_key,
+    month_of,
+    rate_together,
+    read_closed,
+)
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, RatingColumns
+
+Rules: TypeAlias = Literal["dated", "2014-07", "2022-01", "2024-03", "2025-10"]
+
+#: Numbers of the rules, in order of their dates.
+CAPPED, ONE_CAPPED, CAPPED_AGAIN, CAPPED_BELOW = range(4)
+_NUMBERS: dict[str, int] = {
+    "dated": -1,
+    "2014-07": CAPPED,
+    "2022-01": ONE_CAPPED,
+    "2024-03": CAPPED_AGAIN,
+    "2025-10": CAPPED_BELOW,
+}
+
+#: Days since 1970 on which rules begin: 1 January 2022, 1 March 2024, 1 October 2025; and that on
+#: which the games of top players against far weaker ones are not rated any more in rapid and blitz.
+_DAY_2022, _DAY_2024, _DAY_2025, _DAY_EXCLUDED = 18_993.0, 19_783.0, 20_362.0, 20_058.0
+#: The month of 1 March 2024, from January 1970.
+_MONTH_2024 = 650.0
+
+#: Columns of the state after those of all federations: sum of score - P and number of games of the
+#: month; games of earlier months; whether a published rating reached 2300 and 2400; the event of
+#: the last game, and of the game with the largest difference that was cut, with that difference;
+#: whether the rise of March 2024 is due (1) or done (2); and the games without a rating: ratings of
+#: the opponents, points, number, month of the first one, and whether a first month is over.
+(
+    SURPRISE,
+    GAMES,
+    GAMES_RATED,
+    HAD_2300,
+    HAD_2400,
+    EVENT,
+    CUT_EVENT,
+    CUT_GAP,
+    RAISED,
+    FIRST_SUM,
+    FIRST_POINTS,
+    FIRST_GAMES,
+    FIRST_MONTH,
+    DEBUT_OVER,
+) = range(OWN, OWN + 14)
+
+_LARGEST = 400.0
+_TRUE_FROM = 2650.0
+_FIRST_GAMES = 5.0
+_FIRST_MONTHS = 26.0
+_KNOWN_GAMES = 30.0
+
+#: Standard deviation of the normal curve of the tables.
+CURVE_DEVIATION = 2000.0 / 7.0
+
+
+class Settings(NamedTuple):
+    """Parameters in the form that kernels use.
+
+    rules : number of the rules, -1 for those of the day
+    fast : whether these are ratings of rapid or blitz chess
+    floors : whether a rating that is too low is lost
+    """
+
+    rules: int
+    fast: bool
+    floors: bool
+    rounded: bool
+
+
+@inner_kernel
+def rules_of(day: float, settings: Settings) -> int:
+    """Return the number of the rules of a day; without times the newest."""
+    if settings.rules >= 0:
+        return settings.rules
+    if math.isnan(day) or day >= _DAY_2025:
+        return CAPPED_BELOW
+    if day >= _DAY_2024:
+        return CAPPED_AGAIN
+    return ONE_CAPPED if day >= _DAY_2022 else CAPPED
+
+
+@inner_kernel
+def _round(value: float, settings: Settings) -> float:
+    """Return a number rounded, a half away from zero."""
+    if not settings.rounded:
+        return value
+    # A sum of hundredths that should be a half may lack some last digits.
+    size = math.floor(abs(value) + 0.5 + 1e-9)
+    return float(size if value >= 0.0 else -size)
+
+
+@inner_kernel
+def coefficient(player: Floats, settings: Settings) -> float:
+    """Return K of a player in the month in progress (8.3.3)."""
+    before = player[GAMES_BEFORE]
+    if math.isnan(before):
+        before = _KNOWN_GAMES if player[RATED] == KNOWN else 0.0
+    if settings.fast and rules_of(player[LAST_TIME], settings) < CAPPED_AGAIN:
+        k = 20.0
+    elif player[HAD_2400] != 0.0 or player[RATING] >= 2400.0:
+        k = 10.0
+    elif age_of(player) <= 18.0 and player[HAD_2300] == 0.0 and player[RATING] < 2300.0:
+        k = 40.0
+    else:
+        k = 40.0 if before + player[GAMES_RATED] < 30.0 else 20.0
+    if k * player[GAMES] > 700.0:
+        k = float(math.floor(700.0 / player[GAMES]))
+    return k
+
+
+@inner_kernel
+def first_rating(
+    ratings: float, points: float, games: float, rules: int, settings: Settings
+) -> float:
+    """Return the first rating of a player (8.2), NaN if it is too low to be published.
+
+    ratings : sum of the ratings of the opponents
+    """
+    if rules >= CAPPED_AGAIN:
+        mean = (ratings + 3600.0) / (games + 2.0)
+        rating = min(mean + difference_shown((points + 1.0) / (games + 2.0)), 2200.0)
+        least = 1400.0
+    else:
+        mean, least = ratings / games, 1000.0
+        if 2.0 * points >= games:
+            rating = mean + 20.0 * (2.0 * points - games)
+        else:
+            rating = mean + difference_shown(points / games)
+    if settings.rounded:
+        rating = math.floor(rating + 0.5)
+    return rating if rating >= least else math.nan
+
+
+@inner_kernel
+def _close_unrated(player: Floats, settings: Settings) -> None:
+    """Give a player a first rating at the end of a month, if there are enough games."""
+    games, points = player[FIRST_GAMES], player[FIRST_POINTS]
+    if games == 0.0:
+        return
+    if player[DEBUT_OVER] == 0.0 and points == 0.0:
+        player[FIRST_SUM] = player[FIRST_GAMES] = 0.0
+    elif games >= _FIRST_GAMES:
+        rules = rules_of(player[LAST_TIME], settings)
+        rating = first_rating(player[FIRST_SUM], points, games, rules, settings)
+        if not math.isnan(rating):
+            player[RATING], player[RATED] = rating, RATED_HERE
+            player[GAMES_RATED] += games
+            player[FIRST_SUM] = player[FIRST_POINTS] = player[FIRST_GAMES] = 0.0
+    player[DEBUT_OVER] = 1.0
+
+
+@inner_kernel
+def _note_rating(player: Floats) -> None:
+    """Keep whether the published rating reached the limits of K."""
+    if player[RATED] != UNRATED:
+        if player[RATING] >= 2300.0:
+            player[HAD_2300] = 1.0
+        if player[RATING] >= 2400.0:
+            player[HAD_2400] = 1.0
+
+
+@inner_kernel
+def _close(player: Floats, settings: Settings) -> None:
+    """Publish a rating at the end of a month."""
+    # The rating with which a player begins was published too.
+    _note_rating(player)
+    if player[RATED] == UNRATED:
+        _close_unrated(player, settings)
+    elif player[GAMES] > 0.0:
+        change = coefficient(player, settings) * player[SURPRISE]
+        player[RATING] += _round(change, settings)
+        player[GAMES_RATED] += player[GAMES]
+        if settings.floors:
+            late = rules_of(player[LAST_TIME], settings) >= CAPPED_AGAIN
+            if player[RATING] < (1400.0 if late else 1000.0):
+                player[RATED] = UNRATED
+    if player[RAISED] == 1.0:
+        player[RAISED] = 2.0
+        if player[RATED] != UNRATED and player[RATING] < 2000.0:
+            player[RATING] += _round(0.4 * (2000.0 - player[RATING]), settings)
+    _note_rating(player)
+    player[SURPRISE] = player[GAMES] = 0.0
+    player[CUT_EVENT], player[CUT_GAP] = math.nan, 0.0
+
+
+@inner_kernel
+def _key(player: Floats, day: float, event: float, settings: Settings) -> float:
+    """Return the month of a match; note its event, and that the rise of March 2024 is due."""
+    player[EVENT] = event
+    if math.isnan(day):
+        return event_key(player, day, event)
+    month = month_of(day)
+    if settings.rules < 0 and player[PERIOD] < _MONTH_2024 <= month and player[RAISED] == 0.0:
+        player[RAISED] = 1.0
+    return month
+
+
+@inner_kernel
+def _event(player: Floats) -> float:
+    """Return the number of the event of a player's last match; without a name that of the month."""
+    return float(player[PERIOD] if math.isnan(player[EVENT]) else player[EVENT])
+
+
+@inner_kernel
+def _counted(player: Floats, gap: float, rules: int, settings: Settings) -> float:
+    """Return the difference that counts for a player (8.3.1), and keep what is cut once.
+
+    gap : rating of the player less that of the opponent
+    """
+    if rules == CAPPED_BELOW and player[RATING] >= _TRUE_FROM and not settings.fast:
+        return gap
+    if rules != ONE_CAPPED or gap <= _LARGEST:
+        return min(max(gap, -_LARGEST), _LARGEST)
+    event = _event(player)
+    if player[CUT_EVENT] == event:
+        if gap <= player[CUT_GAP]:
+            return gap
+        # The game that was cut before counts as it is after all.
+        player[SURPRISE] += expected_score(_LARGEST) - expected_score(player[CUT_GAP])
+    player[CUT_EVENT], player[CUT_GAP] = event, gap
+    return _LARGEST
+
+
+@inner_kernel
+def _add_to(player: Floats, gap: float, score: float, rules: int, settings: Settings) -> float:
+    """Add a game of two rated players to the sums of one; return the expected score."""
+    expected = expected_score(_counted(player, gap, rules, settings))
+    player[SURPRISE] += score - expected
+    player[GAMES] += 1.0
+    return expected
+
+
+@inner_kernel
+def _add_first(player: Floats, rating: float, score: float) -> None:
+    """Add a game against a rated opponent to those of a player without a rating."""
+    if player[FIRST_GAMES] > 0.0 and player[PERIOD] - player[FIRST_MONTH] >= _FIRST_MONTHS:
+        player[FIRST_SUM] = player[FIRST_POINTS] = player[FIRST_GAMES] = 0.0
+    if player[FIRST_GAMES] == 0.0:
+        player[FIRST_MONTH] = player[PERIOD]
+    player[FIRST_SUM] += rating
+    player[FIRST_POINTS] += score
+    player[FIRST_GAMES] += 1.0
+
+
+@inner_kernel
+def _add(first: Floats, second: Floats, score: float, settings: Settings) -> tuple[float, float]:
+    """Add a match to the sums of both players; return their expected scores."""
+    day = first[LAST_TIME]
+    rules = rules_of(day, settings)
+    gap = math.floor(first[RATING] + 0.5) - math.floor(second[RATING] + 0.5)
+    if first[RATED] != UNRATED and second[RATED] != UNRATED:
+        # On a day that is not known the newest rules hold.
+        late = rules >= CAPPED_AGAIN and not day < _DAY_EXCLUDED
+        top = max(first[RATING], second[RATING]) > 2600.0
+        if not (settings.fast and late and top and abs(gap) >= 600.0):
+            return (
+                _add_to(first, gap, score, rules, settings),
+                _add_to(second, -gap, 1.0 - score, rules, settings),
+            )
+    elif second[RATED] != UNRATED:
+        _add_first(first, second[RATING], score)
+    elif first[RATED] != UNRATED:
+        _add_first(second, first[RATING], 1.0 - score)
+    shown = min(max(gap, -_LARGEST), _LARGEST)
+    return expected_score(shown), expected_score(-shown)
+
+
+@kernel
+def rate_matches(
+    job: Job[Settings, TraceArrays, Facts], first: int, last: int
+) -> tuple[int, float]:
+    """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
+    return rate_together(job, first, last, _key, _add, _close)
+
+
+@kernel
+def read_ratings(table: Floats, rows: Ints, settings: Settings) -> Floats:
+    """Return the ratings of players with their months closed, shape (rows,)."""
+    return read_closed(table, rows, settings, _close)
+
+
+@kernel
+def coefficient_of(player: Floats, settings: Settings) -> float:
+    """Return K of a player in the month in progress."""
+    return coefficient(player, settings)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class FIDE(Federation):
+    """FIDE's ratings [FIDE]_ for matches of two players, by the rules of the day of the match.
+
+    All games of a calendar month are compared with the ratings before it; without times, all games
+    of an event (column `event`), or each game. `birth_year` gives K = 40 to the young; without it
+    nobody is. `games_before` is the number of games rated before the first match: if it is not
+    known, 30 for players with a known rating and 0 for others. Before March 2024 only one game of
+    an `event` is cut to 400 points; without the column, one of a month.
+
+    initial_rating : of a new player
+    newcomers : "rated" begins with the initial rating, so that players of a new pool can rate each
+        other, and keeps every rating; "unrated" follows FIDE: a first rating comes from 5 games
+        against rated players, and a rating below the lowest is lost
+    rules : "dated", those of the day of each match; or those that began in a month, always
+    time_control : of the games, which are rated apart: "standard", "rapid" or "blitz"
+    rounded : whether ratings are rounded to whole numbers after each month
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> eq.replay(eq.FIDE(), league).ratings
+    <Ratings: 6 players, the best ada with 2,108.0>
+    """
+
+    initial_rating: float = 1800.0
+    newcomers: Literal["rated", "unrated"] = "rated"
+    rules: Rules = "dated"
+    time_control: Literal["standard", "rapid", "blitz"] = "standard"
+    rounded: bool = True
+
+    name: ClassVar[str] = "fide"
+    together: ClassVar[str] = "the month"
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_fields(self)
+        System.__post_init__(self)
+        require(
+            -1e9 <= self.initial_rating <= 1e9,
+            "initial_rating",
+            "from -1e9 to 1e9",
+            self.initial_rating,
+        )
+
+    @property
+    def newcomer_rated(self) -> float:
+        """What `RATED` is for a newcomer."""
+        return UNRATED if self.newcomers == "unrated" else RATED_HERE
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Two players; the time says which matches are rated together, and by which rules."""
+        return Capabilities(
+            max_team_size=1,
+            max_teams=2,
+            uses=frozenset({"time", "event", "birth_year", "games_before"}),
+        )
+
+    def sums(self) -> Mapping[str, float]:
+        """Return the sums over the games of the month, and of a player without a rating."""
+        return {
+            "surprise": 0.0,
+            "games": 0.0,
+            "games_rated": 0.0,
+            "had_2300": 0.0,
+            "had_2400": 0.0,
+            "event": math.nan,
+            "cut_event": math.nan,
+            "cut_gap": 0.0,
+            "raised": 0.0,
+            "first_sum": 0.0,
+            "first_points": 0.0,
+            "first_games": 0.0,
+            "first_month": math.nan,
+            "debut_over": 0.0,
+        }
+
+    def settings(self) -> Settings:
+        """Return the parameters in the form that kernels use."""
+        return Settings(
+            rules=_NUMBERS[self.rules],
+            fast=self.time_control != "standard",
+            floors=self.newcomers == "unrated",
+            rounded=self.rounded,
+        )
+
+    def kernel(self, job: Job[Settings, TraceArrays, Facts]) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        return rate_matches
+
+    def closed_ratings(self, table: Floats, rows: Ints) -> Floats:
+        """Return the ratings of players with their months closed."""
+        return read_ratings(table, rows, self.settings())
+
+    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
+        """Return ratings with the month in progress closed, and raised if it is March 2024."""
+        if time is None or self.rules != "dated" or time < _DAY_2024:
+            return Federation.at(self, state, rows, time)
+        table = state.table[rows]
+        due = (table[:, PERIOD] < _MONTH_2024) & (table[:, RAISED] == 0.0)
+        table[due, RAISED] = 1.0
+        raised = self.closed_ratings(table, np.arange(len(rows)))
+        return {**System.at(self, state, rows, time), "rating": raised}
+
+    def factor(self, player: Floats) -> float:
+        """Return K."""
+        return float(coefficient_of(player, self.settings()))
+
+    def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
+        """Return centres at the ratings, and the scale of the curve of which P is a table."""
+        scale = np.full(len(rating), CURVE_DEVIATION / math.sqrt(2.0))
+        return Outlook(centre=rating, scale=scale, curve="normal")
