@@ -25,6 +25,8 @@ VARIANTS: list[tuple[str, dict[str, Any]]] = [
     ("glicko2", {}),
     ("glicko2", {"period_days": 2.5}),
     ("lichess", {}),
+    ("stephenson", {"bonus": 1.0}),
+    ("stephenson", {"period_days": 2.5}),
     ("trueskill", {}),
     ("trueskill-spb", {"convergence_eps": 1e-10}),
     ("bradley-terry", {}),
@@ -41,6 +43,9 @@ LEARNS = {"learn_home_advantage": True, "home_advantage": 20.0, "home_advantage_
 
 
 def made(name: str, **parameters: Any) -> eq.HomeSystem:
+    if name == "stephenson":
+        # It pulls towards the opponents' ratings as they are, so a head start is no shift there.
+        parameters.setdefault("neighbourhood", 0.0)
     system = make_system(name, parameters)
     assert isinstance(system, eq.HomeSystem)
     return system

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -32,8 +32,10 @@ from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
-from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.errors import require
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import Home, rate_at_home
+from equipoise.rating.advantage.home_system import HomeSystem, no_home_side
 from equipoise.rating.base_system import Job, Rate, System, TraceArrays
 from equipoise.rating.classical.glicko import Q, opponent_weight
 from equipoise.rating.draws import count_match
@@ -196,6 +198,22 @@ def rate_matches(job: StephensonJob, first: int, last: int) -> tuple[int, float]
     return -1, -1.0
 
 
+@inner_kernel
+def _standing(job: StephensonJob, m: int, i: int) -> tuple[float, float]:
+    """Return (rating, deviation) of participation i as of match m, with ended periods closed."""
+    player, settings, periods = job.table[job.matches.player[i]], job.settings, 0.0
+    if not (math.isinf(settings.period_days) or math.isnan(player[PERIOD])):
+        periods = max(math.floor(job.matches.time[m] / settings.period_days) - player[PERIOD], 0.0)
+    rating, deviation = closed(player, settings)
+    return rating, widened(deviation, periods, settings.max_deviation, settings)
+
+
+@kernel
+def rate_with_home(job: StephensonJob, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last like `rate_matches`, and learn the head starts."""
+    return rate_at_home(job, first, last, rate_matches, _standing)
+
+
 @kernel
 def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings) -> Floats:
     """Return rating and deviation of players some periods later, shape (2, rows)."""
@@ -210,7 +228,7 @@ def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Stephenson(System):
+class Stephenson(HomeSystem):
     """Stephenson's system [Steph]_ for matches of two players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -219,7 +237,6 @@ class Stephenson(System):
     bonus : added to every score, in hundredths of a game; bval. More than 0 inflates ratings
     neighbourhood : percentage of the distance to the mean of the opponents by which a period moves
         a rating towards them; lambda
-    home_advantage : rating points added to the side at home, or white; gamma
     period_days : length of a rating period; None makes every match of a player a period
     max_deviation : largest deviation that deviations grow to, rating points
 
@@ -236,22 +253,21 @@ class Stephenson(System):
     game_drift: float = 10.0
     bonus: float = 0.0
     neighbourhood: float = 2.0
-    home_advantage: float = 0.0
     period_days: float | None = None
     max_deviation: float = 350.0
 
     name: ClassVar[str] = "stephenson"
+    adds_head_starts: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check every parameter."""
         System.__post_init__(self)
+        self.check_entry()
         check_newcomer(self.initial_rating, self.initial_deviation)
         for name in ("drift", "game_drift", "bonus"):
             require(0 <= getattr(self, name) <= 1e6, name, "from 0 to 1e6", getattr(self, name))
         pull = self.neighbourhood
         require(0 <= pull <= 100, "neighbourhood", "a percentage from 0 to 100", pull)
-        home = self.home_advantage
-        require(math.isfinite(home), "home_advantage", "finite", home)
         period = self.period_days
         require(period is None or 0 < period < math.inf, "period_days", "positive", period)
         limit = self.max_deviation
@@ -259,23 +275,16 @@ class Stephenson(System):
 
     @property
     def capabilities(self) -> Capabilities:
-        """Two players; time if there are rating periods; `at_home` and `side` with an advantage."""
-        uses, needed = {"weight"}, {}
-        if self.period_days is None:
-            needed["time"] = "period_days"
-        else:
-            uses.add("time")
-        if self.home_advantage == 0.0:
-            needed |= dict.fromkeys(("side", "at_home"), "home_advantage")
-        else:
-            uses |= {"side", "at_home"}
-        return Capabilities(
+        """Two players; time if there are rating periods."""
+        periods = self.period_days is not None
+        able = Capabilities(
             max_team_size=1,
             max_teams=2,
-            needs_time=self.period_days is not None,
-            uses=frozenset(uses),
-            needed=needed,
+            needs_time=periods,
+            uses=frozenset({"weight", "time"} if periods else {"weight"}),
+            needed={} if periods else {"time": "period_days"},
         )
+        return self.with_home(able)
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a new player, who is in no rating period yet."""
@@ -304,7 +313,22 @@ class Stephenson(System):
 
     def own(self, state: State, history: History, start: int, stop: int) -> Floats:
         """Return the head starts. Raises : InvalidDataError without a column for the home side."""
-        return self._head_start(history, int(history.offsets[start]), int(history.offsets[stop]))
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        if self.learn_home_advantage:
+            return np.zeros(high - low)  # filled match by match
+        if self.home_advantage == 0.0:
+            return np.empty(0)
+        return np.where(self.flags(history, low, high), self.home_advantage, 0.0)
+
+    def home_of(
+        self, state: State, history: History, start: int, stop: int, own: Any
+    ) -> Home | None:
+        """Return the advantage where it is learned; a fixed one is in `own` already."""
+        if not self.learn_home_advantage:
+            return None
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        at_home = self.flags(history, low, high).astype(np.float64)
+        return self.home_job(state, at_home, own, moves=False)
 
     def rewrite_own(
         self,
@@ -314,14 +338,16 @@ class Stephenson(System):
         at_home: Sequence[bool],
     ) -> None:
         """Write the head starts. Raises : InvalidDataError without `at_home`."""
-        if self.home_advantage != 0.0:
+        if self.home_advantage != 0.0 and not self.learn_home_advantage:
             if not at_home:
-                raise _no_home()
+                raise no_home_side()
             own[:] = [self.home_advantage if home else 0.0 for home in at_home]
 
     def kernel(self, job: StephensonJob) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches
+        # There is no learned entry.
+        kernels = rate_matches, rate_matches, rate_with_home, rate_with_home
+        return self.choose_kernel(job, *kernels)
 
     def update(self, job: StephensonJob, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
@@ -346,24 +372,8 @@ class Stephenson(System):
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the prediction of [Steph]_, at k of both deviations, with the advantage."""
-        centre = rating
-        if history is not None and self.home_advantage != 0.0:
-            centre = rating + self._head_start(history, 0, history.participations)
         shared = 0.5 / Q**2
         scale = np.sqrt(shared + 3.0 * (deviation / math.pi) ** 2)
-        return Outlook(centre=centre, scale=scale, curve="logistic", shared=shared)
-
-    def _head_start(self, history: History, low: int, high: int) -> Floats:
-        """Return the points added to every participation, or an empty array."""
-        if self.home_advantage == 0.0:
-            return np.empty(0)
-        home = history.at_home(low, high)
-        if home is None:
-            raise _no_home()
-        return np.where(home, self.home_advantage, 0.0)
-
-
-def _no_home() -> InvalidDataError:
-    """Return the error for matches that do not say who plays at home."""
-    rule = "must be a column (true for the home side), or give side, if home_advantage is set"
-    return InvalidDataError([Problem("", None, "at_home", rule, "neither")])
+        return Outlook(
+            centre=self.at_home(rating, history), scale=scale, curve="logistic", shared=shared
+        )
