@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import time
 from itertools import product
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -25,10 +26,12 @@ from equipoise.formats import read_history
 from equipoise.rating.registry import make_system
 from report import DATA, Part, needs, report_parts
 
+Grid: TypeAlias = dict[str, tuple[float, ...]]
+
 #: Label -> system, what is fixed, and what is chosen on the first half.
-ELO = {"k": (16.0, 24.0, 32.0, 48.0), "home_advantage": (80.0, 100.0, 120.0)}
-LUCE = {"beta": (100.0, 175.0), "drift": (15.0, 40.0), "home_advantage": (80.0, 100.0)}
-ENTRIES = {
+ELO: Grid = {"k": (16.0, 24.0, 32.0, 48.0), "home_advantage": (80.0, 100.0, 120.0)}
+LUCE: Grid = {"beta": (100.0, 175.0), "drift": (15.0, 40.0), "home_advantage": (80.0, 100.0)}
+ENTRIES: dict[str, tuple[str, dict[str, Any], Grid]] = {
     "elo": ("elo", {}, ELO),
     "elo, world-football": ("elo", {"margin_rule": "world-football"}, ELO),
     "elo, square-root": ("elo", {"margin_rule": "square-root"}, ELO),
@@ -44,10 +47,21 @@ def football() -> History:
     return read_history(table.rename({"goals": "score"}))
 
 
-def scored(chosen: dict[str, tuple[str, dict]], history: History, **more: int) -> Backtest:  # type: ignore[type-arg]
+def scored(
+    chosen: dict[str, tuple[str, dict[str, Any]]],
+    history: History,
+    first: int = 0,
+    resamples: int = 0,
+) -> Backtest:
     """Return the backtest of systems with parameters, by label."""
-    systems = {label: make_system(name, settings) for label, (name, settings) in chosen.items()}
-    return backtest(systems, history, rng=np.random.default_rng(0), threads=1, **more)
+    return backtest(
+        {label: make_system(name, settings) for label, (name, settings) in chosen.items()},
+        history,
+        rng=np.random.default_rng(0),
+        first=first,
+        resamples=resamples,
+        threads=1,
+    )
 
 
 def main() -> None:
@@ -55,7 +69,7 @@ def main() -> None:
     history = football()
     half = history.matches // 2
     early = history.slice(0, half)
-    chosen = {}
+    chosen: dict[str, tuple[str, dict[str, Any]]] = {}
     for label, (name, fixed, grid) in ENTRIES.items():
         start = time.perf_counter()
         tried = [

@@ -232,7 +232,7 @@ class EGF(Federation):
         """Return E of [EGF]_, with the handicaps of a history."""
         given = rating
         if history is not None:
-            stones = facts_of(history).handicap
+            stones = facts_of(history, self.capabilities.uses).handicap
             given = rating + np.where(stones > 0.0, _STONE * (stones - _KOMI), 0.0)
         strength = -_STEEPNESS * np.log(np.maximum(_END - given, 1.0))
         # Two of these make the scale of the difference, _UNIT.

@@ -41,7 +41,7 @@ def explain(system: EGF, before: State, history: History, match: int, row: int) 
     if abs(rest) > 1e-9 * (1.0 + abs(published[i])):
         reason = f"no rating falls below {system.floor:g}"
         parts.append(Contribution(name="the lowest rating", change=rest, reason=reason))
-    stones = facts_of(isolated).handicap
+    stones = facts_of(isolated, system.capabilities.uses).handicap
     opponent = Opponent(
         player=isolated.player_ids[isolated.player].tolist()[j],
         rank=2 if score == 1.0 else 1,
