@@ -6,9 +6,9 @@
     python benchmarks/ci_time.py before=FOLDER after=costs
 
 The tests write their costs with the plugin of `tests/trials/cost.py`, in as many processes as the
-machine has cores. A folder has one file for each part. A part that is in several pieces, such as
-`test-slow.pools.jsonl`, is summed. Files that are in both folders are compared, so a piece that was
-measured only once does not look like a saving. Processor time is that of the tests and of the
+machine has cores. A folder has one file for each part, or for a piece of one, such as
+`test-slow.pools.jsonl`. Only files that are in both folders are compared, so a piece that was
+measured once does not look like a saving. Processor time is that of the tests and of the
 processes that they started; compiling is that of kernels in the processes of the tests.
 """
 
@@ -43,10 +43,10 @@ def folder_of(test: str) -> str:
 
 
 def read_costs(folder: Path, names: set[str]) -> dict[tuple[str, str], Cost]:
-    """Return the cost of each folder of each part, and of the part, whose folder is empty."""
+    """Return the cost of each folder of each file, and of the file, whose folder is empty."""
     found: dict[tuple[str, str], Cost] = defaultdict(Cost)
     for name in sorted(names):
-        part = name.partition(".")[0]
+        part = name.removesuffix(".jsonl")
         for line in (folder / name).read_text().splitlines():
             cost = json.loads(line)
             for key in ((part, ""), (part, folder_of(cost["test"]))):
@@ -87,7 +87,8 @@ def main() -> None:
         )
     report(
         "ci_time",
-        "Processor seconds of the tests, by part of `make test-all` and folder, before and after.",
+        "Processor seconds of the tests, by part of `make test-all` and folder, before and after a "
+        "change. What stands after the dot is the piece of the part that was measured.",
         ("part", "folder", "tests", "before", "tests", "after", "compiling", "change"),
         rows,
     )
