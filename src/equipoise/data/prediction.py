@@ -139,8 +139,7 @@ class Prediction(Tabular):
       given; None without win and draw
     newcomers : ids of unknown players, who count as newcomers
     quality : match quality, from 0 to 1 and higher for more even and more certain teams
-    quality_by : name of the system if it models draws, or "estimate" (`rating.quality`); None
-      without quality
+    quality_by : name of the system if it models draws, or "estimate"; None without quality
     draw_note : why win and draw are unknown and what to do about it; "" if they are known, and for
       more than two teams
 
