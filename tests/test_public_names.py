@@ -125,7 +125,7 @@ def test_every_type_that_a_signature_names_is_public(name: str) -> None:
 
 
 def test_a_type_that_is_not_public_would_be_found() -> None:
-    from equipoise.rating.lineup import Lineup
+    from equipoise.rating.predicting.lineup import Lineup
 
     def of(one: list[Lineup | None]) -> dict[str, eq.Ratings]: ...
 

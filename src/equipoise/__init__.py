@@ -115,7 +115,6 @@ if TYPE_CHECKING:
     from equipoise.rating.federations.fide import FIDE as FIDE
     from equipoise.rating.federations.stephenson import Stephenson as Stephenson
     from equipoise.rating.federations.uscf import USCF as USCF
-    from equipoise.rating.lineup import lobby_of as lobby_of
     from equipoise.rating.one_call.placing import PlaceDistribution as PlaceDistribution
     from equipoise.rating.one_call.placing import place_distribution as place_distribution
     from equipoise.rating.one_call.pool import Pool as Pool
@@ -125,6 +124,9 @@ if TYPE_CHECKING:
     from equipoise.rating.platforms.lichess import Lichess as Lichess
     from equipoise.rating.platforms.topcoder import TopCoder as TopCoder
     from equipoise.rating.pool_state import PoolState as PoolState
+    from equipoise.rating.predicting.lineup import lobby_of as lobby_of
+    from equipoise.rating.predicting.what_if import WhatIf as WhatIf
+    from equipoise.rating.predicting.what_if import what_if as what_if
     from equipoise.rating.registry import make_system as make_system
     from equipoise.rating.replay import Replay as Replay
     from equipoise.rating.replay import predict as predict
@@ -134,8 +136,6 @@ if TYPE_CHECKING:
     from equipoise.rating.system import Capabilities as Capabilities
     from equipoise.rating.system import RatingSystem as RatingSystem
     from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2 as TeamGlicko2
-    from equipoise.rating.what_if import WhatIf as WhatIf
-    from equipoise.rating.what_if import what_if as what_if
     from equipoise.teams.lobby.lobby_split import balance as balance
     from equipoise.teams.parties.rebalance import rebalance as rebalance
     from equipoise.tournament.curves import Curve as Curve

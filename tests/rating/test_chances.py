@@ -16,10 +16,10 @@ from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.draws import DRAWS, draw_rate
 from equipoise.rating.pool_state import PoolState
+from equipoise.rating.predicting.what_if import what_if
 from equipoise.rating.registry import SYSTEMS
 from equipoise.rating.replay import replay
 from equipoise.rating.system import ModelsDraws
-from equipoise.rating.what_if import what_if
 from test_every_system import (
     Variant,
     any_history,

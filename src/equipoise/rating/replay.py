@@ -33,9 +33,9 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.draws import start_counting
 from equipoise.rating.entry.entering import LEVEL_ADJUSTMENT
-from equipoise.rating.lineup import lineup, team_prediction
 from equipoise.rating.player_state import known_state
 from equipoise.rating.pool_state import PoolState, other_system
+from equipoise.rating.predicting.lineup import lineup, team_prediction
 from equipoise.rating.registry import SYSTEMS, make_system, unsuited
 from equipoise.rating.resuming import resume, state_after
 from equipoise.rating.system import RatingSystem

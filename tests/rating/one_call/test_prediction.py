@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.one_call.quality import match_quality
+from equipoise.rating.predicting.quality import match_quality
 from equipoise.rating.replay import predict
 from rating.one_call.matches import VARIANTS, system_of
 

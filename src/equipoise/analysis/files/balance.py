@@ -199,8 +199,8 @@ def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) 
     """Return the teams of players of a saved state. Raises : EquipoiseError."""
     # Imported here, because a lobby alone needs no compiled code.
     from equipoise.analysis.files.reading import unused_at, unused_notes
-    from equipoise.rating.lineup import lobby_of, lobby_prediction
     from equipoise.rating.pool_state import PoolState, newcomers_note
+    from equipoise.rating.predicting.lineup import lobby_of, lobby_prediction
 
     state = PoolState.load(path)
     lobby = lobby_of(state, players, at=_day(state, request))

@@ -28,13 +28,13 @@ from equipoise.messages.questions import (
     PredictMessage,
     WhatIfMessage,
 )
-from equipoise.rating.lineup import Lineup, lineup
 from equipoise.rating.one_call.placing import place_distribution
 from equipoise.rating.pool_state import PoolState, newcomers_note
+from equipoise.rating.predicting.lineup import Lineup, lineup
+from equipoise.rating.predicting.what_if import what_if
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_system, days, known_pool, predict
 from equipoise.rating.system import RatingSystem
-from equipoise.rating.what_if import what_if
 from equipoise.wording import counted
 
 #: Most teams for which the win probabilities of all pairs are given.

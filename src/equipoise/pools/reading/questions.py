@@ -28,9 +28,9 @@ from equipoise.messages.questions import (
 from equipoise.messages.teams import BalanceMessage
 from equipoise.pools.pool.rules import PoolRules, days, id_fault, id_text, moment, rules_of, written
 from equipoise.pools.posting.match_history import object_array, time_kind
-from equipoise.rating.lineup import lobby_prediction
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState, newcomers_note
+from equipoise.rating.predicting.lineup import lobby_prediction
 from equipoise.rating.system import RatingColumns
 from equipoise.store import ratings
 from equipoise.store.connection import Store

@@ -14,12 +14,12 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.prediction import ESTIMATE, GIVEN, Outlook, draw_source
 from equipoise.display import table_html
 from equipoise.errors import InvalidParameterError, require
-from equipoise.rating.lineup import team_prediction
 from equipoise.rating.one_call.draw_probability import with_draw_probability
 from equipoise.rating.one_call.rate import check_time, facts_of_ratings, who_is_at_home
 from equipoise.rating.one_call.rating import SystemFacts
 from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
 from equipoise.rating.one_match import state_of
+from equipoise.rating.predicting.lineup import team_prediction
 from equipoise.rating.state import State
 
 if TYPE_CHECKING:

@@ -143,7 +143,7 @@ def check_sizes(system: System, able: Capabilities, sizes: Sequence[int]) -> Non
     fits = able.max_teams is None or len(sizes) <= able.max_teams
     if fits and (able.max_team_size is None or max(sizes) <= able.max_team_size):
         return
-    from equipoise.rating.lineup import can_rate
+    from equipoise.rating.predicting.lineup import can_rate
     from equipoise.rating.registry import SYSTEMS, make_system, unsuited
 
     if fits:

@@ -42,8 +42,8 @@ from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.advantage.home_system import settled
 from equipoise.rating.draws import LEAST_MATCHES, check_draw_rate, counted_matches
 from equipoise.rating.draws import draw_rate as draw_rate_of
-from equipoise.rating.one_call.quality import estimated_quality, match_quality
 from equipoise.rating.pool_state import PoolState, check_ids
+from equipoise.rating.predicting.quality import estimated_quality, match_quality
 from equipoise.rating.state import State
 from equipoise.rating.system import ModelsDraws, RatingSystem, models_draws
 from equipoise.wording import counted

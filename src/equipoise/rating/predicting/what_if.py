@@ -20,8 +20,8 @@ from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.data.times import days_of
 from equipoise.display import Tabular, name_in_words, number_in_words
 from equipoise.errors import InvalidParameterError, NotFoundError, require
-from equipoise.rating.lineup import Lineup, lineup
 from equipoise.rating.pool_state import PoolState, did_you_mean
+from equipoise.rating.predicting.lineup import Lineup, lineup
 from equipoise.rating.replay import check_system, starting_pool
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
