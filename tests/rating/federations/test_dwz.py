@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import equipoise as eq
+from equipoise.cli import run
 from equipoise.rating.federations.dwz import development
 from rating.federations.published import DWZ_EVENTS, Calculation
 from rating.federations.test_fide import POINTS, against, known, rated, table
@@ -139,3 +140,16 @@ def test_explanations_add_up_over_an_event() -> None:
                 found = eq.explain(system, history, player, match, initial=known(ratings))
                 total = math.fsum(one.change for one in found.contributions)
                 assert total == pytest.approx(found.rating - found.rating_before, abs=1e-9)
+
+
+def test_what_is_missing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """With what is assumed; and nothing of the columns that are there."""
+    history = table([("a", "b", 1.0)], "2025-05-05", event="open", birth_year=1980)
+    assert eq.DWZ().missing(history) == [
+        "dwz has no column events_before: players with known ratings had 6 rated events before, "
+        "and others none"
+    ]
+    assert run(["rate", "examples/league.csv", "--system", "fide"]) == 0
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert "fide has no column birth_year: all players are older than 18" in said
+    assert "no column time" not in said

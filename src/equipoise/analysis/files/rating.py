@@ -12,6 +12,7 @@ from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
+    missing_notes,
     read,
     unused_at,
     unused_notes,
@@ -101,6 +102,7 @@ def rate(
     if request.at is not None:
         unused += unused_at(system)
     notes = unused_notes({system.name: unused}, strict=request.history.strict)
+    notes += missing_notes(system, history)
     notes += initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
     reading = replace(reading, notes=(*reading.notes, *notes))
     clock.append(working_time())

@@ -130,6 +130,12 @@ def unused_at(system: RatingSystem) -> list[str]:
     return ["--at" if parameter is None else f"--at (needs {parameter})"]
 
 
+def missing_notes(system: RatingSystem, history: History) -> list[str]:
+    """Return notes on columns that the system uses and the history does not have."""
+    found: list[str] = getattr(system, "missing", lambda _: [])(history)
+    return found
+
+
 def unused_notes(found: Mapping[str, Sequence[str]], *, strict: bool) -> list[str]:
     """Return a note for every system that does not use something that was given.
 

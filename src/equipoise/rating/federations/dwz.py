@@ -235,6 +235,11 @@ class DWZ(Federation):
 
     name: ClassVar[str] = "dwz"
     together: ClassVar[str] = "the event"
+    assumed: ClassVar[Mapping[str, str]] = {
+        "event": "all matches of a month are an event, and without times each match is one",
+        "birth_year": "all players are older than 25",
+        "events_before": "players with known ratings had 6 rated events before, and others none",
+    }
 
     def __post_init__(self) -> None:
         """Check every parameter."""

@@ -189,6 +189,8 @@ class Federation(System):
 
     #: What is rated together, such as "the event".
     together: ClassVar[str]
+    #: Column -> what the system assumes where a history does not have it.
+    assumed: ClassVar[Mapping[str, str]]
 
     @property
     @abstractmethod
@@ -205,6 +207,16 @@ class Federation(System):
     def sums(self) -> Mapping[str, float]:
         """Return the columns of the system itself, with their values for a newcomer."""
         return {}
+
+    def missing(self, history: History) -> list[str]:
+        """Return a note for every column that the system uses and a history does not have."""
+        there = {"time"} if history.time is not None else set()
+        there |= history.attributes.keys()
+        return [
+            f"{self.name} has no column {name}: {assumption}"
+            for name, assumption in self.assumed.items()
+            if name not in there
+        ]
 
     @abstractmethod
     def closed_ratings(self, table: Floats, rows: Ints) -> Floats:
