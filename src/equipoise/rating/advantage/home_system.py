@@ -28,12 +28,12 @@ _USUAL_DEVIATION = 0.25
 
 #: What `equipoise systems` says of the parameters that turn the advantage on.
 _FIXED_NOTE = (
-    "rating points by which a team at home (or white) plays stronger; with learn_home_advantage "
-    "where learning starts"
+    "the rating points by which a team at home (or white) plays stronger; with "
+    "learn_home_advantage, where learning starts"
 )
 _LEARN_NOTE = (
-    "learn the advantage of the pool from its matches of two teams, with home_advantage_deviation "
-    "and home_advantage_drift"
+    "whether the pool learns its advantage from matches of two teams, with "
+    "home_advantage_deviation and home_advantage_drift"
 )
 
 
@@ -210,6 +210,13 @@ class HomeSystem(System):
         mean = float(state.shared[ADVANTAGE][MEAN]) if ADVANTAGE in state.shared else 0.0
         changed: Any = {"home_advantage": mean, "learn_home_advantage": False}
         return dataclasses.replace(self, **changed)
+
+    def learned_advantage(self, state: State) -> tuple[float, float]:
+        """Return (advantage, its deviation) as a pool has learned it, rating points.
+
+        A fixed advantage has deviation 0.
+        """
+        return belief_of(state) or (float(self.home_advantage), 0.0)
 
     def flags(self, history: History, low: int, high: int) -> Any:
         """Return who of participations low:high is at home. Raises : InvalidDataError."""
