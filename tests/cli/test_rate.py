@@ -118,7 +118,7 @@ FULL = (
         (["--system", "codeforces"], ["share", "at_home"]),
         (
             ["--system", "glicko", "--stat", "kills=1"],
-            ["performance_ceiling", "--stat", "share", "at_home"],
+            ["performance_ceiling", "--stat", "share", "at_home (needs home_advantage)"],
         ),
         (
             ["--system", "elo-mmx", "--set", "rho=0.5", "--set", "remembered=3"],
