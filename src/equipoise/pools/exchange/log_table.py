@@ -12,7 +12,7 @@ from equipoise.data.times import MICROSECONDS
 from equipoise.formats.options import CANONICAL
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import PoolRules
-from equipoise.pools.posting.match_history import LoggedMatch, pool_stamps
+from equipoise.pools.posting.match_history import LoggedMatch, pool_stamps, score_of
 
 #: Whole numbers that fit a column of them.
 _LARGEST_INT = 2**63
@@ -80,7 +80,10 @@ class LogTable:
                 seen.look(match)
         self._seen = seen
         self._statistics = {name: _free(name, "statistics") for name in sorted(seen.statistics)}
+        self._scored = not rules.fault and "score" in rules.able.uses
         taken = {*_RESERVED, *self._statistics.values()}
+        if self._scored:
+            taken.add("score")
         self._attributes = {
             name: _free(name, "attributes", taken) for name in sorted(seen.attributes)
         }
@@ -104,6 +107,8 @@ class LogTable:
         if seen.teams:
             columns["team"] = pl.String
         columns["rank"] = pl.Int64
+        if self._scored:
+            columns["score"] = pl.Float64
         if seen.weight:
             columns["weight"] = pl.Float64
         if seen.ceiling:
@@ -136,7 +141,8 @@ class LogTable:
             for one in team.players:
                 detail = one if isinstance(one, ParticipationRequest) else None
                 player = str(one if detail is None else detail.player)
-                yield (*head, player, *middle, *tail, *self._details(detail))
+                points = [score_of(team, detail)] if self._scored else []
+                yield (*head, player, *middle, *points, *tail, *self._details(detail))
 
     def _details(self, one: ParticipationRequest | None) -> Iterator[Any]:
         """Give the further values of a player in a match, column by column."""

@@ -225,13 +225,19 @@ def _of_players(participants: Participants, rules: PoolRules) -> dict[str, Any]:
 
 
 def _scores(participants: Participants, details: Sequence[ParticipationRequest | None]) -> Floats:
-    """Return the score of every player's team, or the player's attribute `score`; NaN without."""
-    of_teams = [team.score for team in participants.teams]
-    found = np.repeat(or_nan(of_teams), participants.team_sizes)
-    for row, one in enumerate(details):
-        if one is not None and math.isnan(found[row]):
-            found[row] = number_or_nan(one.attributes.get("score"))
-    return found
+    """Return the score of every player's team, NaN for unknown."""
+    sizes = zip(participants.teams, participants.team_sizes, strict=True)
+    of_player = chain.from_iterable([team] * size for team, size in sizes)
+    pairs = zip(of_player, details, strict=True)
+    return or_nan([score_of(team, one) for team, one in pairs])
+
+
+def score_of(team: TeamRequest, one: ParticipationRequest | None) -> float | None:
+    """Return the score of a player's team, else the player's attribute `score`; None without."""
+    if team.score is not None:
+        return team.score
+    found = math.nan if one is None else number_or_nan(one.attributes.get("score"))
+    return None if math.isnan(found) else found
 
 
 def _performances(
