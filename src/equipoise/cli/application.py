@@ -44,6 +44,7 @@ _COMMANDS = {
     "restore": _Place("service.backups", "restore", "RESTORE_EXAMPLE"),
     "serve": _Place("service.serve", "serve"),
     "simulate": _Place("files.simulate", "simulate"),
+    "strengths": _Place("files.strengths", "strengths"),
     "systems": _Place("systems", "systems"),
     "tune": _Place("studies.tune", "tune"),
     "verify": _Place("service.verify", "verify"),

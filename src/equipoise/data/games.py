@@ -204,8 +204,8 @@ class Games(Tabular):
             yield Problem("", None, "rating", rule, str(self.rating.shape))
             return
         if self.rounds is not None and self.rounds.players != self.players:
-            rule = f"must be of {counted(self.players, 'player')}"
-            yield Problem("", None, "rounds", rule, str(self.rounds.players))
+            rule = f"must have shape {(self.players, self.rounds.rounds)}"
+            yield Problem("", None, "rounds", rule, str(self.rounds.opponent.shape))
         yield from self._values()
 
     def _values(self) -> Iterator[Problem]:

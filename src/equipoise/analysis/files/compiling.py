@@ -15,6 +15,7 @@ from equipoise.analysis.files.explain import ExplainRequest, explain_match
 from equipoise.analysis.files.predict import PredictRequest, predict_match
 from equipoise.analysis.files.rating import RateRequest, rate
 from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.files.strengths import StrengthsRequest, estimate_strengths
 from equipoise.analysis.studies.backtest import BacktestRequest, compare
 from equipoise.errors import UnavailableError
 from equipoise.rating.registry import make_system
@@ -55,6 +56,7 @@ def compile_for_commands(system: str) -> None:
                 state=str(state), teams=list(_PLAYERS[:2]), samples=10, what_if=True, players="a"
             )
         )
+        estimate_strengths(StrengthsRequest(history=history, top=1, prior=1.0))
         compare({system: made}, BacktestRequest(history=history, min_history=1, resamples=10))
 
 

@@ -66,7 +66,7 @@ def choices_of(history: History, *, top: int | None, ties: Ties) -> Choices:
     last = history.distinct_ranks()[match] - 1
     chosen = rank < last
     if ties == "refuse":
-        _check_ties(history, match, rank, last)
+        _check_ties(history, match, rank, last, top)
     if top is not None:
         chosen &= rank < top
     begins = np.ones(len(rank), np.bool_)
@@ -90,11 +90,12 @@ def _check_single_players(history: History) -> None:
         raise InvalidDataError([Problem("", None, "team", rule, one)])
 
 
-def _check_ties(history: History, match: Ints, rank: Ints, last: Ints) -> None:
-    """Refuse ties above the last place, and matches in which all tie."""
+def _check_ties(history: History, match: Ints, rank: Ints, last: Ints, top: int | None) -> None:
+    """Refuse ties above the last place that count, and matches in which all tie."""
+    used = rank < last if top is None else rank < np.minimum(last, top)
     same = np.zeros(len(rank), np.bool_)
     same[1:] = (match[1:] == match[:-1]) & (rank[1:] == rank[:-1])
-    bad = np.flatnonzero(same & ((rank < last) | (last == 0)))
+    bad = np.flatnonzero(same & (used | (last == 0)))
     if len(bad):
         matches = np.unique(match[bad])
         rule = "must not be shared above the last place, unless the parameter ties is breslow"

@@ -19,6 +19,7 @@ from equipoise.errors import (
     InvalidDataError,
     InvalidParameterError,
     NoEquilibriumError,
+    NoStrengthsError,
     NotFoundError,
     PluginError,
 )
@@ -139,6 +140,7 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     InvalidDataError: 422,
     InvalidParameterError: 422,
     NoEquilibriumError: 422,
+    NoStrengthsError: 422,
     ConvergenceError: 422,
     TooManyRequestsError: 429,
     HeadTooLargeError: 431,
