@@ -26,7 +26,7 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
 from report import report
 

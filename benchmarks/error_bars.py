@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import NoEquilibriumError
 from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium

@@ -39,8 +39,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.data.games import Games
 from equipoise.data.history import History
+from equipoise.data.tournaments.games import Games
 from equipoise.formats import read_history
 from equipoise.rating.bayes.trueskill import TrueSkill
 from equipoise.rating.bayes.weng_lin import PlackettLuce

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from equipoise.data.explanation import Opponent as Opponent
     from equipoise.data.explanation import Quantity as Quantity
     from equipoise.data.explanation import Remembered as Remembered
-    from equipoise.data.games import Games as Games
     from equipoise.data.history import History as History
     from equipoise.data.lobby import Balance as Balance
     from equipoise.data.lobby import Constraint as Constraint
@@ -59,11 +58,12 @@ if TYPE_CHECKING:
     from equipoise.data.rebalancing import Rule as Rule
     from equipoise.data.rebalancing import Ruleset as Ruleset
     from equipoise.data.rebalancing import Step as Step
-    from equipoise.data.rounds import Rounds as Rounds
-    from equipoise.data.tie_breaks import TieBreakDetails as TieBreakDetails
-    from equipoise.data.tournament import Standing as Standing
-    from equipoise.data.tournament import Superiority as Superiority
-    from equipoise.data.tournament import TournamentPerformance as TournamentPerformance
+    from equipoise.data.tournaments.games import Games as Games
+    from equipoise.data.tournaments.rounds import Rounds as Rounds
+    from equipoise.data.tournaments.tie_breaks import TieBreakDetails as TieBreakDetails
+    from equipoise.data.tournaments.tournament import Standing as Standing
+    from equipoise.data.tournaments.tournament import Superiority as Superiority
+    from equipoise.data.tournaments.tournament import TournamentPerformance as TournamentPerformance
     from equipoise.data.tuning import Range as Range
     from equipoise.data.tuning import Trial as Trial
     from equipoise.data.tuning import Tuning as Tuning

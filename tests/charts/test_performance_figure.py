@@ -13,7 +13,7 @@ import pytest
 from charts.performances_by_hand import field, performances
 from equipoise.charts import theme
 from equipoise.charts.performance import listed, performance_figure
-from equipoise.data.tournament import PerformanceSeries
+from equipoise.data.tournaments.tournament import PerformanceSeries
 
 NAN = float("nan")
 

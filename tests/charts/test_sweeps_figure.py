@@ -21,7 +21,7 @@ from equipoise.charts.sweeps import (
     class_layout,
     sweeps_figure,
 )
-from equipoise.data.tournament import ClassGraph
+from equipoise.data.tournaments.tournament import ClassGraph
 
 #: Points: nothing of the page is wider.
 WIDE = 840.0

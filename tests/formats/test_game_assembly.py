@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import equipoise.data.games as rules
-from equipoise.data.games import Games, id_array
+import equipoise.data.tournaments.games as rules
 from equipoise.data.reading import GamesReading
+from equipoise.data.tournaments.games import Games, id_array
 from equipoise.errors import Problem
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.reading import GAME, assemble_games

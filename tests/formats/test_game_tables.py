@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import equipoise.data.games as rules
+import equipoise.data.tournaments.games as rules
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.games.reading import read_games, scan_games
 from equipoise.formats.games.rows import RESULT

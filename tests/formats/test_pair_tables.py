@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import equipoise.data.games as rules
+import equipoise.data.tournaments.games as rules
 from equipoise.formats.games.lists import MIRROR, NOT_NEGATIVE, SIDES
 from equipoise.formats.games.reading import read_games
 from equipoise.formats.tables.columns import NUMBER

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.tournament.existence.graph import existence
 from equipoise.tournament.existence.report import explain, named
 from equipoise.tournament.pairs import gather_pairs

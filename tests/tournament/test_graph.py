@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import InvalidParameterError
 from equipoise.tournament.existence.graph import Existence, existence
 from equipoise.tournament.pairs import gather_pairs
@@ -200,7 +200,7 @@ def test_the_table_of_a_small_tournament_does_not_load_a_compiler() -> None:
     code = """
 import sys
 import numpy as np
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.tournament.tournament import performance
 white, black = np.triu_indices(4, 1)
 games = Games(

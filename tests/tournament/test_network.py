@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
 from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve, curve_of

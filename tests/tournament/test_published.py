@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.equilibrium.canonical import PerformanceFunction
 from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.numeric.graph import components
 from equipoise.tournament.formulas import rating_difference

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import InvalidParameterError
 from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.equilibrium.equilibrium import (

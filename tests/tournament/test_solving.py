@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve
 from equipoise.tournament.equilibrium.canonical import PerformanceFunction

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.data.games import Games
-from equipoise.data.tournament import STATUSES, TournamentPerformance
+from equipoise.data.tournaments.games import Games
+from equipoise.data.tournaments.tournament import STATUSES, TournamentPerformance
 from equipoise.errors import (
     InvalidDataError,
     InvalidParameterError,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import InvalidParameterError, NoEquilibriumError
 from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve
 from equipoise.tournament.equilibrium.equilibrium import known_draws, performance_equilibrium

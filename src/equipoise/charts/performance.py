@@ -9,7 +9,7 @@ import numpy as np
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.charts import theme
 from equipoise.charts.axes import shortened
-from equipoise.data.tournament import PerformanceSeries
+from equipoise.data.tournaments.tournament import PerformanceSeries
 from equipoise.wording import counted
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import numpy as np
 from equipoise.arrays import Ints
 from equipoise.charts import theme
 from equipoise.charts.axes import shortened
-from equipoise.data.tournament import ClassGraph
+from equipoise.data.tournaments.tournament import ClassGraph
 from equipoise.numeric.graph import components as connected
 from equipoise.wording import counted
 

@@ -16,7 +16,11 @@ from equipoise.charts.rating import Along
 from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others
 from equipoise.data.backtest import BASELINE, Backtest, Calibration
 from equipoise.data.ratings import Ratings, Trace
-from equipoise.data.tournament import ClassGraph, PerformanceSeries, TournamentPerformance
+from equipoise.data.tournaments.tournament import (
+    ClassGraph,
+    PerformanceSeries,
+    TournamentPerformance,
+)
 from equipoise.data.tuning import Tuning
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.wording import counted

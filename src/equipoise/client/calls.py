@@ -38,7 +38,6 @@ from equipoise.messages.matches import (
     ReasonRequest,
     StreamLine,
 )
-from equipoise.messages.performance import PerformanceMessage
 from equipoise.messages.players import LeaderboardMessage, PlayerHistory, PlayerMessage
 from equipoise.messages.pools import (
     DeletedPool,
@@ -52,8 +51,9 @@ from equipoise.messages.pools import (
 )
 from equipoise.messages.questions import BalanceRequest, PredictMessage, PredictRequest
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
-from equipoise.messages.strengths import StrengthsMessage
 from equipoise.messages.teams import BalanceMessage, RebalanceMessage
+from equipoise.messages.tournaments.performance import PerformanceMessage
+from equipoise.messages.tournaments.strengths import StrengthsMessage
 from equipoise.messages.upkeep import ErasureMessage
 from equipoise.messages.webhooks import (
     EventKind,

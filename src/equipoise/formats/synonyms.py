@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 
-from equipoise.data.games import ONCE
+from equipoise.data.tournaments.games import ONCE
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.findings import Findings
 from equipoise.formats.games.layout import spelling

@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.data.games import id_array
-from equipoise.data.rounds import KIND, POINTS_OF, RoundKind, Rounds
+from equipoise.data.tournaments.games import id_array
+from equipoise.data.tournaments.rounds import KIND, POINTS_OF, RoundKind, Rounds
 from equipoise.errors import Problem
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.table import refuse, shown

@@ -21,7 +21,7 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import NotFoundError, require
 
 RatingRules: TypeAlias = Literal["2022-01", "2024-03", "2025-10"]

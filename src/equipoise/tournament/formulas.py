@@ -31,7 +31,7 @@ import numpy as np
 
 from equipoise.arguments import as_array, checks_arguments
 from equipoise.arrays import Floats, Ints
-from equipoise.data.games import LARGEST, Games
+from equipoise.data.tournaments.games import LARGEST, Games
 from equipoise.errors import ConvergenceError, require
 from equipoise.tournament.curves import Curve, CurveName, curve_of
 from equipoise.wording import counted

@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.graph import components
 from equipoise.tournament.formulas import POINTS, rating_difference, require_scale

@@ -27,9 +27,9 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.games import Games
-from equipoise.data.rounds import KIND, ROUND_KINDS, Rounds
-from equipoise.data.tie_breaks import PartStatus, TieBreakDetails
+from equipoise.data.tournaments.games import Games
+from equipoise.data.tournaments.rounds import KIND, ROUND_KINDS, Rounds
+from equipoise.data.tournaments.tie_breaks import PartStatus, TieBreakDetails
 from equipoise.errors import NotFoundError, require
 from equipoise.tournament.fide_expected import half_up, percent_expected
 from equipoise.tournament.formulas import fide_performance

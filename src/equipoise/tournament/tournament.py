@@ -17,8 +17,13 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.games import Games
-from equipoise.data.tournament import STATUSES, Standing, Superiority, TournamentPerformance
+from equipoise.data.tournaments.games import Games
+from equipoise.data.tournaments.tournament import (
+    STATUSES,
+    Standing,
+    Superiority,
+    TournamentPerformance,
+)
 from equipoise.errors import ConvergenceError, NoEquilibriumError, NotFoundError, require
 from equipoise.tournament.curves import Curve, CurveName, curve_of
 from equipoise.tournament.equilibrium.equilibrium import (

@@ -24,8 +24,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.games import Games
-from equipoise.data.rounds import KIND, Rounds
+from equipoise.data.tournaments.games import Games
+from equipoise.data.tournaments.rounds import KIND, Rounds
 from equipoise.errors import require
 
 #: "fide": by the regulations; numbers that need a round of which nothing is known are NaN.

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from equipoise.charts import theme
 from equipoise.charts.values import tournament_chart
 from equipoise.data.files import check_distinct
-from equipoise.data.games import Games
 from equipoise.data.reading import GamesReading
-from equipoise.data.tie_breaks import TieBreakDetails
-from equipoise.data.tournament import TournamentPerformance
+from equipoise.data.tournaments.games import Games
+from equipoise.data.tournaments.tie_breaks import TieBreakDetails
+from equipoise.data.tournaments.tournament import TournamentPerformance
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.formats.games.reading import scan_games
 from equipoise.formats.histories import summarise
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
-from equipoise.messages.performance import (
+from equipoise.messages.tournaments.performance import (
     PerformanceMessage,
     PerformanceRow,
     SuperiorityMessage,

@@ -15,7 +15,7 @@ from equipoise.data.reading import HistoryReading
 from equipoise.errors import require
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
-from equipoise.messages.strengths import StrengthRow, StrengthsMessage
+from equipoise.messages.tournaments.strengths import StrengthRow, StrengthsMessage
 from equipoise.tournament.equilibrium.uncertainty import DENSE_PLAYERS
 from equipoise.tournament.rankings.choices import Ties
 from equipoise.tournament.rankings.strengths import RankingStrengths, ranking_strengths

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from equipoise.analysis.files.performance import PerformanceAnswer
     from equipoise.arrays import Floats
     from equipoise.data.reading import GamesReading
-    from equipoise.data.tie_breaks import TieBreakDetails
-    from equipoise.data.tournament import Superiority, TournamentPerformance
+    from equipoise.data.tournaments.tie_breaks import TieBreakDetails
+    from equipoise.data.tournaments.tournament import Superiority, TournamentPerformance
 
 EXAMPLE = """\b
 Example:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from equipoise.arrays import Floats, Ids
-from equipoise.data.games import Games
-from equipoise.data.rounds import Rounds
+from equipoise.data.tournaments.games import Games
+from equipoise.data.tournaments.rounds import Rounds
 from equipoise.errors import Problem
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats
-from equipoise.data.games import id_array
+from equipoise.data.tournaments.games import id_array
 from equipoise.errors import Problem
 from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.games.columns import GameColumns

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.games import OTHER, POINTS, WEIGHT
+from equipoise.data.tournaments.games import OTHER, POINTS, WEIGHT
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.layout import Layout
 from equipoise.formats.games.rows import (

@@ -17,9 +17,9 @@ import polars as pl
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.games import OTHER, Games, id_array
 from equipoise.data.reading import GamesReading
-from equipoise.data.rounds import Rounds, round_numbers, rounds_of_games
+from equipoise.data.tournaments.games import OTHER, Games, id_array
+from equipoise.data.tournaments.rounds import Rounds, round_numbers, rounds_of_games
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.formats.games.columns import GameColumns, describe_repeated, describe_strangers
 from equipoise.formats.games.rows import by_appearance, code_ids

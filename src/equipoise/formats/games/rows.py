@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.games import DRAWS, LARGEST, RATING
+from equipoise.data.tournaments.games import DRAWS, LARGEST, RATING
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.findings import Fault, Findings, faulty_rows
 from equipoise.formats.games.columns import GameColumns

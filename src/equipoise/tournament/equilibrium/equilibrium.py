@@ -20,7 +20,7 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.games import LARGEST, Games
+from equipoise.data.tournaments.games import LARGEST, Games
 from equipoise.display import Tabular
 from equipoise.errors import NoEquilibriumError, NotFoundError, require
 from equipoise.tournament.curves import Curve, CurveName, curve_of

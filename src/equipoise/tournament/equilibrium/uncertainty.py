@@ -33,7 +33,7 @@ import numpy as np
 
 from equipoise.arguments import as_array
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import ConvergenceError, require
 from equipoise.tournament.curves import ELO_RATE, Curve, DavidsonCurve, EloCurve
 from equipoise.tournament.equilibrium.newton import LEAST_SLOPE, laplacian

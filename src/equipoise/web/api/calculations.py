@@ -23,9 +23,9 @@ from equipoise.analysis.files.strengths import StrengthsRequest, estimate_streng
 from equipoise.analysis.files.strengths import message_of as strengths_message_of
 from equipoise.analysis.files.systems import assignments
 from equipoise.data.rebalancing import MOST_MEGABYTES
-from equipoise.messages.performance import PerformanceMessage
-from equipoise.messages.strengths import StrengthsMessage
 from equipoise.messages.teams import RebalanceMessage, rebalance_message
+from equipoise.messages.tournaments.performance import PerformanceMessage
+from equipoise.messages.tournaments.strengths import StrengthsMessage
 from equipoise.tournament.equilibrium.equilibrium import Select
 from equipoise.tournament.rankings.choices import Ties
 from equipoise.tournament.unplayed import Pairing, TieBreakRules, Unplayed

@@ -19,8 +19,8 @@ from starlette.types import Receive
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.messages.access import Role
-from equipoise.messages.performance import PerformanceMessage
 from equipoise.messages.pools import LatePolicy, PoolTimes
+from equipoise.messages.tournaments.performance import PerformanceMessage
 from equipoise.web.http.endpoints import ApiRequest, Body
 from equipoise.web.http.errors import (
     MalformedError,

@@ -16,10 +16,10 @@ from starlette.responses import Response
 
 from equipoise.arrays import Floats
 from equipoise.charts.axes import Scale, around
-from equipoise.data.games import Games
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import EquipoiseError
 from equipoise.markup import element
-from equipoise.messages.performance import PerformanceMessage, PerformanceRow
+from equipoise.messages.tournaments.performance import PerformanceMessage, PerformanceRow
 from equipoise.web.http.reading import check_sweeps, check_table, compression_of, while_connected
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.figures import bar, dot, picture

@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise.arguments import as_array, check_fields, check_values, checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.rounds import Rounds, rounds_of_games
+from equipoise.data.tournaments.rounds import Rounds, rounds_of_games
 from equipoise.display import Tabular
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.wording import counted

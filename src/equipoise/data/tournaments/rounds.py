@@ -20,7 +20,7 @@ from equipoise.errors import require
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
-    from equipoise.data.games import Games
+    from equipoise.data.tournaments.games import Games
 
 #: "played": a game. "pairing-bye": allocated because nobody was left. "full-bye", "half-bye" and
 #: "zero-bye": a bye of one point, half a point and none; absence is a zero-bye. "unknown": the

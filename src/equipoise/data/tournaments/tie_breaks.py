@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from equipoise.data.rounds import RoundKind
+from equipoise.data.tournaments.rounds import RoundKind
 from equipoise.display import Tabular, name_in_words
 from equipoise.wording import counted
 

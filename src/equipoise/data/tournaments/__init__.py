@@ -1,0 +1,1 @@
+"""Immutable values of tournaments: games, rounds, tie-breaks, performance ratings."""

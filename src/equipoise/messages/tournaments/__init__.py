@@ -1,0 +1,1 @@
+"""Messages on tournaments and rankings: performance ratings and strengths."""
