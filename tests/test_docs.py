@@ -166,7 +166,7 @@ def rules_of_readers(*, games: bool) -> list[str]:
         if bool(READERS_OF_GAMES.fullmatch(path.relative_to(formats).as_posix())) == games
     ]
     if games:
-        files.append(package / "data" / "games.py")
+        files.append(package / "data" / "tournaments" / "games.py")
     return sorted(set().union(*(rules_in(path) for path in files)))
 
 
