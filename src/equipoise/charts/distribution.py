@@ -107,6 +107,8 @@ def _round_edges(rating: Floats) -> Floats:
     wanted = max(2.0 * middle / np.cbrt(len(rating)), (high - low) / _MOST_BARS)
     width = float(next((one for one in _WIDTHS if one >= wanted), _WIDTHS[-1]))
     first = np.floor(low / width)
+    # A rating just below 0 can be 0 when it is divided.
+    first -= first * width > low
     # The greatest rating must lie below the last edge.
     last = max(np.floor(high / width) + 1, first + 1)
     return np.asarray(np.arange(first, last + 1) * width, dtype=np.float64)
