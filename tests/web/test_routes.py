@@ -321,6 +321,39 @@ def test_a_key_that_is_not_there_is_not_found(served: Served, key: str) -> None:
     assert served.post(f"/v1/keys/{key}/revoke").status_code == 404
 
 
+def test_strengths_are_estimated_from_rankings(served: Served) -> None:
+    """Without an estimate, the answer is 422 and names the groups."""
+    rankings = b"match,player,rank\n1,ana,1\n1,bo,2\n2,bo,1\n2,ana,2\n"
+    path = "/v1/strengths?format=csv&anchor=1500&top=1"
+    answer = served.ask("POST", path, content=rankings)
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert [one["rating"] for one in told["players"]] == [1500.0, 1500.0]
+    assert told["history"]["matches"] == 2
+    refused = served.ask("POST", "/v1/strengths?format=csv", content=rankings[:33])
+    assert refused.status_code == 422
+    assert refused.json()["error"]["code"] == "no-strengths"
+    assert "ana was never beaten by bo" in refused.json()["error"]["message"]
+
+
+def test_the_tie_breaks_of_a_report(served: Served) -> None:
+    rows = [(1, "  0000 - H     2 w 1", 1.5), (2, "  0000 - Z     1 b 0", 0.0)]
+    lines = [
+        f"001 {at:4d} m    {'p' + str(at):33} {2000:4d} NOR {'':11} {'':10} {points:4.1f} {at:4d}"
+        + rounds
+        for at, rounds, points in rows
+    ]
+    query = "format=trf&pairing=swiss&tie_breaks=ps,bh:c1&by_points=true&details=p1&prior=1"
+    answer = served.ask("POST", f"/v1/performance?{query}", content="\n".join(lines).encode())
+    assert answer.status_code == 200, answer.text
+    told = answer.json()
+    assert told["players"][0]["extra"] == {
+        **{"place": 1.0, "score": 1.5, "progressive": 2.0, "buchholz_cut1": 0.0}
+    }
+    assert [one["name"] for one in told["details"]] == ["progressive", "buchholz-cut1"]
+    assert told["details"][1]["parts"][0]["status"] == "cut"
+
+
 def test_a_tournament_is_rated_from_its_file(served: Served) -> None:
     """The body is the file, the options are parameters; what is wrong has the file's lines."""
     games = b"white,black,result\nana,bo,1-0\nbo,cy,1-0\ncy,ana,1/2-1/2\n"

@@ -52,6 +52,7 @@ from equipoise.messages.pools import (
 )
 from equipoise.messages.questions import BalanceRequest, PredictMessage, PredictRequest
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
+from equipoise.messages.strengths import StrengthsMessage
 from equipoise.messages.teams import BalanceMessage, RebalanceMessage
 from equipoise.messages.upkeep import ErasureMessage
 from equipoise.messages.webhooks import (
@@ -419,6 +420,22 @@ def performance(games: bytes, format: str, **options: Values) -> Call[Performanc
         read=json_of(PerformanceMessage),
         query={"format": format, **options},
         body=games,
+        content_type="application/octet-stream",
+    )
+
+
+def strengths(history: bytes, format: str, **options: Values) -> Call[StrengthsMessage]:
+    """Return the strengths of players from rankings and choices.
+
+    history : content of a table of matches; format : "csv", "tsv", "jsonl" or "json"
+    options : those of `equipoise strengths`
+    """
+    return Call(
+        method="POST",
+        path="/v1/strengths",
+        read=json_of(StrengthsMessage),
+        query={"format": format, **options},
+        body=history,
         content_type="application/octet-stream",
     )
 

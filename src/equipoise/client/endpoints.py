@@ -138,6 +138,7 @@ class Endpoints:
 
     rebalance = Endpoint(calls.rebalance)
     performance = Endpoint(calls.performance)
+    strengths = Endpoint(calls.strengths)
     keys = Endpoint(calls.keys)
     create_key = Endpoint(calls.create_key)
     rotate_key = Endpoint(calls.rotate_key)

@@ -29,6 +29,7 @@ READY, BEGUN = b"ready", b"begun"
 MOST_PROBLEMS = 1_000
 
 _GAMES = b"white,black,result\nana,bo,1-0\nbo,cy,1/2-1/2\ncy,ana,1-0\n"
+_RANKINGS = b"match,player,rank\n1,a,1\n1,b,2\n2,b,1\n2,a,2\n"
 
 
 class Work(NamedTuple):
@@ -125,11 +126,16 @@ def _prepare(database: str) -> None:
     import io
 
     from equipoise.analysis.files.performance import PerformanceRequest, rate_performance
+    from equipoise.analysis.files.reading import HistoryRequest
+    from equipoise.analysis.files.strengths import StrengthsRequest, estimate_strengths
 
     with suppress(EquipoiseError):
         _store(database)
     with suppress(EquipoiseError):
         rate_performance(PerformanceRequest(games=io.BytesIO(_GAMES), format="csv"))
+    with suppress(EquipoiseError):
+        history = HistoryRequest(source=io.BytesIO(_RANKINGS), format="csv")
+        estimate_strengths(StrengthsRequest(history=history))
 
 
 def _limit_memory(memory_bytes: int) -> None:

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 _PRELOADED = [
     "equipoise.web.api",
     "equipoise.analysis.files.performance",
+    "equipoise.analysis.files.strengths",
     "equipoise.web.page",
     "equipoise.web.forking",
 ]

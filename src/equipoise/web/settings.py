@@ -56,7 +56,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     key_seconds : how long another process may still accept a key that was just revoked
     cors : origins whose pages may call the service
     metrics : who may read `/metrics`: anybody (open), a key for all pools (key), nobody (off)
-    calculations : who may use rebalance and performance: any key (key), or anybody (open)
+    calculations : who may use the calculations without a pool: any key (key), or anybody (open)
     page : whether the web pages are served
     proxies : addresses of proxies whose forwarded client address is trusted; "*" for any
     grace_seconds : time for active requests to finish when the service stops

@@ -17,12 +17,17 @@ from equipoise.analysis.files.performance import (
     rate_performance,
     tie_breaks_of,
 )
+from equipoise.analysis.files.reading import HistoryRequest
 from equipoise.analysis.files.rebalance import RebalanceOrder, rebalance_request
+from equipoise.analysis.files.strengths import StrengthsRequest, estimate_strengths
+from equipoise.analysis.files.strengths import message_of as strengths_message_of
 from equipoise.analysis.files.systems import assignments
 from equipoise.data.rebalancing import MOST_MEGABYTES
 from equipoise.messages.performance import PerformanceMessage
+from equipoise.messages.strengths import StrengthsMessage
 from equipoise.messages.teams import RebalanceMessage, rebalance_message
 from equipoise.tournament.equilibrium.equilibrium import Select
+from equipoise.tournament.rankings.choices import Ties
 from equipoise.tournament.unplayed import Pairing, TieBreakRules, Unplayed
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.errors import MalformedError, TooLargeError
@@ -126,6 +131,31 @@ class PerformanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     ) = None
 
 
+class StrengthsQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How rankings are read and strengths estimated; the options of `equipoise strengths`."""
+
+    format: Annotated[
+        Literal["csv", "tsv", "jsonl", "json"], Meta(description="Format of the matches.")
+    ]
+    top: (
+        Annotated[int, Meta(ge=1, description="Use only the first places; 1 uses only who won.")]
+        | None
+    ) = None
+    ties: Annotated[
+        Ties, Meta(description="Ties above the last place: refused, or counted by Breslow's rule.")
+    ] = "refuse"
+    prior: Annotated[
+        float, Meta(ge=0, le=1e6, description="Drawn games given to every player.")
+    ] = 0.0
+    scale: Annotated[float, Meta(gt=0, le=20, description="Scale of the ratings; 1 is Elo's.")] = (
+        1.0
+    )
+    anchor: Annotated[float, Meta(ge=-1e6, le=1e6, description="Mean rating.")] = 0.0
+    confidence: Annotated[float, Meta(gt=0, lt=1, description="Confidence of errors.")] = 0.95
+    column: Annotated[_TEXTS, Meta(description="NEW=OLD: the file has column OLD for NEW.")] = ()
+    where: Annotated[_TEXTS, Meta(description="NAME=VALUE: only matches with this value.")] = ()
+
+
 class RebalanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """How a session is rebalanced; the options of `equipoise rebalance`."""
 
@@ -202,6 +232,39 @@ def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
     return check_sweeps(message_of(rate_performance(order)))
 
 
+async def strengths(request: ApiRequest) -> StrengthsMessage:
+    """Return the strengths of the players of the matches in the body."""
+    query: StrengthsQuery = request.query
+    content = await read_body(request, request.service.settings.body_bytes)
+    request.body = content
+    if content.count(b"\n") > _LINES:
+        raise TooLargeError(f"a table of matches must have at most {_LINES} lines here")
+    check_table(content, query.format)
+    compression = compression_of(content)
+    if compression is not None:
+        raise MalformedError(f"the matches must be uncompressed text; got {compression}")
+    work = request.service.calculate(_estimated, content, query)
+    return await while_connected(request.receive, work)
+
+
+def _estimated(content: bytes, query: StrengthsQuery) -> StrengthsMessage:
+    order = StrengthsRequest(
+        history=HistoryRequest(
+            source=io.BytesIO(content),
+            format=query.format,
+            columns=assignments(query.column, "column"),
+            where=assignments(query.where, "where"),
+        ),
+        top=query.top,
+        ties=query.ties,
+        prior=query.prior,
+        scale=query.scale,
+        anchor=query.anchor,
+        confidence=query.confidence,
+    )
+    return strengths_message_of(estimate_strengths(order), order)
+
+
 async def rebalance(request: ApiRequest) -> RebalanceMessage:
     """Return the teams of the request in the body."""
     query: RebalanceQuery = request.query
@@ -268,6 +331,25 @@ ENDPOINTS = (
         ),
         shape=PerformanceMessage,
         errors=(404,),
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/strengths",
+        name="strengths",
+        group="Calculations",
+        summary="Estimate strengths from rankings and choices",
+        description="The body is a table of matches, as uncompressed text, with a row for each "
+        f"player in each match. It has at most {_LINES} lines and {COLUMNS} columns. If a group of "
+        "players was never beaten by the others, no strengths exist, and the response names the "
+        "groups.",
+        handler=strengths,
+        query=StrengthsQuery,
+        body=Body(
+            raw=True,
+            media=("application/octet-stream", "text/csv", "text/plain", "*/*"),
+            example="match,player,rank\n1,ana,1\n1,bo,2\n2,bo,1\n2,ana,2\n",
+        ),
+        shape=StrengthsMessage,
     ),
     Endpoint(
         method="POST",
