@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from equipoise.cli import run
+from equipoise.rating.registry import system_names
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
@@ -205,6 +206,50 @@ def test_wrong_usage_is_refused_and_nothing_is_written(
     assert message in err
     assert out == ""
     assert list(tmp_path.iterdir()) == []
+
+
+TEAMS = (
+    *("bradley-terry", "elo", "plackett-luce", "team-glicko2", "thurstone-mosteller"),
+    *("trueskill", "trueskill-spb"),
+)
+
+
+def team_matches(tmp_path: Path) -> str:
+    """Return a history of 12 matches of two against two, in which the first players win."""
+    rows = "".join(f"{m},{p},{p // 2}\n" for m in range(12) for p in range(4))
+    path = tmp_path / "teams.csv"
+    table = pl.read_csv(b"match,player,rank\n" + rows.encode())
+    table.with_columns(team=pl.col("rank")).write_csv(path)
+    return str(path)
+
+
+def test_all_is_every_system_that_can_rate_the_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others are named with the reason, once for all that have the same."""
+    found = answer(capsys, team_matches(tmp_path), "--system", "all", "--resamples", "0")
+    assert [one["label"] for one in found["systems"]] == [*TEAMS, "baseline"]
+    (note,) = [one for one in found["history"]["notes"] if one.startswith("left out")]
+    reason, _, names = note.partition(": ")
+    assert reason == "left out, because they cannot rate teams of 2 (at most 1)"
+    assert sorted([*TEAMS, *names.split(", ")]) == sorted(system_names())
+
+
+def test_systems_beside_all_have_labels_and_parameters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that is named is not added again; one that cannot rate the history is an error."""
+    teams = team_matches(tmp_path)
+    named = ("--system", "all", "--system", "home=elo", "--system", "trueskill", "--resamples", "0")
+    settings = ("--set", "home.k=20", "--set", "elo.k=40")
+    found = answer(capsys, teams, *named, *settings)
+    labels = [one["label"] for one in found["systems"]]
+    assert sorted(labels) == sorted([*TEAMS, "home", "baseline"])
+    assert labels[:2] == ["home", "trueskill"]
+    k = {one["label"]: one["parameters"].get("k") for one in found["systems"]}
+    assert (k["home"], k["elo"]) == (20, 40)
+    assert backtest(teams, "--system", "all", "--system", "glicko2") == 1
+    assert "glicko2 cannot rate teams of 2" in capsys.readouterr().err
 
 
 def test_without_times_a_share_still_starts_the_scoring(

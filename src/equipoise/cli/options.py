@@ -184,6 +184,13 @@ class Systems:
 
         return chosen_systems(self.system or [], settings, self.set_ or [])
 
+    def chosen_or_every(self, settings: Settings) -> tuple[dict[str, RatingSystem], frozenset[str]]:
+        """Return the systems by label, and the labels of those that the name `all` stands for."""
+        from equipoise.analysis.files.systems import chosen_systems, with_every
+
+        named, added = with_every(self.system or [])
+        return chosen_systems(named, settings, self.set_ or []), added
+
 
 def _settings(path: str | None) -> Settings:
     from equipoise.analysis.files.systems import read_settings

@@ -70,14 +70,24 @@ def read(
     if reading.history is None:
         raise InvalidDataError(reading.problems, summarise(reading.problems, request.source))
     history = with_performance(reading.history, request.statistics)
+    notes = notes_on_unused(systems or {}, history, request, searched)
+    return history, replace(reading, notes=(*reading.notes, *notes))
+
+
+def notes_on_unused(
+    systems: Mapping[str, RatingSystem],
+    history: History,
+    request: HistoryRequest,
+    searched: Collection[str] = (),
+) -> list[str]:
+    """Return notes on what systems do not use of a history and the options; see `read`."""
     found = {
         label if label == system.name else f"{label} ({system.name})": unused_of(
             system, history, request, searched
         )
-        for label, system in (systems or {}).items()
+        for label, system in systems.items()
     }
-    notes = unused_notes(found, strict=request.strict)
-    return history, replace(reading, notes=(*reading.notes, *notes))
+    return unused_notes(found, strict=request.strict)
 
 
 def unused_of(

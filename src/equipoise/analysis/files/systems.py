@@ -24,10 +24,14 @@ from equipoise.rating.registry import (
     make_system,
     parameters_of,
     system_class,
+    system_names,
 )
 from equipoise.rating.system import USABLE, RatingSystem
 
 DEFAULT_SYSTEM = "elo-mmr"
+
+#: Stands for every system, where those that cannot rate the history are left out.
+EVERY = "all"
 _Found = TypeVar("_Found")
 
 
@@ -144,6 +148,18 @@ def chosen_system(
     wanted = name or settings.system or DEFAULT_SYSTEM
     parameters = dict(settings.parameters) if wanted == (settings.system or wanted) else {}
     return make_system(wanted, {**parameters, **assignments(assigned, "--set")})
+
+
+def with_every(named: Sequence[str]) -> tuple[list[str], frozenset[str]]:
+    """Return texts [LABEL=]NAME with every system instead of `all`, and the labels of those.
+
+    A system whose name is already a label is not added again.
+    """
+    if EVERY not in named:
+        return list(named), frozenset()
+    others = [text for text in named if text != EVERY]
+    added = [name for name in system_names() if name not in _labelled(others)]
+    return [*others, *added], frozenset(added)
 
 
 def chosen_systems(

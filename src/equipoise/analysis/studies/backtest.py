@@ -17,6 +17,7 @@ from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
     history_message,
+    notes_on_unused,
     read,
     without_dates,
 )
@@ -34,7 +35,7 @@ from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidParameterError, require
+from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
 from equipoise.formats import write_table
 from equipoise.formats.times import moment, order_bound
@@ -85,6 +86,7 @@ class BacktestRequest(ScoringRequest):
     """What to score, how, and where the answer goes.
 
     first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
+    if_able : labels of systems that are left out, with a note, if they cannot rate the history
     initial : path of known ratings with which players begin; initial_mapping : see `ScaleMapping`
     output : path of the table
     report : path of the page
@@ -92,6 +94,7 @@ class BacktestRequest(ScoringRequest):
     """
 
     first: str = "0"
+    if_able: frozenset[str] = frozenset()
     initial: str | None = None
     initial_mapping: str | None = None
     output: str | None = None
@@ -131,7 +134,10 @@ def compare(
     if request.report is not None:
         check_page(request.report)
     initial = initial_ratings(request.initial, request.initial_mapping, *systems.values())
-    history, reading = read(request.history, systems)
+    history, reading = read(request.history)
+    systems, left_out = _able(systems, history, request.if_able)
+    unused = notes_on_unused(systems, history, request.history)
+    reading = replace(reading, notes=(*reading.notes, *left_out, *unused))
     for system in systems.values():
         check_times(system, history)
     notes = initial_notes(initial, history, systems, strict=request.history.strict)
@@ -140,6 +146,31 @@ def compare(
     answer = scored(systems, request, history, reading, first, progress, initial=initial)
     _write(answer, request)
     return answer
+
+
+def _able(
+    systems: Mapping[str, RatingSystem], history: History, if_able: frozenset[str]
+) -> tuple[dict[str, RatingSystem], list[str]]:
+    """Return the systems to compare, and a note for each reason why others are left out.
+
+    Raises : InvalidDataError   none is left
+    """
+    able: dict[str, RatingSystem] = {}
+    reasons: dict[str, list[str]] = {}
+    for label, system in systems.items():
+        misfits = system.capabilities.misfits(history) if label in if_able else []
+        if misfits:
+            reasons.setdefault("; ".join(misfits), []).append(label)
+        else:
+            able[label] = system
+    notes = [
+        f"left out, because {'it' if len(labels) == 1 else 'they'} cannot rate {reason}: "
+        f"{', '.join(labels)}"
+        for reason, labels in reasons.items()
+    ]
+    if not able:
+        raise InvalidDataError([], f"no system can rate this history; {'; '.join(notes)}")
+    return able, notes
 
 
 def scored(

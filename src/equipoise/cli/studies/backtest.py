@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 EXAMPLE = """\b
 Example:
   equipoise backtest examples/contests.csv --system elo-mmr --system elo --from 10%
-  equipoise backtest examples/contests.csv --system elo-mmr --system elo --report report.html"""
+  equipoise backtest examples/contests.csv --system elo-mmr --system elo --report report.html
+  equipoise backtest examples/contests.csv --system all"""
 
 
 def backtest(
@@ -87,13 +88,16 @@ def backtest(
     Each match is predicted from the ratings before it, the prediction is scored, and then the match
     is rated. The last row is a prediction without ratings. The first table is about players with
     five or more earlier matches (--min-history). The second is about newcomers, players with few
-    matches, and all players; it goes to standard error unless --details is given.
+    matches, and all players; it goes to standard error unless --details is given. --system all
+    compares every system that can rate the history, and a note names the others.
     """
     from equipoise.analysis.studies import backtest as work
 
     settings = systems.settings()
+    chosen, added = systems.chosen_or_every(settings)
     request = work.BacktestRequest(
         history=reading.request(history, settings),
+        if_able=added,
         first=first,
         min_history=work.chosen_history(min_history, min_total),
         min_total=min_total,
@@ -109,7 +113,6 @@ def backtest(
         command=command_line(context, ("history", "parameters", "initial", "output", "report")),
         threads=options.thread_count(threads),
     )
-    chosen = systems.chosen(settings)
     with working("backtest") as job:
         answer = work.backtest_message(work.compare(chosen, request, job.progress))
     if as_json:
