@@ -283,7 +283,11 @@ def described(name: str) -> SystemMessage:
     else:
         summary = (kind.__doc__ or plugin.summary).strip().partition("\n")[0]
         requirement = plugin.requirement
+    # Loads kernels, as every system does; who only lists names need not wait for that.
+    from equipoise.rating.entry.entering import ENTRY_DEFAULTS
+
     hints = typing.get_type_hints(kind)
+    hidden = frozenset() if _has_entry(kind) else frozenset(ENTRY_DEFAULTS)
     parameters = [
         ParameterMessage(
             field.name,
@@ -292,6 +296,7 @@ def described(name: str) -> SystemMessage:
             field.metadata.get("note", ""),
         )
         for field in fields_of(kind)
+        if field.name not in hidden
     ]
     able = make_system(name).capabilities
     return SystemMessage(
@@ -304,6 +309,16 @@ def described(name: str) -> SystemMessage:
         needs=dict(able.needed),
         package=requirement,
     )
+
+
+def _has_entry(kind: type[RatingSystem]) -> bool:
+    """Whether a system supports a learned entry and a held level."""
+    make: Callable[..., RatingSystem] = kind
+    try:
+        make(entry="learned")
+    except (InvalidParameterError, TypeError):
+        return False
+    return True
 
 
 def _type_name(hint: Any) -> str:

@@ -48,6 +48,16 @@ _SETTLED = 1e-11
 RULES = {"constant": CONSTANT, "rating": BY_RATING, "players": BY_PLAYERS}
 
 
+#: What `equipoise systems` says of parameters that are off by default.
+_DRAW_RULE_NOTE = (
+    "what draw_probability depends on: constant, nothing; rating, the mean rating of the players; "
+    "players, their number; by draw_slope"
+)
+_SHARES_NOTE = (
+    "how the column share counts: off, or play, for the part of the match that a player played"
+)
+
+
 class TrueSkillSystem(HomeSystem):
     """The base class of both systems; each adds its parameters and `settings`."""
 
@@ -157,11 +167,13 @@ class TrueSkill(TrueSkillSystem):
     drift: float = 3.5
     draw_probability: float = 0.1
     draw_rule: Literal["constant", "rating", "players"] = field(
-        default="constant", metadata={"later": True}
+        default="constant", metadata={"later": True, "note": _DRAW_RULE_NOTE}
     )
     draw_slope: float = field(default=0.0, metadata={"later": True})
     draw_rating: float | None = field(default=None, metadata={"later": True})
-    shares: Literal["off", "play"] = field(default="off", metadata={"later": True})
+    shares: Literal["off", "play"] = field(
+        default="off", metadata={"later": True, "note": _SHARES_NOTE}
+    )
 
     name: ClassVar[str] = "trueskill"
 
@@ -265,7 +277,9 @@ class TrueSkillSPb(TrueSkillSystem):
     beta: float = 175.0
     convergence_eps: float = 1e-4
     sigma_drift: float = 35.0
-    shares: Literal["off", "play"] = field(default="off", metadata={"later": True})
+    shares: Literal["off", "play"] = field(
+        default="off", metadata={"later": True, "note": _SHARES_NOTE}
+    )
 
     name: ClassVar[str] = "trueskill-spb"
 

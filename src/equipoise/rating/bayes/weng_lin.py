@@ -67,6 +67,20 @@ _FARTHEST = 600.0
 _LEAST_SQUARED = 1e-150
 
 
+#: What `equipoise systems` says of parameters that are off by default.
+_SHARES_NOTE = (
+    "how the column share counts: off; play, for the part of the match that a player played; "
+    "contribution, for openskill's weights"
+)
+_MARGIN_NOTE = (
+    "the score difference above which its size counts, by openskill's rule; 0 uses no scores"
+)
+_PAIRING_NOTE = (
+    "which teams are compared: full, every two; partial, each with window neighbours above and "
+    "below"
+)
+
+
 class Settings(NamedTuple):
     """Parameters in the form that kernels use.
 
@@ -352,9 +366,11 @@ class WengLinParameters(HomeSystem):
     beta: float = 175.0
     drift: float = 3.5
     least_share: float = 1e-4
-    shares: Literal["off", "play", "contribution"] = field(default="off", metadata={"later": True})
+    shares: Literal["off", "play", "contribution"] = field(
+        default="off", metadata={"later": True, "note": _SHARES_NOTE}
+    )
     limit_deviation: bool = field(default=False, metadata={"later": True})
-    margin: float = field(default=0.0, metadata={"later": True})
+    margin: float = field(default=0.0, metadata={"later": True, "note": _MARGIN_NOTE})
 
     name: ClassVar[str]
 
@@ -483,7 +499,9 @@ class PairParameters(WengLinParameters):
     pairing, window, average : see `BradleyTerry`
     """
 
-    pairing: Literal["full", "partial"] = field(default="full", metadata={"later": True})
+    pairing: Literal["full", "partial"] = field(
+        default="full", metadata={"later": True, "note": _PAIRING_NOTE}
+    )
     window: int = 1
     average: bool = False
 

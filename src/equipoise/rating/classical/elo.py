@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,6 +33,12 @@ from equipoise.rating.system import Capabilities
 
 #: Columns of the state.
 RATING, MATCHES, LAST_TIME = range(3)
+
+
+#: What `equipoise systems` says of the margin of victory.
+_MARGIN_NOTE = (
+    "how the score difference of two teams multiplies the change; off, the default, uses no scores"
+)
 
 
 class Settings(NamedTuple):
@@ -208,7 +214,7 @@ class Elo(HomeSystem):
     k: float = 32.0
     scale: float = 400.0
     initial_rating: float = 1500.0
-    margin_rule: MarginRule = "off"
+    margin_rule: MarginRule = field(default="off", metadata={"note": _MARGIN_NOTE})
 
     name: ClassVar[str] = "elo"
     adds_head_starts: ClassVar[bool] = True

@@ -58,6 +58,10 @@ Q = math.log(10.0) / 400.0
 PERIOD, INFORMATION, SURPRISE, PENDING = range(4, 8)
 
 
+#: What `equipoise systems` says of rating periods.
+_PERIOD_NOTE = "the length of a rating period in days; without it, every match is a period"
+
+
 class Settings(NamedTuple):
     """Parameters in the form that kernels use.
 
@@ -394,7 +398,7 @@ class Glicko(HomeSystem):
     drift: float = 35.0
     drift_per_day: float = 0.0
     max_deviation: float = 350.0
-    period_days: float | None = field(default=None, metadata={"later": True})
+    period_days: float | None = field(default=None, metadata={"later": True, "note": _PERIOD_NOTE})
 
     name: ClassVar[str] = "glicko"
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
@@ -44,7 +44,7 @@ from equipoise.errors import require
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.normal import lower_normal_quantile, normal_cdf
 from equipoise.rating.base_system import Job, Rate, System, TraceArrays
-from equipoise.rating.federations.facts import KNOWN, RATED_HERE, UNRATED, Facts
+from equipoise.rating.federations.facts import KNOWN, NEWCOMERS_NOTE, RATED_HERE, UNRATED, Facts
 from equipoise.rating.federations.together import (
     EVENTS_BEFORE,
     OWN,
@@ -230,7 +230,9 @@ class DWZ(Federation):
     """
 
     initial_rating: float = 1000.0
-    newcomers: Literal["rated", "unrated"] = "rated"
+    newcomers: Literal["rated", "unrated"] = field(
+        default="rated", metadata={"note": NEWCOMERS_NOTE}
+    )
     rounded: bool = True
 
     name: ClassVar[str] = "dwz"

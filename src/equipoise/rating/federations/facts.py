@@ -43,6 +43,13 @@ _LEAST_CODE = 2.0**32
 UNRATED, RATED_HERE, KNOWN = 0.0, 1.0, 2.0
 
 
+#: What `equipoise systems` says of the parameter `newcomers` of federations.
+NEWCOMERS_NOTE = (
+    "whether newcomers are rated from their first match on (rated), or, as the federation does it, "
+    "only after enough games against rated players (unrated); unrated needs known ratings"
+)
+
+
 class Facts(NamedTuple):
     """The columns of N participations, NaN where nothing is known.
 

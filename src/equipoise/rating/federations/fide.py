@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -49,7 +49,7 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.rating.base_system import Job, Rate, System, TraceArrays
-from equipoise.rating.federations.facts import KNOWN, RATED_HERE, UNRATED, Facts
+from equipoise.rating.federations.facts import KNOWN, NEWCOMERS_NOTE, RATED_HERE, UNRATED, Facts
 from equipoise.rating.federations.fide_table import difference_shown, expected_score
 from equipoise.rating.federations.together import (
     GAMES_BEFORE,
@@ -116,6 +116,13 @@ _KNOWN_GAMES = 30.0
 
 #: Standard deviation of the normal curve of the tables.
 CURVE_DEVIATION = 2000.0 / 7.0
+
+
+#: What `equipoise systems` says of the parameter `rules`.
+_RULES_NOTE = (
+    "dated for FIDE's rules on the day of each match, or the month in which the rules for all "
+    "matches came into force"
+)
 
 
 class Settings(NamedTuple):
@@ -365,7 +372,7 @@ class FIDE(Federation):
         other, and keeps every rating; "unrated" follows FIDE: a first rating comes from 5 games
         against rated players, and a rating below the lowest is lost
     rules : "dated", those of the day of each match; or those that began in a month, always
-    time_control : of the games, which are rated apart: "standard", "rapid" or "blitz"
+    time_control : of all games, "standard", "rapid" or "blitz"; FIDE has a rating for each
     rounded : whether ratings are rounded to whole numbers after each month
 
     Examples
@@ -376,8 +383,10 @@ class FIDE(Federation):
     """
 
     initial_rating: float = 1800.0
-    newcomers: Literal["rated", "unrated"] = "rated"
-    rules: Rules = "dated"
+    newcomers: Literal["rated", "unrated"] = field(
+        default="rated", metadata={"note": NEWCOMERS_NOTE}
+    )
+    rules: Rules = field(default="dated", metadata={"note": _RULES_NOTE})
     time_control: Literal["standard", "rapid", "blitz"] = "standard"
     rounded: bool = True
 

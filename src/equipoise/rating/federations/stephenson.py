@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -55,6 +55,14 @@ from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
     MET,
     GAMES,
 ) = range(9)
+
+
+#: What `equipoise systems` says of parameters that no other system has.
+_BONUS_NOTE = "what is added to every score, in hundredths of a game; above 0, ratings inflate"
+_PULL_NOTE = (
+    "by how many percent of the distance to the opponents' mean rating a period moves a rating "
+    "towards them"
+)
 
 
 class Settings(NamedTuple):
@@ -251,8 +259,8 @@ class Stephenson(HomeSystem):
     initial_deviation: float = 300.0
     drift: float = 10.0
     game_drift: float = 10.0
-    bonus: float = 0.0
-    neighbourhood: float = 2.0
+    bonus: float = field(default=0.0, metadata={"note": _BONUS_NOTE})
+    neighbourhood: float = field(default=2.0, metadata={"note": _PULL_NOTE})
     period_days: float | None = None
     max_deviation: float = 350.0
 

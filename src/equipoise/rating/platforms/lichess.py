@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -55,6 +55,12 @@ RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME = range(5)
 
 #: From this deviation on Lichess shows a rating as provisional [LI]_.
 PROVISIONAL_DEVIATION = 110.0
+
+
+#: What `equipoise systems` says of how deviations grow between games.
+_PERIODS_NOTE = (
+    "how many rating periods pass in a day, also in part; each adds the square of the volatility"
+)
 
 
 class Settings(NamedTuple):
@@ -230,7 +236,7 @@ class Lichess(HomeSystem):
     initial_deviation: float = 500.0
     initial_volatility: float = 0.09
     tau: float = 0.75
-    periods_per_day: float = 0.21436
+    periods_per_day: float = field(default=0.21436, metadata={"note": _PERIODS_NOTE})
     min_rating: float = 400.0
     min_deviation: float = 45.0
     max_deviation: float = 500.0
