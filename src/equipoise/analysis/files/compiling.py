@@ -56,7 +56,7 @@ def compile_for_commands(system: str) -> None:
                 state=str(state), teams=list(_PLAYERS[:2]), samples=10, what_if=True, players="a"
             )
         )
-        estimate_strengths(StrengthsRequest(history=history, top=1, prior=1.0))
+        estimate_strengths(StrengthsRequest(history=history, top=1, ties="breslow", prior=1.0))
         compare({system: made}, BacktestRequest(history=history, min_history=1, resamples=10))
 
 
