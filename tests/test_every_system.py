@@ -215,7 +215,8 @@ def any_history(data: st.DataObject, variant: Variant) -> History:
     return data.draw(histories(system_of(variant)))
 
 
-few = examples(25)
+#: For each of seventy variants.
+few = examples(15, part=2)
 
 
 def test_variants_cover_the_registry() -> None:
@@ -501,7 +502,7 @@ def test_the_trace_tells_every_change(variant: Variant, data: st.DataObject) -> 
 
 @every_kernel_drawn
 @given(data=st.data())
-@examples(25, part=8)
+@examples(15, part=4)
 def test_an_explanation_adds_up(variant: Variant, data: st.DataObject) -> None:
     """Every participation's parts sum to the change that a replay traces, to 1e-9 points.
 
