@@ -26,7 +26,7 @@ from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterEr
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.federations.facts import FACTS
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.registry import SYSTEMS, make_system, parameters_of
+from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, system_class
 from equipoise.rating.replay import TRACE_COLUMNS, predict, replay
 from equipoise.rating.system import USABLE, RatingSystem
 from rating.entry_histories import LEARNERS
@@ -131,21 +131,27 @@ EXEMPT = {
 pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 
 
-def by_speed(variants: Sequence[Variant], *, once: bool = True) -> list[Any]:
+def by_speed(variants: Sequence[Variant], *, once: bool = True, drawn: bool = False) -> list[Any]:
     """Return parameters of tests: of every algorithm the first variant, the others as slow.
 
     The promises are those of an algorithm; its parameters switch on what `make test-all` looks at.
     once : whether the others are run once, compiled: where another test takes the same histories
         of every variant through the same branches of the same kernels
+    drawn : whether histories are drawn, many for each variant. Then the systems that share a
+        kernel are one algorithm, and all but the first of them are slow
     """
-    seen, found = set(), []
+    seen, kernels, found = set(), set(), []
     for variant in variants:
-        algorithm = variant.name, variant.parameters.get("rules", variant.parameters.get("pairing"))
-        marks = [pytest.mark.slow] if algorithm in seen else []
-        if marks and once:
+        rules = variant.parameters.get("rules", variant.parameters.get("pairing"))
+        algorithm, kernel = (variant.name, rules), (system_class(variant.name).kernel, rules)
+        marks = []
+        if algorithm in seen or (drawn and kernel in kernels):
+            marks.append(pytest.mark.slow)
+        if algorithm in seen and once:
             marks.append(pytest.mark.compiled_only)
         found.append(pytest.param(variant, marks=marks))
         seen.add(algorithm)
+        kernels.add(kernel)
     return found
 
 
@@ -156,6 +162,12 @@ every_system = pytest.mark.parametrize("variant", by_speed(VARIANTS), ids=_IDS)
 #: Of tests that take every variant through the branches of its kernels: they rate, trace, explain,
 #: predict and read. They run as plain Python and with index checks too.
 every_kernel = pytest.mark.parametrize("variant", by_speed(VARIANTS, once=False), ids=_IDS)
+
+#: Both for tests of drawn histories, which cost a hundred times as much as those of one history.
+every_system_drawn = pytest.mark.parametrize("variant", by_speed(VARIANTS, drawn=True), ids=_IDS)
+every_kernel_drawn = pytest.mark.parametrize(
+    "variant", by_speed(VARIANTS, once=False, drawn=True), ids=_IDS
+)
 
 
 def system_of(variant: Variant) -> RatingSystem:
@@ -203,7 +215,8 @@ def any_history(data: st.DataObject, variant: Variant) -> History:
     return data.draw(histories(system_of(variant)))
 
 
-few = examples(25)
+#: For each of seventy variants.
+few = examples(15, part=2)
 
 
 def test_variants_cover_the_registry() -> None:
@@ -211,7 +224,7 @@ def test_variants_cover_the_registry() -> None:
     assert {variant.name for variant in VARIANTS} == set(SYSTEMS)
 
 
-@every_kernel
+@every_kernel_drawn
 @given(data=st.data())
 @few
 def test_rating_all_at_once_is_rating_one_match_at_a_time(
@@ -226,7 +239,7 @@ def test_rating_all_at_once_is_rating_one_match_at_a_time(
     np.testing.assert_array_equal(at_once.table, one_by_one.table)
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_a_match_sent_alone_is_a_slice_of_the_history(
@@ -241,7 +254,7 @@ def test_a_match_sent_alone_is_a_slice_of_the_history(
     np.testing.assert_array_equal(whole.table, single.table)
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_resuming_is_going_straight_through(variant: Variant, data: st.DataObject) -> None:
@@ -279,7 +292,7 @@ def test_a_saved_state_is_read_back_bit_for_bit(variant: Variant, tmp_path: obje
     assert went_on.state.rated.tolist() == history.match_ids.tolist()
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_the_order_of_rows_and_the_numbering_of_players_do_not_matter(
@@ -309,7 +322,7 @@ def test_the_order_of_rows_and_the_numbering_of_players_do_not_matter(
         )
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_only_players_of_the_slice_change(variant: Variant, data: st.DataObject) -> None:
@@ -323,7 +336,7 @@ def test_only_players_of_the_slice_change(variant: Variant, data: st.DataObject)
     np.testing.assert_array_equal(state.table[away], before.table[away])
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_everything_stays_finite_and_deviations_positive(
@@ -336,7 +349,7 @@ def test_everything_stays_finite_and_deviations_positive(
         assert np.all(ratings.deviation > 0)
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_shifting_all_ratings_shifts_all_results(variant: Variant, data: st.DataObject) -> None:
@@ -373,7 +386,7 @@ def test_equal_players_who_tie_stay_equal(variant: Variant, count: int) -> None:
     assert np.ptp(ratings.rating[tied]) < 1e-9
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_a_better_place_in_the_last_match_never_lowers_the_rating(
@@ -399,7 +412,7 @@ def test_a_better_place_in_the_last_match_never_lowers_the_rating(
     assert np.all(np.diff(results) <= 1e-9)
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_predictions_of_two_sides_sum_to_one(variant: Variant, data: st.DataObject) -> None:
@@ -461,7 +474,7 @@ def test_reading_is_not_writing(variant: Variant) -> None:
         assert np.all(later["deviation"] >= now["deviation"])
 
 
-@every_kernel
+@every_kernel_drawn
 @given(data=st.data())
 @few
 def test_the_trace_tells_every_change(variant: Variant, data: st.DataObject) -> None:
@@ -487,9 +500,9 @@ def test_the_trace_tells_every_change(variant: Variant, data: st.DataObject) -> 
         assert np.all((columns["expected"][rows] >= 0) & (columns["expected"][rows] <= 1))
 
 
-@every_kernel
+@every_kernel_drawn
 @given(data=st.data())
-@examples(25, part=8)
+@examples(15, part=4)
 def test_an_explanation_adds_up(variant: Variant, data: st.DataObject) -> None:
     """Every participation's parts sum to the change that a replay traces, to 1e-9 points.
 
@@ -553,7 +566,7 @@ def assert_parts_sum_to_the_change(found: Explanation) -> None:
         assert found.least_change - 1e-9 <= change <= found.largest_change + 1e-9
 
 
-@every_kernel
+@every_kernel_drawn
 @given(data=st.data())
 @few
 def test_the_higher_rated_has_the_better_outlook(variant: Variant, data: st.DataObject) -> None:

@@ -24,6 +24,7 @@ from test_every_system import (
     Variant,
     any_history,
     every_system,
+    every_system_drawn,
     few,
     history_of,
     system_of,
@@ -59,7 +60,7 @@ def by_outlook(variant: Variant, history: History) -> list[float]:
     return [matches, draws, spread]
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_the_sums_are_those_of_the_outlook(variant: Variant, data: st.DataObject) -> None:
@@ -74,7 +75,7 @@ def test_the_sums_are_those_of_the_outlook(variant: Variant, data: st.DataObject
     np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12)
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_the_sums_have_the_same_bits_however_they_come_about(
@@ -94,7 +95,7 @@ def test_the_sums_have_the_same_bits_however_they_come_about(
     assert state.state.shared[DRAWS].tobytes() == straight
 
 
-@every_system
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_a_win_and_half_a_draw_are_what_is_expected(variant: Variant, data: st.DataObject) -> None:

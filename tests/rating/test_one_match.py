@@ -14,7 +14,7 @@ from equipoise.data.history import History
 from equipoise.rating.one_match import PlayerNumbers, numbers_of, rate_match, state_of
 from equipoise.rating.replay import replay
 from rating.histories import examples
-from rating.one_call.matches import VARIANTS, histories, system_of
+from rating.one_call.matches import BY_SPEED, VARIANTS, histories, system_of
 
 
 def arguments(history: History, match: int) -> dict[str, Any]:
@@ -42,9 +42,9 @@ def bits(numbers: list[PlayerNumbers]) -> list[tuple[bytes, bytes]]:
     return [(np.array(row).tobytes(), np.array(kept).tobytes()) for row, kept in numbers]
 
 
-@pytest.mark.parametrize(("name", "parameters"), VARIANTS)
+@pytest.mark.parametrize(("name", "parameters"), BY_SPEED)
 @given(data=st.data())
-@examples(25)
+@examples(15)
 def test_matches_one_after_another_give_the_bits_of_a_replay(
     name: str, parameters: dict[str, object], data: st.DataObject
 ) -> None:

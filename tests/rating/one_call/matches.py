@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
@@ -48,6 +51,19 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
     ("trueskill-spb", {}),
     ("uscf", {}),
 ]
+
+
+def by_speed(variants: Sequence[tuple[str, dict[str, object]]]) -> list[Any]:
+    """Return parameters of tests: of every system the first variant, the others as slow."""
+    names = [name for name, _ in variants]
+    return [
+        pytest.param(*variant, marks=[pytest.mark.slow] if variant[0] in names[:k] else [])
+        for k, variant in enumerate(variants)
+    ]
+
+
+#: For tests that cost more than a look at a system.
+BY_SPEED = by_speed(VARIANTS)
 
 PLAYERS = 6
 

@@ -28,7 +28,7 @@ from equipoise.errors import (
 from equipoise.rating.replay import predict, replay
 from rating.entry_histories import LEARNERS
 from rating.histories import examples
-from rating.one_call.matches import VARIANTS, histories, system_of
+from rating.one_call.matches import VARIANTS, by_speed, histories, system_of
 
 LEARNED: dict[str, object] = {
     "entry": "learned",
@@ -40,7 +40,7 @@ LEARNED: dict[str, object] = {
 #: What needs a pool, beside all that does not.
 POOLED: list[tuple[str, dict[str, object]]] = [
     *VARIANTS,
-    *((name, LEARNED) for name in LEARNERS if name != "codeforces"),
+    *((name, LEARNED) for name in LEARNERS if name not in ("codeforces", "elo")),
     ("glicko", {**LEARNED, "period_days": 2.5}),
     ("glicko2", {**LEARNED, "period_days": 2.5}),
     ("team-glicko2", {"roles": True}),
@@ -110,7 +110,7 @@ def add(pool: eq.Pool, history: History, match: int) -> None:
     )
 
 
-@pytest.mark.parametrize(("name", "parameters"), POOLED)
+@pytest.mark.parametrize(("name", "parameters"), [("elo", LEARNED), *by_speed(POOLED)])
 @given(data=st.data())
 @few
 def test_a_pool_is_the_state_of_a_replay(

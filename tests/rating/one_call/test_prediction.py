@@ -15,10 +15,10 @@ import equipoise as eq
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.predicting.quality import match_quality
 from equipoise.rating.replay import predict
-from rating.one_call.matches import VARIANTS, system_of
+from rating.one_call.matches import BY_SPEED, system_of
 
 
-@pytest.mark.parametrize(("name", "parameters"), VARIANTS)
+@pytest.mark.parametrize(("name", "parameters"), BY_SPEED)
 @pytest.mark.parametrize("teams", [["ab", "c"], ["a", "b"], ["a", "b", "c"]])
 def test_a_prediction_is_that_of_a_pool(
     name: str, parameters: dict[str, object], teams: list[str]

@@ -29,9 +29,9 @@ from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
 from rating.entry_histories import LEARNERS
 from rating.histories import examples
-from rating.one_call.matches import VARIANTS, histories, system_of
+from rating.one_call.matches import BY_SPEED, VARIANTS, histories, system_of
 
-few = examples(20)
+few = examples(15)
 
 
 def test_every_system_is_looked_at() -> None:
@@ -73,7 +73,7 @@ def call(system: System, history: History, match: int, known: list[eq.Rating]) -
             known[row] = rating
 
 
-@pytest.mark.parametrize(("name", "parameters"), VARIANTS)
+@pytest.mark.parametrize(("name", "parameters"), BY_SPEED)
 @given(data=st.data())
 @few
 def test_calls_one_after_another_give_the_bits_of_a_replay(
