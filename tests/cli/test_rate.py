@@ -183,6 +183,40 @@ def test_every_command_says_what_is_not_used(
     assert "elo does not use share" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        (
+            ["elo", "--set", "margin_rule=square-root"],
+            "elo has no column score: no margin counts",
+        ),
+        (["plackett-luce", "--set", "margin=2"], "plackett-luce has no column score: no margin"),
+        (
+            ["trueskill", "--set", "shares=play"],
+            "trueskill has no column share: every player counts whole",
+        ),
+        (
+            ["elo", "--set", "home_advantage_drift=1"],
+            "parameter home_advantage_drift (needs learn_home_advantage): no rating depends",
+        ),
+        (
+            ["trueskill", "--set", "draw_rule=players"],
+            "parameter draw_rule (needs draw_slope): no rating depends on",
+        ),
+        (["elo", "--set", "learn_home_advantage=true"], "learned home advantage: "),
+    ],
+)
+def test_what_has_no_effect_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: list[str], told: str
+) -> None:
+    """And what a pool has learned is shown."""
+    rows = "".join(f"{m},{p},{(p > 'a'):d},{p > 'a'}\n" for m in range(3) for p in "ab")
+    source = write(tmp_path / "games.csv", "match,player,rank,at_home\n" + rows)
+    assert run(["rate", source, "--system", *settings]) == 0
+    out = capsys.readouterr()
+    assert told in out.out + out.err
+
+
 def test_systems_and_searches_are_told_apart(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,9 @@ def test_predictions_and_explanations_know_the_home_side(store: Store) -> None:
     pool = made(store)
     pool.post(*duels(3, 60))
     pool_belief = belief(pool)
+    mean, variance = (float(one) for one in pool_belief)
+    told = f"learned home advantage: {mean:.1f} points, deviation {math.sqrt(variance):.1f}"
+    assert told in pool_message(store, pool.name).notes
     at_home = predict_in_pool(store, pool.name, PredictRequest([["p1"], ["p2"]], home=0))
     away = predict_in_pool(store, pool.name, PredictRequest([["p1"], ["p2"]], home=1))
     neutral = predict_in_pool(store, pool.name, PredictRequest([["p1"], ["p2"]]))

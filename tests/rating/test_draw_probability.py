@@ -251,6 +251,40 @@ def test_partial_play_in_predictions_is_that_of_the_package() -> None:
         assert absent.outlook.expected().tolist() == alone.outlook.expected().tolist()
 
 
+def test_a_head_start_counts_in_the_mean_rating_of_a_rule_in_ratings_and_predictions() -> None:
+    """Both take the draw probability of equals that the mean with head starts has."""
+    rule = eq.TrueSkill(
+        draw_probability=0.3, draw_rule="rating", draw_slope=0.4, home_advantage=200.0
+    )
+    chance = rule.draw_probability_of(1600)
+    plain = eq.TrueSkill(draw_probability=chance, home_advantage=200.0)
+    assert chance > 0.35
+    found, other = (
+        one.predict([one.rating(1500, 80), one.rating(1500, 80)], home=0) for one in (rule, plain)
+    )
+    assert found.draw == pytest.approx(other.draw, rel=1e-9)
+    found_ratings, other_ratings = (
+        one.rate([one.rating(1500, 80), one.rating(1500, 80)], ranks=[0, 0], home=0)
+        for one in (rule, plain)
+    )
+    for mine, theirs in zip(found_ratings, other_ratings, strict=True):
+        assert mine.rating == pytest.approx(theirs.rating, rel=1e-12)
+        assert mine.deviation == pytest.approx(theirs.deviation, rel=1e-12)
+
+
+def test_shares_leave_the_mean_rating_of_a_rule_as_it_is() -> None:
+    """The rule is about how strong the players are, not about how long they play."""
+    plain = eq.TrueSkill(draw_probability=0.3, shares="play")
+    rule = eq.TrueSkill(draw_probability=0.3, draw_rule="rating", draw_slope=0.4, shares="play")
+    first, second = (
+        one.rate([one.rating(), one.rating()], ranks=[0, 1], share=[0.5, 0.5])
+        for one in (plain, rule)
+    )
+    for mine, theirs in zip(first, second, strict=True):
+        assert mine.rating == pytest.approx(theirs.rating, rel=1e-12)
+        assert mine.deviation == pytest.approx(theirs.deviation, rel=1e-12)
+
+
 TS = eq.TrueSkill()
 T = TS.rating()
 

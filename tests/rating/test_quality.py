@@ -114,3 +114,14 @@ def test_more_than_two_teams_have_no_estimate() -> None:
     duels = eq.Glicko2()
     unrated = duels.predict([[duels.rating(), duels.rating()], [duels.rating()]])
     assert (unrated.by, unrated.quality) == ("team mean", None)
+
+
+@pytest.mark.parametrize("name", ["trueskill", "trueskill-spb", "thurstone-mosteller", "elo"])
+def test_the_quality_knows_who_plays_at_home(name: str) -> None:
+    """A head start that makes two teams even makes the match as good as one of even teams."""
+    system: Any = eq.make_system(name, {"home_advantage": 100.0})
+    strong, weak = system.rating(1600), system.rating(1500)
+    even = system.predict([strong, strong])
+    assert system.predict([strong, weak], home=1).quality == pytest.approx(even.quality, rel=1e-12)
+    assert system.predict([strong, weak]).quality < even.quality
+    assert system.predict([strong, weak], home=0).quality < system.predict([strong, weak]).quality

@@ -12,7 +12,7 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
-from equipoise.errors import require
+from equipoise.errors import InvalidParameterError, require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.federations.facts import FACTS
 from equipoise.rating.state import State
@@ -236,3 +236,13 @@ class ExplainsItself(Protocol):
     def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
         """Return why a participation changed its player's rating; see `explain_change`."""
         ...
+
+
+def no_advantage(system: RatingSystem) -> InvalidParameterError:
+    """Return the error for a team at home where the system does not count it."""
+    if "at_home" not in system.capabilities.needed:
+        return InvalidParameterError(f"{system.name} has no home advantage: leave out home")
+    return InvalidParameterError(
+        f"{system.name} has no home advantage with these parameters: leave out home, or rate the "
+        "matches with home_advantage or learn_home_advantage"
+    )

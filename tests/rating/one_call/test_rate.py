@@ -383,6 +383,11 @@ DATED = GLICKO2.rate([G, G], time=100)[0]
         (lambda: ELO.rate([E, E], weight=True), "weight must be a positive number"),
         (lambda: ELO.rate([E, E], weight="2"), "weight must be a positive number"),  # type: ignore[call-overload]
         (lambda: ELO.rate([E, E], home=0), "elo has no home advantage with these parameters"),
+        (lambda: ELO.rate([E, E], home=0), "rate the matches with home_advantage or learn_home_ad"),
+        (
+            lambda: eq.TopCoder().rate([eq.TopCoder().rating()] * 2, home=0),
+            "topcoder has no home advantage: leave out home",
+        ),
         (lambda: eq.Elo(home_advantage=9).rate([], home=0), "teams must be at least two"),
         (lambda: ELO.rate([E, E], performance=[1, 2]), "performance must be left out, because elo"),
         (lambda: ELO.rate([E, E], share=[1, 0.5]), "share must be left out, because elo does not"),

@@ -29,6 +29,7 @@ from equipoise.formats.times import moment
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import RateSummary
+from equipoise.rating.advantage.home_system import advantage_notes
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import Replay, days, replay
@@ -132,7 +133,10 @@ def rate(
         reading=reading,
         replay=answer,
         seconds=seconds,
-        notes=notes_on_resuming(before, answer),
+        notes=[
+            *notes_on_resuming(before, answer),
+            *advantage_notes(system, answer.state.state.shared),
+        ],
         unused=tuple(unused),
     )
 

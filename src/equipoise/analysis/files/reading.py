@@ -20,6 +20,25 @@ from equipoise.messages.histories import HistoryMessage
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.system import RatingSystem
 
+#: Parameters that turn others on, with a value that does.
+_TURN_ON = (
+    ("entry", "learned"),
+    ("hold_level", 0.05),
+    ("learn_home_advantage", True),
+    ("draw_slope", 0.1),
+    ("pairing", "partial"),
+)
+
+#: Parameters without effect -> what turns them on.
+_TURNED_ON_BY = {
+    "home_advantage_deviation": "learn_home_advantage",
+    "home_advantage_drift": "learn_home_advantage",
+    "draw_slope": "draw_rule",
+    "draw_rule": "draw_slope",
+    "draw_rating": "draw_rule=rating",
+    "window": "pairing=partial",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryRequest:
@@ -108,7 +127,10 @@ def unused_of(
             continue
         given = "--stat" if name == "performance" and request.statistics else name
         found.append(given if parameter is None else f"{given} (needs {parameter})")
-    return [*found, *(f"parameter {name}" for name in idle_parameters(system, searched))]
+    for name in idle_parameters(system, searched):
+        needs = _TURNED_ON_BY.get(name)
+        found.append(f"parameter {name}" + (f" (needs {needs})" if needs else ""))
+    return found
 
 
 def idle_parameters(system: RatingSystem, searched: Collection[str] = ()) -> list[str]:
@@ -124,7 +146,7 @@ def idle_parameters(system: RatingSystem, searched: Collection[str] = ()) -> lis
 def _idle(system: RatingSystem, searched: Collection[str]) -> frozenset[str]:
     """Return the parameters without effect, also while those that turn others on are searched."""
     idle = system.capabilities.idle
-    for name, value in (("entry", "learned"), ("hold_level", 0.05)):
+    for name, value in _TURN_ON:
         if name in searched:
             with suppress(InvalidParameterError):
                 on = make_system(system.name, {**parameters_of(system), name: value})
@@ -143,6 +165,14 @@ def unused_at(system: RatingSystem) -> list[str]:
 def missing_notes(system: RatingSystem, history: History) -> list[str]:
     """Return notes on columns that the system uses and the history does not have."""
     found: list[str] = getattr(system, "missing", lambda _: [])(history)
+    if getattr(system, "shares", "off") != "off" and history.share is None:
+        found = [*found, f"{system.name} has no column share: every player counts whole"]
+    if "score" in system.capabilities.uses and history.scores() is None:
+        found = [
+            *found,
+            f"{system.name} has no column score: no margin counts (--column score=goals reads "
+            "goals as score)",
+        ]
     return found
 
 

@@ -21,7 +21,7 @@ from equipoise.messages.pools import PoolEntry, PoolMessage, PoolRequest
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json, written
 from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS
-from equipoise.rating.advantage.home_system import is_saved
+from equipoise.rating.advantage.home_system import advantage_notes, is_saved
 from equipoise.rating.base_system import System
 from equipoise.rating.entry.entering import ENTRY, ENTRY_PARAMETERS
 from equipoise.rating.registry import is_later_default, notes_of, requirement_of
@@ -173,19 +173,19 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         display_decay_per_day=settings.display_decay_per_day,
         display_decay_after_days=settings.display_decay_after_days,
         unused=[] if rules.fault else _unused(rules),
-        notes=_notes(rules),
+        notes=_notes(rules, pool.shared),
         entry=None if rules.fault else _entry(rules.system, pool.shared),
         known_ratings=pool.known_ratings,
     )
 
 
-def _notes(rules: PoolRules) -> list[str]:
+def _notes(rules: PoolRules, shared: Mapping[str, Floats]) -> list[str]:
     """Return sentences about the system of a pool with its parameters."""
     if rules.fault:
         return [f"{rules.fault}. What is stored can be read; nothing can be posted or computed"]
-    own = notes_of(rules.system)
+    own = [*notes_of(rules.system), *advantage_notes(rules.system, shared)]
     if not rules.package:
-        return list(own)
+        return own
     return [f"{rules.settings.system} comes from the package {rules.package}", *own]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -228,10 +228,28 @@ class HomeSystem(System):
 
 def belief_of(state: State) -> tuple[float, float] | None:
     """Return (advantage, its deviation) as a pool has learned it, None if it learns none."""
-    numbers = state.shared.get(ADVANTAGE)
+    return _belief(state.shared)
+
+
+def _belief(shared: Mapping[str, Floats]) -> tuple[float, float] | None:
+    """Return (advantage, its deviation) of the numbers that a pool keeps, None if it has none."""
+    numbers = shared.get(ADVANTAGE)
     if numbers is None:
         return None
     return float(numbers[MEAN]), math.sqrt(float(numbers[VARIANCE]))
+
+
+def advantage_notes(system: Any, shared: Mapping[str, Floats]) -> list[str]:
+    """Return a note on the home advantage that a pool has learned; none where it learns none.
+
+    shared : of the state of the pool
+    """
+    if not isinstance(system, HomeSystem) or not system.learns_advantage:
+        return []
+    belief = _belief(shared)
+    if belief is None:
+        return []
+    return [f"learned home advantage: {belief[0]:.1f} points, deviation {belief[1]:.1f}"]
 
 
 def settled(system: Any, state: State) -> Any:

@@ -230,6 +230,8 @@ class TrueSkill(TrueSkillSystem):
             return frozenset({"draw_rule", "draw_slope", "draw_rating"})
         if self.draw_rule == "constant":
             return frozenset({"draw_slope", "draw_rating"})
+        if self.draw_slope == 0.0:
+            return frozenset({"draw_rule", "draw_rating"})
         return frozenset() if self.draw_rule == "rating" else frozenset({"draw_rating"})
 
     def draw_margin(self, players: int, rating: float | None = None) -> float:

@@ -109,12 +109,16 @@ class Settings(NamedTuple):
 
 
 class Teams(NamedTuple):
-    """T teams: mean and variance of performances, ranks from 0 without gaps, and members."""
+    """T teams: mean and variance of performances, ranks from 0 without gaps, and members.
+
+    total : sum of the ratings of the members, whatever their shares
+    """
 
     mean: Floats
     variance: Floats
     rank: Ints
     members: Floats
+    total: Floats
 
 
 class Inferred(NamedTuple):
@@ -228,16 +232,18 @@ def teams_of(
     for i in range(start, stop):
         count = max(count, matches.team[i] + 1)
     mean, variance, members = np.zeros(count), np.zeros(count), np.zeros(count)
+    total = np.zeros(count)
     rank = np.zeros(count, np.int64)
     noise = settings.beta * settings.beta + settings.drift * settings.drift
     for i in range(start, stop):
         t, player = matches.team[i], table[matches.player[i]]
         part = part_played(share, i)
         mean[t] += part * player[RATING]
+        total[t] += player[RATING]
         variance[t] += part * part * (player[DEVIATION] * player[DEVIATION] + noise)
         members[t] += 1.0
         rank[t] = matches.rank[i]
-    return Teams(mean, variance, rank, members)
+    return Teams(mean, variance, rank, members, total)
 
 
 @kernel
@@ -286,7 +292,7 @@ def _between_teams(teams: Teams, settings: Settings) -> tuple[Inferred, float]:
         if k + 1 < count:
             other = order[k + 1]
             players = teams.members[t] + teams.members[other]
-            chain.margin[k] = margin_between(teams.mean[t] + teams.mean[other], players, settings)
+            chain.margin[k] = margin_between(teams.total[t] + teams.total[other], players, settings)
             chain.tied[k] = teams.rank[t] == teams.rank[other]
     moved = sweep(chain)
     for _ in range(MAX_SWEEPS):

@@ -23,7 +23,7 @@ from equipoise.rating.one_call.rating import (
 from equipoise.rating.one_call.result import dense_ranks, each_team
 from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
 from equipoise.rating.one_match import rate_match, rate_once
-from equipoise.rating.system import Capabilities
+from equipoise.rating.system import Capabilities, no_advantage
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -243,7 +243,5 @@ def who_is_at_home(
         fits = plain and 0 <= home < len(sizes)  # type: ignore[operator]
         require(fits, "home", f"the number of a team, from 0 to {len(sizes) - 1}", home)
         if "at_home" not in able.uses:
-            raise InvalidParameterError(
-                f"{system.name} has no home advantage with these parameters"
-            )
+            raise no_advantage(system)
     return [team == home for team, size in enumerate(sizes) for _ in range(size)]

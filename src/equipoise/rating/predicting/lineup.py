@@ -45,7 +45,7 @@ from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.pool_state import PoolState, check_ids
 from equipoise.rating.predicting.quality import estimated_quality, match_quality
 from equipoise.rating.state import State
-from equipoise.rating.system import ModelsDraws, RatingSystem, models_draws
+from equipoise.rating.system import ModelsDraws, RatingSystem, models_draws, no_advantage
 from equipoise.wording import counted
 
 #: Days.
@@ -142,9 +142,7 @@ def lineup(
     if home is not None:
         require(0 <= home < len(teams), "home", "the number of a team", home)
         if "at_home" not in system.capabilities.uses:
-            raise InvalidParameterError(
-                f"{system.name} has no home advantage with these parameters"
-            )
+            raise no_advantage(system)
     state, ids, known = pool.with_newcomers(players)
     _check_not_earlier(system.at(state, np.arange(len(ids)), None)["last_time"], ids, at)
     return Lineup(
@@ -272,7 +270,8 @@ def team_prediction(
         _check_needed(system, draw_rate, len(sizes), rated and models_draws(system))
     found = Prediction(expected=outlook.expected(), outlook=outlook, by=by)
     if len(sizes) == 2 and rated and models_draws(system):
-        found = _modelled(system, outlook, rating)
+        # The system rates the match with the head starts in the ratings.
+        found = _modelled(system, outlook, now.outlook(rating, deviation, match).centre)
     elif len(sizes) == 2:
         found = _estimated(found, state, draw_rate)
     if not rated:
@@ -333,12 +332,13 @@ def _with_quality(
     beta = getattr(system, "beta", None) if models_draws(system) else None
     if beta is not None and found.outlook.team == "sum":
         part: Floats = np.ones(len(team)) if share is None else share
-        members, strength, uncertain = (
+        members, uncertain = (
             np.bincount(team, each, minlength=teams).astype(np.float64)
-            for each in (part**2, part * rating, (part * deviation) ** 2)
+            for each in (part**2, (part * deviation) ** 2)
         )
         certain = members * float(beta) ** 2
-        quality = match_quality(strength, certain + uncertain, certain)
+        # The centres of the outlook have the head starts of a team at home.
+        quality = match_quality(found.outlook.centre, certain + uncertain, certain)
         return replace(found, quality=quality, quality_by=system.name)
     if teams != 2:
         return found
@@ -355,7 +355,7 @@ def estimated_draw(rate: float, first: float, second: float) -> float:
 def _modelled(system: ModelsDraws, outlook: Outlook, rating: Floats) -> Prediction:
     """Return the prediction of a system that models draws for two teams.
 
-    rating : of the players of both teams
+    rating : of the players of both teams, with head starts
     """
     difference = outlook.centre[0] - outlook.centre[1]
     scale = math.hypot(*outlook.scale.tolist())
