@@ -130,9 +130,14 @@ def unused_at(system: RatingSystem) -> list[str]:
     return ["--at" if parameter is None else f"--at (needs {parameter})"]
 
 
-def missing_notes(system: RatingSystem, history: History) -> list[str]:
-    """Return notes on columns that the system uses and the history does not have."""
-    found: list[str] = getattr(system, "missing", lambda _: [])(history)
+def missing_notes(system: RatingSystem, history: History, *, resumed: bool) -> list[str]:
+    """Return notes on columns that the system uses and the history does not have.
+
+    resumed : whether ratings continue from a saved state
+    """
+    if not hasattr(system, "missing"):
+        return []
+    found: list[str] = system.missing(history, resumed=resumed)
     return found
 
 
