@@ -174,3 +174,22 @@ def test_every_federation_says_on_the_command_line_what_is_missing(
     assert run(["rate", "examples/league.csv", "--system", system]) == 0
     said = " ".join("".join(capsys.readouterr()).split())
     assert f"no column event: {system} assumes that " in said
+
+
+def test_events_and_years_that_contradict_each_other_are_said() -> None:
+    """A match belongs to one event, and a player was born once."""
+    history = eq.read_history(
+        {
+            "match": [1, 1, 2, 2, 3, 3],
+            "player": ["a", "b", "a", "c", "b", "c"],
+            "rank": [1, 2, 1, 2, 1, 1],
+            "event": ["open", "cup", "open", None, "cup", "cup"],
+            "birth_year": [2010, 1980, 2011, 1990, 1980, 1990],
+            "events_before": [3] * 6,
+        }
+    )
+    assert eq.DWZ().missing(history) == [
+        "2 matches whose players have different values of event, or only one has a value: each "
+        "player's own counts",
+        "1 player with several values of birth_year: that of the match counts",
+    ]

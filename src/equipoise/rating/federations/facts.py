@@ -150,6 +150,25 @@ def players_without(history: History, name: str) -> int:
     return history.players - len(np.unique(history.player[given]))
 
 
+def players_with_several(history: History, name: str) -> int:
+    """Return how many players of a history have different values in a column of it."""
+    values: dict[int, set[str]] = {}
+    column = history.attributes[name].tolist()
+    for player, value in zip(history.player.tolist(), column, strict=True):
+        if not _absent(value):
+            values.setdefault(player, set()).add(_text(value))
+    return sum(len(found) > 1 for found in values.values())
+
+
+def matches_of_two_events(history: History) -> int:
+    """Return the number of matches in which not all players have the same event, or none."""
+    codes = np.nan_to_num(_codes(history.attributes[EVENT]), nan=0.0)
+    offsets = history.offsets[:-1]
+    if not len(offsets):
+        return 0
+    return int(np.sum(np.minimum.reduceat(codes, offsets) != np.maximum.reduceat(codes, offsets)))
+
+
 def used_facts(uses: frozenset[str]) -> Sequence[str]:
     """Return those of the columns that a system uses."""
     return [name for name in FACTS if name in uses]

@@ -32,9 +32,12 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, Rate, System
 from equipoise.rating.draws import count_match
 from equipoise.rating.federations.facts import (
+    EVENT,
     FACTS_OF_PLAYERS,
     Facts,
     facts_of,
+    matches_of_two_events,
+    players_with_several,
     players_without,
 )
 from equipoise.rating.state import State
@@ -226,7 +229,18 @@ class Federation(System):
             column = history.time if name == "time" else history.attributes.get(name)
             if column is None:
                 notes.append(f"no column {name}: {self.name} assumes that {assumption}")
+            elif name == EVENT:
+                odd = matches_of_two_events(history)
+                if odd:
+                    notes.append(
+                        f"{counted(odd, 'match', 'matches')} whose players have different values "
+                        "of event, or only one has a value: each player's own counts"
+                    )
             elif name in FACTS_OF_PLAYERS:
+                several = players_with_several(history, name)
+                if several:
+                    who = counted(several, "player")
+                    notes.append(f"{who} with several values of {name}: that of the match counts")
                 gaps = players_without(history, name)
                 if gaps:
                     who = counted(gaps, "player")
