@@ -221,9 +221,8 @@ def _check_unchanged(pool: PoolState, history: History, place: Ints, digests: Di
         changed[1:] |= (before[1:] != NOT_KNOWN) & (np.diff(place) < 0)
     if changed.any():
         named, one = _named(history.match_ids[: len(place)][changed])
-        read = ", ".join(
-            ("time", "players", "teams", "ranks", *sorted(pool.system.capabilities.uses))
-        )
+        uses = sorted(pool.system.capabilities.uses - {"time"})
+        read = ", ".join(("time", "players", "teams", "ranks", *uses))
         raise ConflictError(
             f"{named} {'has' if one else 'have'} changed since the saved state was rated "
             f"(compared: {read}). Undo the change, or use {_RESTART} to rate the history from the "

@@ -146,10 +146,50 @@ def test_what_is_missing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """With what is assumed; and nothing of the columns that are there."""
     history = table([("a", "b", 1.0)], "2025-05-05", event="open", birth_year=1980)
     assert eq.DWZ().missing(history) == [
-        "dwz has no column events_before: players with known ratings had 6 rated events before, "
-        "and others none"
+        "no column events_before: dwz assumes that players without it had 6 rated events before "
+        "if their rating was known, else none"
     ]
     assert run(["rate", "examples/league.csv", "--system", "fide"]) == 0
     said = " ".join("".join(capsys.readouterr()).split())
-    assert "fide has no column birth_year: all players are older than 18" in said
+    assert "no column birth_year: fide assumes that players without it are older than 18" in said
     assert "no column time" not in said
+
+
+def test_what_is_missing_of_some_players_is_said() -> None:
+    """One value of a player is enough."""
+    games: list[Any] = [("a", "b", 1.0), ("a", "c", 1.0), ("a", "d", 0.5)]
+    years = [1980, None, None]
+    history = table(games, "2025-05-05", event="x", birth_year=years, events_before=7)
+    assert eq.DWZ().missing(history) == [
+        "2 players without birth_year: dwz assumes that players without it are older than 25"
+    ]
+    assert eq.DWZ().missing(history, resumed=True) == []
+
+
+@pytest.mark.parametrize("system", ["dwz", "egf", "fide", "uscf"])
+def test_every_federation_says_on_the_command_line_what_is_missing(
+    system: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And rates: the history has neither events nor years."""
+    assert run(["rate", "examples/league.csv", "--system", system]) == 0
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert f"no column event: {system} assumes that " in said
+
+
+def test_events_and_years_that_contradict_each_other_are_said() -> None:
+    """A match belongs to one event, and a player was born once."""
+    history = eq.read_history(
+        {
+            "match": [1, 1, 2, 2, 3, 3],
+            "player": ["a", "b", "a", "c", "b", "c"],
+            "rank": [1, 2, 1, 2, 1, 1],
+            "event": ["open", "cup", "open", None, "cup", "cup"],
+            "birth_year": [2010, 1980, 2011, 1990, 1980, 1990],
+            "events_before": [3] * 6,
+        }
+    )
+    assert eq.DWZ().missing(history) == [
+        "2 matches whose players have different values of event, or only one has a value: each "
+        "player's own counts",
+        "1 player with several values of birth_year: that of the match counts",
+    ]

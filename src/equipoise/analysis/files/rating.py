@@ -103,7 +103,7 @@ def rate(
     if request.at is not None:
         unused += unused_at(system)
     notes = unused_notes({system.name: unused}, strict=request.history.strict)
-    notes += missing_notes(system, history)
+    notes += missing_notes(system, history, resumed=before is not None)
     notes += initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
     reading = replace(reading, notes=(*reading.notes, *notes))
     clock.append(working_time())

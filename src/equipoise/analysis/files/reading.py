@@ -162,9 +162,14 @@ def unused_at(system: RatingSystem) -> list[str]:
     return ["--at" if parameter is None else f"--at (needs {parameter})"]
 
 
-def missing_notes(system: RatingSystem, history: History) -> list[str]:
-    """Return notes on columns that the system uses and the history does not have."""
-    found: list[str] = getattr(system, "missing", lambda _: [])(history)
+def missing_notes(system: RatingSystem, history: History, *, resumed: bool) -> list[str]:
+    """Return notes on columns that the system uses and the history does not have.
+
+    resumed : whether ratings continue from a saved state
+    """
+    found: list[str] = []
+    if hasattr(system, "missing"):
+        found = system.missing(history, resumed=resumed)
     if getattr(system, "shares", "off") != "off" and history.share is None:
         found = [*found, f"{system.name} has no column share: every player counts whole"]
     if "score" in system.capabilities.uses and history.scores() is None:

@@ -239,8 +239,9 @@ class DWZ(Federation):
     together: ClassVar[str] = "the event"
     assumed: ClassVar[Mapping[str, str]] = {
         "event": "all matches of a month are an event, and without times each match is one",
-        "birth_year": "all players are older than 25",
-        "events_before": "players with known ratings had 6 rated events before, and others none",
+        "birth_year": "players without it are older than 25",
+        "events_before": "players without it had 6 rated events before if their rating was known, "
+        "else none",
     }
 
     def __post_init__(self) -> None:

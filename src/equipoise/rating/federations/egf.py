@@ -186,6 +186,10 @@ class EGF(Federation):
 
     name: ClassVar[str] = "egf"
     together: ClassVar[str] = "the tournament"
+    assumed: ClassVar[Mapping[str, str]] = {
+        "event": "all matches of a month are a tournament, and without times each match is one",
+        "handicap": "all games are even",
+    }
 
     def __post_init__(self) -> None:
         """Check every parameter."""

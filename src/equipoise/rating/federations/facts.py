@@ -34,6 +34,9 @@ _BOUNDS: Mapping[str, tuple[int, int, str]] = {
 #: The columns, in the order in which messages list them.
 FACTS: tuple[str, ...] = (EVENT, *_BOUNDS)
 
+#: Those that say something of a player, for whom one value is enough.
+FACTS_OF_PLAYERS = ("birth_year", "games_before", "events_before")
+
 #: Every code of an event is larger, so that it is the number of no month.
 _LEAST_CODE = 2.0**32
 
@@ -145,6 +148,32 @@ def _number(value: object) -> float:
 def _absent(value: object) -> bool:
     # NaN is the only value that differs from itself.
     return value is None or value != value or (isinstance(value, str) and not value.strip())
+
+
+def players_without(history: History, name: str) -> int:
+    """Return how many players of a history have no value in a column of it."""
+    column = history.attributes[name].tolist()
+    given = np.array([not _absent(value) for value in column], bool)
+    return history.players - len(np.unique(history.player[given]))
+
+
+def players_with_several(history: History, name: str) -> int:
+    """Return how many players of a history have different values in a column of it."""
+    values: dict[int, set[str]] = {}
+    column = history.attributes[name].tolist()
+    for player, value in zip(history.player.tolist(), column, strict=True):
+        if not _absent(value):
+            values.setdefault(player, set()).add(_text(value))
+    return sum(len(found) > 1 for found in values.values())
+
+
+def matches_of_two_events(history: History) -> int:
+    """Return the number of matches in which not all players have the same event, or none."""
+    codes = np.nan_to_num(_codes(history.attributes[EVENT]), nan=0.0)
+    offsets = history.offsets[:-1]
+    if not len(offsets):
+        return 0
+    return int(np.sum(np.minimum.reduceat(codes, offsets) != np.maximum.reduceat(codes, offsets)))
 
 
 def used_facts(uses: frozenset[str]) -> Sequence[str]:

@@ -395,8 +395,9 @@ class FIDE(Federation):
     assumed: ClassVar[Mapping[str, str]] = {
         "time": "the newest rules hold, and the matches of an event, or each one, count together",
         "event": "in 2022 and 2023 one match of a month, not of each event, is cut to 400 points",
-        "birth_year": "all players are older than 18",
-        "games_before": "players with known ratings had 30 rated games before, and others none",
+        "birth_year": "players without it are older than 18",
+        "games_before": "players without it had 30 rated games before if their rating was known, "
+        "else none",
     }
 
     def __post_init__(self) -> None:

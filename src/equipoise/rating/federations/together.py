@@ -31,9 +31,18 @@ from equipoise.data.history import History
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, Rate, System
 from equipoise.rating.draws import count_match
-from equipoise.rating.federations.facts import Facts, facts_of
+from equipoise.rating.federations.facts import (
+    EVENT,
+    FACTS_OF_PLAYERS,
+    Facts,
+    facts_of,
+    matches_of_two_events,
+    players_with_several,
+    players_without,
+)
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingColumns
+from equipoise.wording import counted
 
 #: First columns of the state; those of the system follow from `OWN` on. `RATED` says how the player
 #: came by the rating.
@@ -189,7 +198,7 @@ class Federation(System):
 
     #: What is rated together, such as "the event".
     together: ClassVar[str]
-    #: Column -> what the system assumes where a history does not have it.
+    #: Column -> what the system assumes where a history does not have it, or has no value.
     assumed: ClassVar[Mapping[str, str]]
 
     @property
@@ -208,15 +217,35 @@ class Federation(System):
         """Return the columns of the system itself, with their values for a newcomer."""
         return {}
 
-    def missing(self, history: History) -> list[str]:
-        """Return a note for every column that the system uses and a history does not have."""
-        there = {"time"} if history.time is not None else set()
-        there |= history.attributes.keys()
-        return [
-            f"{self.name} has no column {name}: {assumption}"
-            for name, assumption in self.assumed.items()
-            if name not in there
-        ]
+    def missing(self, history: History, *, resumed: bool = False) -> list[str]:
+        """Return a note for every column that the system uses and that is missing or has gaps.
+
+        resumed : whether ratings continue from a state, which may know what the history leaves out
+        """
+        notes = []
+        for name, assumption in self.assumed.items():
+            if resumed and name in FACTS_OF_PLAYERS:
+                continue
+            column = history.time if name == "time" else history.attributes.get(name)
+            if column is None:
+                notes.append(f"no column {name}: {self.name} assumes that {assumption}")
+            elif name == EVENT:
+                odd = matches_of_two_events(history)
+                if odd:
+                    notes.append(
+                        f"{counted(odd, 'match', 'matches')} whose players have different values "
+                        "of event, or only one has a value: each player's own counts"
+                    )
+            elif name in FACTS_OF_PLAYERS:
+                several = players_with_several(history, name)
+                if several:
+                    who = counted(several, "player")
+                    notes.append(f"{who} with several values of {name}: that of the match counts")
+                gaps = players_without(history, name)
+                if gaps:
+                    who = counted(gaps, "player")
+                    notes.append(f"{who} without {name}: {self.name} assumes that {assumption}")
+        return notes
 
     @abstractmethod
     def closed_ratings(self, table: Floats, rows: Ints) -> Floats:

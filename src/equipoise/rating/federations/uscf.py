@@ -348,6 +348,12 @@ class USCF(Federation):
 
     name: ClassVar[str] = "uscf"
     together: ClassVar[str] = "the event"
+    assumed: ClassVar[Mapping[str, str]] = {
+        "event": "all matches of a month are an event, and without times each match is one",
+        "birth_year": "new players without it are 26 or older",
+        "games_before": "players without it had 26 rated games before if their rating was known, "
+        "else none",
+    }
 
     def __post_init__(self) -> None:
         """Check every parameter."""
