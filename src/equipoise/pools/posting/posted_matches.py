@@ -279,9 +279,9 @@ def _participation_faults(
     if "score" in uses and read_score(one.attributes.get("score")) is None:
         yield "attributes.score", SCORE, one.attributes["score"]
     for name in used_facts(uses) if one.attributes else ():
-        value = one.attributes.get(name)
-        if (broken := broken_rule(name, value)) is not None:
-            yield f"attributes.{name}", broken, value
+        fact = one.attributes.get(name)
+        if (broken := broken_rule(name, fact)) is not None:
+            yield f"attributes.{name}", broken, fact
     for text in (one.role, one.side, *one.statistics, *one.attributes, *one.attributes.values()):
         if isinstance(text, str) and "\0" in text:
             yield "attributes", "must have no NUL characters", text
