@@ -213,6 +213,7 @@ class InvalidDataError(EquipoiseError, ValueError):
     def __init__(self, problems: Sequence[Problem], summary: str = "") -> None:
         self.problems = tuple(problems)
         count = len(self.problems)
+        self.summary = summary
         head = summary or f"{counted(count, 'problem')} in the input"
         lines = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
         if count > SHOWN_PROBLEMS:

@@ -17,6 +17,7 @@ from equipoise.messages.questions import PredictRequest
 from equipoise.messages.seasons import SeasonRequest, SeasonSettings
 from equipoise.pools import seasons
 from equipoise.pools.exchange.exporting import export_file
+from equipoise.pools.exchange.history_requests import requests_of
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.posting.planning import Post
 from equipoise.pools.posting.posting import post_matches
@@ -131,6 +132,39 @@ def test_a_pool_gives_the_bits_of_the_library(store: Store, tmp_path: Path) -> N
     done = eq.replay(eq.Glicko2(**LEARNED), history)
     assert done.state.state.shared[ADVANTAGE].tolist() == belief(pool)
     ratings = done.ratings
+    rated = dict(zip(ratings.player_ids.tolist(), ratings.rating.tolist(), strict=True))
+    assert rated == pool.ratings()
+
+
+def test_sides_and_flags_of_one_pool_are_exported_and_imported_alike(
+    store: Store, tmp_path: Path
+) -> None:
+    """Some posts say `at_home`, others `side`; readers ignore the side beside the other column."""
+    pool = made(store, parameters={"home_advantage": 80.0})
+    for number, more in enumerate(({"at_home": True}, {"side": "white"}, {"side": "black"}, {})):
+        players = [ParticipationRequest("a", **more), ParticipationRequest("b")]  # type: ignore[arg-type]
+        teams = [TeamRequest([one], rank) for rank, one in enumerate(players)]
+        pool.post(MatchRequest(match=f"m{number}", teams=teams, time=100 * number))
+    path = tmp_path / "log.csv"
+    export_file(store, pool.name, "log", str(path))
+    ratings = eq.replay(eq.Glicko2(home_advantage=80.0), eq.read_history(str(path))).ratings
+    rated = dict(zip(ratings.player_ids.tolist(), ratings.rating.tolist(), strict=True))
+    assert rated == pool.ratings()
+
+
+def test_an_empty_flag_beside_a_side_is_imported_as_it_is_rated(store: Store) -> None:
+    table = {
+        "match": [1, 1, 2, 2],
+        "player": ["a", "b", "a", "b"],
+        "rank": [0, 1, 0, 1],
+        "at_home": [True, None, None, None],
+        "side": [None, None, "home", "red"],
+        "time": [1, 1, 2, 2],
+    }
+    history = eq.read_history(table)
+    pool = made(store, parameters={"home_advantage": 80.0})
+    pool.post(*requests_of(history, 0, 2))
+    ratings = eq.replay(eq.Glicko2(home_advantage=80.0), history).ratings
     rated = dict(zip(ratings.player_ids.tolist(), ratings.rating.tolist(), strict=True))
     assert rated == pool.ratings()
 

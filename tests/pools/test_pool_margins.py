@@ -87,3 +87,15 @@ def test_posts_batches_and_a_replay_give_the_same_bits(
     )
     found = again.ratings
     assert dict(zip(found.player_ids.tolist(), found.rating.tolist(), strict=True)) == wanted
+
+
+@pytest.mark.parametrize("value", [10**400, "many", "inf", 1e308, True])
+def test_an_attribute_that_is_no_score_is_refused(
+    sqlite_store: Store, value: str | float | bool
+) -> None:
+    """Without a score of the team, the attribute counts, as the column of a history does."""
+    pool = Trial(sqlite_store, system="elo", parameters={"margin_rule": "world-football"})
+    players = [ParticipationRequest("a", attributes={"score": value}), ParticipationRequest("b")]
+    teams = [TeamRequest([one], rank) for rank, one in enumerate(players)]
+    error = pool.refused(MatchRequest(match="m1", teams=teams, time=1))
+    assert "attributes.score: must be a number from -2^53 to 2^53" in str(error)

@@ -97,3 +97,14 @@ def test_scores_give_the_same_bits_in_a_call_a_pool_and_a_replay(
     pool.rate(["a", "b"])
     plain = make_system(name)
     assert whole.ratings.rating[0] != replay(plain, history).ratings.rating[0]
+
+
+@pytest.mark.parametrize("value", ["1e308", "inf", "many", "9" * 400])
+def test_what_is_no_score_is_refused(value: str) -> None:
+    """It would give a rating that is no number, or be left out without a word."""
+    table = {"match": [7, 7], "player": ["a", "b"], "rank": [0, 1], "score": [value, "0"]}
+    history = eq.read_history(table)
+    for system in (eq.Elo(margin_rule="square-root"), eq.PlackettLuce(margin=1.0)):
+        with pytest.raises(eq.InvalidDataError, match=r"score: must be a number .* in match 7"):
+            eq.replay(system, history)
+    assert eq.replay(eq.Elo(), history).ratings.rating.tolist() == [1516.0, 1484.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.formats import read_history
+from equipoise.rating.classical.elo import Elo
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import replay
@@ -79,6 +81,35 @@ def test_parts_that_do_not_fit_are_refused(saved: Path, name: str, change: objec
     np.savez(saved, **parts)
     with pytest.raises(InvalidDataError, match="must be a state saved by equipoise"):
         PoolState.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("system", 3),
+        ("parameters", None),
+        ("columns", 7),
+        ("shared", ["home_advantage"]),
+        ("shared", {}),
+        ("shared", {"home_advantage": [30.0]}),
+        ("shared", {"home_advantage": [[30.0, 1.0]]}),
+    ],
+)
+def test_a_header_of_other_values_is_refused(name: str, value: object) -> None:
+    """Also what a pool learned of its home advantage, which kernels read by its place."""
+    system = Elo(learn_home_advantage=True)
+    state = system.initial(2)
+    empty = np.zeros(0, np.int64)
+    pool = PoolState(system=system, player_ids=np.arange(2), state=state, rated=empty)
+    assert PoolState.from_bytes(pool.to_bytes(), "pool").state.shared.keys() == state.shared.keys()
+    with np.load(io.BytesIO(pool.to_bytes())) as file:
+        parts = {part: file[part] for part in file.files}
+    header = json.loads(parts["header"].tobytes()) | {name: value}
+    parts["header"] = np.frombuffer(json.dumps(header).encode(), np.uint8)
+    damaged = io.BytesIO()
+    np.savez(damaged, **parts)
+    with pytest.raises(InvalidDataError, match="must be a state saved by equipoise"):
+        PoolState.from_bytes(damaged.getvalue(), "pool")
 
 
 def test_a_missing_file_is_told(tmp_path: Path) -> None:

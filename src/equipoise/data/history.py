@@ -58,6 +58,9 @@ TOO_LARGE = "must be from -1e100 to 1e100"
 AT_HOME = frozenset({"true", "1", "1.0", "yes"})
 NOT_AT_HOME = frozenset({"false", "0", "0.0", "no"})
 TRUTH = "must be true or false"
+#: Larger whole numbers share a float64 with their neighbours, so that scores would tie.
+LARGEST_SCORE = 2.0**53
+SCORE = "must be a number from -2^53 to 2^53, or empty, where scores change ratings"
 HOME_SIDES = ("home", "white")
 SIDES = (*HOME_SIDES, "away", "black", "neutral")
 SIDE = (
@@ -208,14 +211,25 @@ class History(Tabular):
         """Return the scores of participations low:high, NaN if unknown; None without such a column.
 
         They are the attribute or, without it, the statistic `score`.
+        Raises : InvalidDataError for a value that is no score
         """
         values = self.attributes.get("score", self.statistics.get("score"))
         if values is None:
             return None
         values = values[low:high]
-        if values.dtype != object:
-            return values.astype(np.float64)
-        return np.array([number_or_nan(one) for one in values.tolist()], np.float64)
+        if values.dtype.kind in "iuf":
+            found = values.astype(np.float64)
+            wrong = np.flatnonzero(np.abs(found) > LARGEST_SCORE)
+        else:
+            read = [read_score(one) for one in values.tolist()]
+            found = np.array([math.nan if one is None else one for one in read], np.float64)
+            wrong = np.array([row for row, one in enumerate(read) if one is None], np.int64)
+        if len(wrong):
+            row = int(wrong[0])
+            match = self.match_ids[int(np.searchsorted(self.offsets, low + row, "right")) - 1]
+            got = f"{str(values[row])[:200]!r} in match {match}"
+            raise InvalidDataError([Problem("", None, "score", SCORE, got)])
+        return found
 
     def unknown_home(self, low: int = 0, high: int | None = None) -> tuple[int, str] | None:
         """Return the first participation of low:high with an unknown word for `at_home`.
@@ -448,12 +462,18 @@ def _series(values: Ids) -> pl.Series:
     return pl.Series(values)
 
 
-def number_or_nan(value: object) -> float:
-    """Return a number that may come as text; NaN for anything else."""
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+def read_score(value: object) -> float | None:
+    """Return a score that may come as text, NaN if it is empty; None for anything else."""
+    # NaN is the only value that differs from itself.
+    if value is None or value != value or (isinstance(value, str) and not value.strip()):
         return math.nan
+    if isinstance(value, bool | np.bool_):
+        return None
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if abs(number) <= LARGEST_SCORE else None
 
 
 def _words(values: Ids) -> Ids:

@@ -35,7 +35,7 @@ from equipoise.data.times import MICROSECONDS_PER_DAY, day_in_words, utc
 from equipoise.display import Displayed
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem, require
 from equipoise.rating import match_digest
-from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS
+from equipoise.rating.advantage.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS
 from equipoise.rating.advantage.home_system import is_saved
 from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.entry.entering import ENTRY_DEFAULTS, ENTRY_PARAMETERS
@@ -224,6 +224,9 @@ class PoolState(Displayed):
                 raise _unreadable(path, f"one of a later version, with {', '.join(foreign)}")
             _check_system(path, header)
             return cls._from_parts(header, parts)
+        except (TypeError, AttributeError, OverflowError) as error:
+            # A value of the header that is text where a number belongs, and the like.
+            raise _unreadable(path, "a header with values of other types") from error
         except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
             if isinstance(error, InvalidDataError):
                 raise
@@ -266,8 +269,11 @@ class PoolState(Displayed):
 
     @classmethod
     def _from_parts(cls, header: Mapping[str, Any], parts: Mapping[str, Ids]) -> PoolState:
+        if not isinstance(header["parameters"], dict):
+            raise TypeError("parameters")
         system = make_system(header["system"], header["parameters"])
         state = system.initial(0)
+        learns = ADVANTAGE in state.shared
         if header["columns"] != list(state.initial):
             raise ValueError(f"columns {header['columns']}")
         players = _ids_in(parts["players"])
@@ -278,6 +284,9 @@ class PoolState(Displayed):
             name: np.array(values, dtype=np.float64)
             for name, values in header.get("shared", {}).items()
         }
+        # Kernels read both numbers without looking for them.
+        if learns and state.shared.get(ADVANTAGE, np.zeros(0)).shape != (2,):
+            raise ValueError("a home advantage that is not its mean and variance")
         if state.runs is not None:
             values = np.ascontiguousarray(parts["run_values"], dtype=np.float64)
             spans = np.ascontiguousarray(parts["run_spans"], dtype=np.int64)

@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from equipoise.arrays import Ids
-from equipoise.data.history import AT_HOME, History, TimeKind
+from equipoise.data.history import AT_HOME, HOME_SIDES, SIDES, History, TimeKind
 from equipoise.data.times import iso
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import MatchRequest, Moment, ParticipationRequest, TeamRequest
 
 #: Columns of a history with a field of their own in what is posted.
 _OWN = ("role", "side", "at_home")
+_NOT_HOME_SIDES = [one for one in SIDES if one not in HOME_SIDES]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,6 +115,10 @@ def _teams(columns: _Columns, low: int, high: int) -> list[TeamRequest]:
 def _player(columns: _Columns, row: int) -> ParticipationRequest:
     """Return a player in a match with all values."""
     own = {name: values[row] for name, values in columns.own.items() if not _absent(values[row])}
+    side = str(own["side"]) if "side" in own else None
+    at_home = _truth(own["at_home"]) if "at_home" in own else None
+    if at_home is None and "at_home" in columns.own and side not in (None, *_NOT_HOME_SIDES):
+        at_home = False  # Beside a column `at_home`, the side does not count.
     share = None if columns.share is None else json_value(columns.share[row])
     return ParticipationRequest(
         player=columns.players[row],
@@ -121,8 +126,8 @@ def _player(columns: _Columns, row: int) -> ParticipationRequest:
         statistics=_present(columns.statistics, row),
         share=None if share == 1.0 else share,
         role=str(own["role"]) if "role" in own else None,
-        side=str(own["side"]) if "side" in own else None,
-        at_home=_truth(own["at_home"]) if "at_home" in own else None,
+        side=side,
+        at_home=at_home,
         attributes={name: _plain(one) for name, one in _present(columns.attributes, row).items()},
     )
 

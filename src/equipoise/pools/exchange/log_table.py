@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from equipoise.data.history import HOME_SIDES
 from equipoise.data.times import MICROSECONDS
 from equipoise.formats.options import CANONICAL
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
@@ -151,7 +152,11 @@ class LogTable:
             count = sum(1 for _ in own) + len(self._statistics) + len(self._attributes)
             yield from [None] * count
             return
-        yield from (getattr(one, name) for name in own)
+        for name in own:
+            value = getattr(one, name)
+            if name == "at_home" and value is None and one.side in HOME_SIDES:
+                value = True  # Readers ignore the side beside a column `at_home`.
+            yield value
         yield from (one.statistics.get(name) for name in self._statistics)
         for name, column in self._attributes.items():
             yield _value(one.attributes.get(name), self.schema[column])

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.history import HOME_SIDES, History, TimeKind, number_or_nan
+from equipoise.data.history import HOME_SIDES, History, TimeKind, read_score
 from equipoise.data.missing import or_nan
 from equipoise.data.times import MICROSECONDS, read_as_seconds
 from equipoise.formats.tables.matches import dense_ranks
@@ -236,8 +236,8 @@ def score_of(team: TeamRequest, one: ParticipationRequest | None) -> float | Non
     """Return the score of a player's team, else the player's attribute `score`; None without."""
     if team.score is not None:
         return team.score
-    found = math.nan if one is None else number_or_nan(one.attributes.get("score"))
-    return None if math.isnan(found) else found
+    found = None if one is None else read_score(one.attributes.get("score"))
+    return None if found is None or math.isnan(found) else found
 
 
 def _performances(

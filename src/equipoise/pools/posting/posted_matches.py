@@ -11,19 +11,21 @@ import msgspec
 from equipoise.data.history import (
     FARTHEST_CEILING,
     LARGEST_PERFORMANCE,
+    LARGEST_SCORE,
     MOST_WEIGHT,
+    SCORE,
     SIDE,
     SIDES,
     TOO_FAR,
     TOO_HEAVY,
     TOO_LARGE,
+    read_score,
 )
 from equipoise.errors import InvalidParameterError, Problem
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import ID_LENGTH, PoolRules, id_fault, id_text, moment
+from equipoise.rating.federations.facts import broken_rule, used_facts
 
-#: Larger whole numbers share a float64 with their neighbours, so that scores would tie.
-LARGEST_SCORE = 2.0**53
 _encoder = msgspec.json.Encoder(order="deterministic")
 _decoder = msgspec.json.Decoder(MatchRequest)
 
@@ -274,6 +276,12 @@ def _participation_faults(
     uses = rules.able.uses
     if one.side and one.at_home is None and "side" in uses and one.side not in SIDES:
         yield "side", SIDE, one.side
+    if "score" in uses and read_score(one.attributes.get("score")) is None:
+        yield "attributes.score", SCORE, one.attributes["score"]
+    for name in used_facts(uses) if one.attributes else ():
+        fact = one.attributes.get(name)
+        if (broken := broken_rule(name, fact)) is not None:
+            yield f"attributes.{name}", broken, fact
     for text in (one.role, one.side, *one.statistics, *one.attributes, *one.attributes.values()):
         if isinstance(text, str) and "\0" in text:
             yield "attributes", "must have no NUL characters", text

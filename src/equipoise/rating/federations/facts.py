@@ -37,6 +37,9 @@ FACTS: tuple[str, ...] = (EVENT, *_BOUNDS)
 #: Those that say something of a player, for whom one value is enough.
 FACTS_OF_PLAYERS = ("birth_year", "games_before", "events_before")
 
+#: Characters of a wrong value that messages show.
+_SHOWN = 200
+
 #: Every code of an event is larger, so that it is the number of no month.
 _LEAST_CODE = 2.0**32
 
@@ -121,18 +124,28 @@ def _text(value: object) -> str:
 
 def _numbers(name: str, column: Ids, history: History, low: int) -> Floats:
     """Return whole numbers of a column. Raises : InvalidDataError."""
-    least, most, rule = _BOUNDS[name]
     found = np.full(len(column), np.nan)
     for row, value in enumerate(column.tolist()):
         if _absent(value):
             continue
-        number = _number(value)
-        if not (least <= number <= most and number == math.floor(number)):
+        rule = broken_rule(name, value)
+        if rule is not None:
             match = history.match_ids[int(np.searchsorted(history.offsets, low + row, "right")) - 1]
-            got = f"{value!r} in match {match}"
-            raise InvalidDataError([Problem("", None, name, rule, got)])
-        found[row] = number
+            text = repr(value)
+            shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+            problem = Problem("", None, name, rule, f"{shown} in match {match}")
+            raise InvalidDataError([problem])
+        found[row] = _number(value)
     return found
+
+
+def broken_rule(name: str, value: object) -> str | None:
+    """Return the rule that a value of a column breaks, None if it may stand there."""
+    if name == EVENT or _absent(value):
+        return None
+    least, most, rule = _BOUNDS[name]
+    number = _number(value)
+    return None if least <= number <= most and number == math.floor(number) else rule
 
 
 def _number(value: object) -> float:

@@ -197,4 +197,5 @@ def _headers(error: EquipoiseError) -> Mapping[str, str]:
 
 def without_lines(error: InvalidDataError) -> InvalidDataError:
     """Return the problems of a single match, without line numbers."""
-    return InvalidDataError([replace(found, line=None) for found in error.problems])
+    plain = [replace(found, line=None) for found in error.problems]
+    return InvalidDataError(plain, error.summary)
