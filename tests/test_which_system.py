@@ -7,10 +7,12 @@ import runpy
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "guides" / "which-system.md"
 RESULTS = ROOT / "benchmarks" / "results"
-KEPT = ("tables", "experience", "team_games", "entry", "advantage")
+KEPT = ("tables", "experience", "team_games", "entry", "advantage", "new_systems")
 
 
 def test_every_figure_of_the_page_is_one_that_a_benchmark_kept() -> None:
@@ -19,6 +21,28 @@ def test_every_figure_of_the_page_is_one_that_a_benchmark_kept() -> None:
     known = set(re.findall(r"\d+\.\d\d+", kept))
     shown = re.findall(r"\d+\.\d\d+", PAGE.read_text())
     assert len(shown) > 100
+    assert [one for one in shown if one not in known] == []
+
+
+@pytest.mark.parametrize(
+    ("guide", "first", "last", "result"),
+    [
+        ("home-advantage", "## What it is worth", "`python benchmarks/advantage.py`", "advantage"),
+        ("predicting", "How good these probabilities are", "`python benchmarks/draws.py`", "draws"),
+    ],
+)
+def test_every_measured_figure_of_other_guides_is_one_that_a_benchmark_kept(
+    guide: str, first: str, last: str, result: str
+) -> None:
+    """From the words with which the measurements begin to the command that shows them.
+
+    A number of deviations is the ratio of two kept figures.
+    """
+    page = (ROOT / "docs" / "guides" / f"{guide}.md").read_text()
+    measured = page[page.index(first) : page.index(last)]
+    shown = re.findall(r"\d+\.\d+(?! deviations)", measured)
+    known = set(re.findall(r"\d+\.\d+", (RESULTS / f"{result}.md").read_text()))
+    assert len(shown) > 4
     assert [one for one in shown if one not in known] == []
 
 

@@ -116,6 +116,14 @@ def test_worse_than_no_ratings_is_said() -> None:
     ) in words(tree(backtest_page(report(found=found))))
 
 
+def test_systems_that_are_worse_in_the_same_way_share_a_sentence() -> None:
+    """A page of twenty systems stays readable."""
+    values = {**FAIR, "log_loss": 3.0}
+    found = backtest_by_hand({"a": GOOD, "b": values, "c": values, "d": values})
+    page = words(tree(backtest_page(report(found=found))))
+    assert "b, c and d are worse than the baseline by log loss" in page
+
+
 def test_it_is_said_of_which_other_players_a_system_is_worse_than_no_ratings() -> None:
     """Only of groups where it is, and without those who were scored."""
     found = backtest_by_hand({"a": GOOD, "b": FAIR})

@@ -288,12 +288,18 @@ def _short_of_baseline(
     least: Mapping[str, float],
     ahead: bool = True,
 ) -> list[Markup]:
-    """Return the metrics by which systems are behind the baseline.
+    """Return the metrics by which systems are behind the baseline; the same are said once.
 
     ahead : also name metrics by which they are level, or ahead by a difference that does not matter
       or that noise may explain
     """
-    parts = []
+    #: What is said -> the systems that it is said of.
+    said: dict[tuple[str, str, str], list[str]] = {}
+
+    def say(label: str, one: str, many: str, rest: str) -> None:
+        said.setdefault((one, many, rest), []).append(label)
+
+    noise = ", which noise may explain"
     for one in differences:
         worse: list[str] = []
         perhaps: list[str] = []
@@ -311,19 +317,19 @@ def _short_of_baseline(
                 (unsure if better else perhaps).append(key)
             elif not better:
                 worse.append(key)
-        label = given(one.first)
         if worse:
-            parts.append(joined(label, f" is worse than the baseline by {_named(worse)}"))
+            say(one.first, "is", "are", f"worse than the baseline by {_named(worse)}")
         if perhaps:
-            text = f" is behind the baseline by {_named(perhaps)}, which noise may explain"
-            parts.append(joined(label, text))
+            say(one.first, "is", "are", f"behind the baseline by {_named(perhaps)}{noise}")
         if level and ahead:
-            text = f" does not differ from the baseline by {_named(level)} in a way that matters"
-            parts.append(joined(label, text))
+            rest = f"not differ from the baseline by {_named(level)} in a way that matters"
+            say(one.first, "does", "do", rest)
         if unsure and ahead:
-            text = f" is ahead of the baseline by {_named(unsure)}, which noise may explain"
-            parts.append(joined(label, text))
-    return parts
+            say(one.first, "is", "are", f"ahead of the baseline by {_named(unsure)}{noise}")
+    return [
+        joined(enumerated(labels), f" {singular if len(labels) == 1 else plural} {rest}")
+        for (singular, plural, rest), labels in said.items()
+    ]
 
 
 def scoring(found: Backtest, seed: int) -> Iterator[str]:
