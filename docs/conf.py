@@ -64,6 +64,8 @@ nitpick_ignore_regex = [
     ("py:class", r"equipoise\..*\._\w+"),
     # That of matplotlib, which is imported for type checkers only.
     ("py:class", "Figure"),
+    # Names of types whose values the docstrings list.
+    ("py:class", "DrawProbability|MarginRule"),
 ]
 
 doctest_global_setup = "import equipoise as eq"

@@ -206,3 +206,26 @@ def test_ratings_any_distance_apart_are_rated() -> None:
         ratings = replay(make_system(model), history).ratings
         assert np.all(np.isfinite(ratings.rating))
         assert np.all(ratings.deviation > 0)
+
+
+def test_expected_scores_of_thurstone_mosteller_are_those_of_the_page() -> None:
+    """The trace has the normal curve with both variances and twice the square of beta."""
+    system = make_system("thurstone-mosteller")
+    history = History(
+        match_ids=np.arange(4),
+        player_ids=np.arange(3),
+        offsets=np.array([0, 2, 4, 6, 8]),
+        player=np.array([0, 1, 0, 1, 0, 2, 0, 1]),
+        team=np.tile([0, 1], 4),
+        rank=np.tile([0, 1], 4),
+    )
+    trace = replay(system, history, trace=True).trace
+    assert trace is not None
+    last = trace.to_polars().tail(2)
+    rating, deviation = last["rating_before"].to_numpy(), last["deviation_before"].to_numpy()
+    found = last["expected"].to_list()
+    c = math.sqrt(float(np.sum(deviation**2)) + 2 * 3.5**2 + 2 * 175.0**2)
+    z = float(rating[0] - rating[1]) / c
+    expected = 0.5 * math.erfc(-z / math.sqrt(2))
+    assert found[0] == pytest.approx(expected, rel=1e-12)
+    assert sum(found) == pytest.approx(1.0, rel=1e-12)

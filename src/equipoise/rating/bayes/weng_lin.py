@@ -27,7 +27,8 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import require
 from equipoise.numeric.exponential import exp, logistic
-from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
+from equipoise.numeric.field_scores import scores_against_field
+from equipoise.numeric.normal import normal_cdf
 from equipoise.numeric.workers import Workers
 from equipoise.rating.advantage.head_start import rate_at_home, read_standing
 from equipoise.rating.advantage.home_system import HomeSystem
@@ -247,15 +248,13 @@ def _expected(teams: Teams, settings: Settings) -> Floats:
     if not settings.pairs:
         slope = 1.0 / spread(teams, settings.beta)
         return scores_against_field(teams.strength, np.full(n, slope)) / (n - 1.0)
-    if settings.normal:
-        slopes = 1.0 / np.sqrt(teams.variance + settings.beta * settings.beta)
-        return normal_scores_against_field(teams.strength, slopes) / (n - 1.0)
     out = np.zeros(n)
     for t in range(n):
         for q in range(n):
             if q != t:
                 c2 = teams.variance[t] + teams.variance[q] + 2.0 * settings.beta**2
-                out[t] += logistic((teams.strength[t] - teams.strength[q]) / math.sqrt(c2))
+                z = (teams.strength[t] - teams.strength[q]) / math.sqrt(c2)
+                out[t] += normal_cdf(z) if settings.normal else logistic(z)
     return out / (n - 1.0)
 
 
