@@ -77,8 +77,8 @@ class Outlook(Tabular):
         Centres are averaged or summed. The members' own parts of the squared scales are variances
         of independent terms of that mean or sum.
         """
-        centre: Floats = np.bincount(team, self.centre, minlength=teams)
-        own: Floats = np.bincount(team, self.scale**2 - self.shared, minlength=teams)
+        centre: Any = np.bincount(team, self.centre, minlength=teams)
+        own: Any = np.bincount(team, self.scale**2 - self.shared, minlength=teams)
         if self.team == "mean":
             members = np.bincount(team, minlength=teams)
             centre, own = centre / members, own / members**2
