@@ -71,7 +71,7 @@ def test_the_estimate_is_a_ratio_of_densities(curve: Any) -> None:
         centre = rng.normal(1500, 150, 2)
         found = estimated_quality(
             Outlook(centre=centre, scale=scale, curve=curve),
-            Outlook(centre=centre, scale=least, curve=curve),
+            math.hypot(*least),
         )
         wide, narrow = math.hypot(*scale), math.hypot(*least)
         margin = 1e-3

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -77,10 +77,19 @@ class Outlook(Tabular):
         Centres are averaged or summed. The members' own parts of the squared scales are variances
         of independent terms of that mean or sum.
         """
-        members = np.bincount(team, minlength=teams) if self.team == "mean" else np.ones(teams)
-        centre = np.bincount(team, self.centre, minlength=teams) / members
-        own = np.bincount(team, self.scale**2 - self.shared, minlength=teams) / members**2
-        return replace(self, centre=centre, scale=np.sqrt(self.shared + own))
+        centre: Any = np.bincount(team, self.centre, minlength=teams)
+        own: Any = np.bincount(team, self.scale**2 - self.shared, minlength=teams)
+        if self.team == "mean":
+            members = np.bincount(team, minlength=teams)
+            centre, own = centre / members, own / members**2
+        # Faster than `replace`, which takes a third of the time.
+        return Outlook(
+            centre=centre,
+            scale=np.sqrt(self.shared + own),
+            curve=self.curve,
+            team=self.team,
+            shared=self.shared,
+        )
 
     def beats(self, first: Ints, second: Ints) -> Floats:
         """Return the probability that first[k] beats second[k], shape (k,)."""
@@ -95,6 +104,11 @@ class Outlook(Tabular):
     def expected(self) -> Floats:
         """Return the mean probability of beating each other entry, shape (n,), n at least 2."""
         n = len(self.centre)
+        if n == 2:
+            # The same operations as for more, without tables of pairs, which take longer.
+            z = (self.centre[0] - self.centre[1]) / np.hypot(self.scale[0], self.scale[1])
+            both: Floats = 0.5 + chance(np.array([z, -z]), self.curve) - 0.5
+            return both
         if n <= _FEW:
             scores: Floats = (self.pairs().sum(axis=1) - 0.5) / (n - 1)
             return scores

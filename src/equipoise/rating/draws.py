@@ -67,7 +67,10 @@ def start_counting(state: State) -> None:
 
 def draw_rate(state: State) -> float | None:
     """Return r, the draw probability of equals; None with fewer than 50 counted matches."""
-    matches, draws, spread = state.shared.get(DRAWS, np.zeros(3)).tolist()
+    counted = state.shared.get(DRAWS)
+    if counted is None:
+        return None
+    matches, draws, spread = counted.tolist()
     if matches < LEAST_MATCHES or spread <= 0.0:
         return None
     return float(min(draws / spread, 1.0))
@@ -75,7 +78,8 @@ def draw_rate(state: State) -> float | None:
 
 def counted_matches(state: State) -> int:
     """Return the number of matches of two teams in the sums."""
-    return int(state.shared.get(DRAWS, np.zeros(3))[0])
+    counted = state.shared.get(DRAWS)
+    return 0 if counted is None else int(counted[0])
 
 
 def check_draw_rate(rate: object) -> None:

@@ -26,17 +26,20 @@ LEAST_PLAYED = 1e-4
 class Played(NamedTuple):
     """What a system is told of its participations beside their ranks.
 
-    share : shape (N,), or (0,) if shares are not used
-    score : shape (N,), of the player's team, NaN if unknown, or (0,) if scores are not used
+    Kernels leave out what is None, and a call that rates one match does not hand it over.
+
+    share : shape (N,), or None if shares are not used
+    score : shape (N,), of the player's team, NaN if unknown, or None if scores are not used
     """
 
-    share: Floats
-    score: Floats
+    share: Floats | None
+    score: Floats | None
 
 
 def played_of(history: History, low: int, high: int, *, shares: bool, scores: bool) -> Played:
     """Return what participations low:high played; shares, scores : whether they are used."""
-    share, score = np.empty(0), np.empty(0)
+    share: Floats | None = None
+    score: Floats | None = None
     if shares:
         share = np.ones(high - low) if history.share is None else history.share[low:high].copy()
     if scores:
@@ -47,26 +50,45 @@ def played_of(history: History, low: int, high: int, *, shares: bool, scores: bo
 
 def rewrite_share(own: Played, share: Sequence[float]) -> None:
     """Write the shares of another match of the same shape, if shares are used."""
-    if len(own.share):
+    if own.share is not None:
         own.share[:] = share if len(share) else 1.0
 
 
-def rewrite_score(column: Floats, score: Sequence[float]) -> None:
+def rewrite_score(column: Floats | None, score: Sequence[float]) -> None:
     """Write the scores of another match of the same shape, if scores are used."""
-    if len(column):
+    if column is not None:
         column[:] = score if len(score) else np.nan
 
 
 @inner_kernel
-def part_played(share: Floats, i: int) -> float:
+def part_played(share: Floats | None, i: int) -> float:
     """Return the share with which a player's performance counts in the team's sum."""
-    return max(share[i], LEAST_PLAYED) if len(share) else 1.0
+    if share is None:
+        return 1.0
+    return float(max(share[i], LEAST_PLAYED))
+
+
+@inner_kernel
+def factor_of_gain(factors: Floats | None, i: int, gains: bool) -> float:
+    """Return by what the change of row i is multiplied; `factors` are those of gains."""
+    if factors is None:
+        return 1.0
+    return float(factors[i] if gains else 1.0 / factors[i])
 
 
 @kernel
-def contributions(share: Floats, team: Ints, start: int, stop: int) -> Floats:
-    """Return the factors of gains in rows start:stop, from 1 to 2 within each team."""
+def contributions(
+    share: Floats | None, team: Ints, start: int, stop: int, contribution: bool
+) -> Floats | None:
+    """Return the factors of gains in rows start:stop, from 1 to 2 within each team.
+
+    None without shares; without `contribution` all factors are 1
+    """
+    if share is None:
+        return None
     factors = np.ones(stop - start)
+    if not contribution:
+        return factors
     count, whole = 0, True
     for i in range(start, stop):
         count = max(count, team[i] + 1)

@@ -225,7 +225,7 @@ def message_to(chain: Chain, k: int) -> tuple[float, float]:
 
 @kernel
 def teams_of(
-    table: Floats, matches: Matches, share: Floats, start: int, stop: int, settings: Settings
+    table: Floats, matches: Matches, share: Floats | None, start: int, stop: int, settings: Settings
 ) -> Teams:
     """Return the teams of the match in rows start:stop."""
     count = 0

@@ -45,6 +45,7 @@ from equipoise.rating.base_system import (
 from equipoise.rating.bayes.partial_play import (
     Played,
     contributions,
+    factor_of_gain,
     part_played,
     played_of,
     rewrite_score,
@@ -113,13 +114,26 @@ class Settings(NamedTuple):
 class Teams(NamedTuple):
     """The T teams of a match: sums of members' ratings and variances, dense ranks, and scores.
 
-    score : shape (T,), NaN if unknown, or (0,) if scores are not used
+    score : shape (T,), NaN if unknown, or None if scores are not used
     """
 
     strength: Floats
     variance: Floats
     rank: Ints
-    score: Floats
+    score: Floats | None
+
+
+@kernel
+def _team_scores(
+    score: Floats | None, matches: Matches, start: int, stop: int, count: int
+) -> Floats | None:
+    """Return the score of every team, None if scores are not used."""
+    if score is None:
+        return None
+    found = np.empty(count)
+    for i in range(start, stop):
+        found[matches.team[i]] = score[i]
+    return found
 
 
 @kernel
@@ -137,10 +151,7 @@ def teams_of(
         strength[t] += part * player[RATING]
         variance[t] += part * part * (player[DEVIATION] * player[DEVIATION] + drift * drift)
         rank[t] = matches.rank[i]
-    score = np.empty(count if len(own.score) else 0)
-    if len(score):
-        for i in range(start, stop):
-            score[matches.team[i]] = own.score[i]
+    score = _team_scores(own.score, matches, start, stop, count)
     return Teams(strength, variance, rank, score)
 
 
@@ -277,26 +288,20 @@ def rate_matches(
             omega, delta = _bradley_terry(teams, settings.beta)
         elif settings.pairs:
             omega, delta = by_pairs(teams, settings)
-        elif len(teams.score):
-            moved = strengths_by_margin(teams, settings.margin)
+        else:
+            moved = strengths_by_margin(teams.strength, teams.score, settings.margin)
             by_score = Teams(moved, teams.variance, teams.rank, teams.score)
             omega, delta = _plackett_luce(by_score, settings.beta)
-        else:
-            omega, delta = _plackett_luce(teams, settings.beta)
         # Without contributions every factor is 1, and no bit changes by it.
-        factors = np.empty(0)
-        if settings.contribution:
-            factors = contributions(job.own.share, matches.team, start, stop)
+        factors = contributions(job.own.share, matches.team, start, stop, settings.contribution)
         expected = _expected(teams, settings) if len(trace.expected) else np.empty(0)
         for i in range(start, stop):
             t, player, weight = matches.team[i], table[matches.player[i]], matches.weight[m]
             variance = player[DEVIATION] * player[DEVIATION] + settings.drift * settings.drift
             part = 1.0 if settings.contribution else part_played(job.own.share, i)
             share = part * variance / teams.variance[t]
-            factor = 1.0
-            if settings.contribution:
-                gains = omega[t] > 0.0 or (omega[t] == 0.0 and not settings.normal)
-                factor = factors[i - start] if gains else 1.0 / factors[i - start]
+            gains = omega[t] > 0.0 or (omega[t] == 0.0 and not settings.normal)
+            factor = factor_of_gain(factors, i - start, gains)
             shrinks = weight * part * share * delta[t] * factor
             left = max(1.0 - shrinks, settings.least_share)
             if len(trace.expected):

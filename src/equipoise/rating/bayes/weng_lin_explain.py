@@ -18,7 +18,7 @@ from equipoise.data.explanation import Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.base_system import matches_of
-from equipoise.rating.bayes.partial_play import contributions, part_played
+from equipoise.rating.bayes.partial_play import contributions, factor_of_gain, part_played
 from equipoise.rating.bayes.trueskill_match import by_rank
 from equipoise.rating.bayes.weng_lin import (
     PairParameters,
@@ -51,18 +51,18 @@ def explain(
     teams = teams_of(single.before.table, columns, played, 0, size, settings)
     own = int(isolated.team[i])
     in_pairs = isinstance(system, PairParameters)
-    if len(teams.score) and not in_pairs:
-        moved = strengths_by_margin(teams, settings.margin)
+    if not in_pairs:
+        moved = strengths_by_margin(teams.strength, teams.score, settings.margin)
         parts = _staged(system, teams._replace(strength=moved), own)
     else:
-        parts = _pairwise(system, teams, own) if in_pairs else _staged(system, teams, own)
+        parts = _pairwise(system, teams, own)
     deviation = float(single.trace["deviation_before"][i])
     part = 1.0 if settings.contribution else part_played(played.share, i)
     share = part * (deviation**2 + system.drift**2) / float(teams.variance[own])
     unit = float(isolated.weights()[0]) * share * float(teams.variance[own])
     if settings.contribution:
-        factor = float(contributions(played.share, columns.team, 0, size)[i])
-        unit *= factor if float(np.sum(parts)) >= 0.0 else 1.0 / factor
+        factors = contributions(played.share, columns.team, 0, size, True)
+        unit *= factor_of_gain(factors, i, float(np.sum(parts)) >= 0.0)
     place, scores = places(isolated), single.scores(i)
     opponents = []
     for ids, rows in opposing_teams(isolated, i):

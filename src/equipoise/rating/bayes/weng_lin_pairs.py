@@ -27,33 +27,37 @@ if TYPE_CHECKING:
 
 
 @inner_kernel
-def margin_factor(teams: Teams, margin: float, t: int, q: int) -> float:
+def margin_factor(score: Floats | None, margin: float, t: int, q: int) -> float:
     """Return what openskill divides a difference of strengths by: ln(1 + difference/margin).
 
-    1 if the scores differ by the margin or less, or are unknown.
+    1 if the scores differ by the margin or less, or are unknown, or are not used.
     """
-    difference = abs(teams.score[t] - teams.score[q])
+    if score is None:
+        return 1.0
+    difference = abs(score[t] - score[q])
     return math.log1p(difference / margin) if difference > margin else 1.0
 
 
 @kernel
-def strengths_by_margin(teams: Teams, margin: float) -> Floats:
+def strengths_by_margin(strength: Floats, score: Floats | None, margin: float) -> Floats:
     """Return the strengths that openskill gives to Plackett-Luce for the teams' scores.
 
     From the strength of a team, the mean over all teams with another score of the difference
-    times (factor - 1) is taken.
+    times (factor - 1) is taken. Without scores they are as they were.
     """
-    n = len(teams.rank)
-    strength = np.empty(n)
+    if score is None:
+        return strength
+    n = len(strength)
+    moved = np.empty(n)
     for t in range(n):
         total, others = 0.0, 0.0
         for q in range(n):
-            if abs(teams.score[t] - teams.score[q]) > 0.0:
-                factor = margin_factor(teams, margin, t, q)
-                total += (teams.strength[t] - teams.strength[q]) * (factor - 1.0)
+            if abs(score[t] - score[q]) > 0.0:
+                factor = margin_factor(score, margin, t, q)
+                total += (strength[t] - strength[q]) * (factor - 1.0)
                 others += 1.0
-        strength[t] = teams.strength[t] - (total / others if others > 0.0 else 0.0)
-    return strength
+        moved[t] = strength[t] - (total / others if others > 0.0 else 0.0)
+    return moved
 
 
 @inner_kernel
@@ -65,8 +69,7 @@ def of_pair(teams: Teams, settings: Settings, t: int, q: int) -> tuple[float, fl
         c2 *= 4.0
     c = math.sqrt(c2)
     z = (teams.strength[t] - teams.strength[q]) / c
-    if len(teams.score):
-        z /= margin_factor(teams, settings.margin, t, q)
+    z /= margin_factor(teams.score, settings.margin, t, q)
     gamma = math.sqrt(variance) / c
     own, other = teams.rank[t], teams.rank[q]
     if settings.normal:

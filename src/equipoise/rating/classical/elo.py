@@ -52,21 +52,21 @@ class Settings(NamedTuple):
 class EloInput(NamedTuple):
     """What kernels are told of participations beside their ranks.
 
-    head_start : shape (N,), rating points, or (0,)
-    score : shape (N,), of the player's team, NaN if unknown, or (0,) without a rule
+    head_start : shape (N,), rating points, or None without a home advantage
+    score : shape (N,), of the player's team, NaN if unknown, or None without a rule
     """
 
-    head_start: Floats
-    score: Floats
+    head_start: Floats | None
+    score: Floats | None
 
 
 @kernel
 def team_strengths(
-    table: Floats, matches: Matches, head_start: Floats, start: int, stop: int
+    table: Floats, matches: Matches, head_start: Floats | None, start: int, stop: int
 ) -> tuple[Floats, Ints]:
     """Return (mean rating plus head start of every team, its rank).
 
-    head_start : shape (N,), rating points added to a participation, or shape (0,)
+    head_start : shape (N,), rating points added to a participation, or None
     """
     count = 0
     for i in range(start, stop):
@@ -75,7 +75,7 @@ def team_strengths(
     for i in range(start, stop):
         t = matches.team[i]
         strength[t] += table[matches.player[i], RATING]
-        if len(head_start):
+        if head_start is not None:
             strength[t] += head_start[i]
         members[t] += 1.0
         rank[t] = matches.rank[i]
@@ -105,15 +105,27 @@ def _scores(rank: Ints) -> Floats:
 
 @kernel
 def factor_of(
-    job: Job[Settings, TraceArrays, EloInput], start: int, stop: int, strength: Floats, rank: Ints
+    scores: Floats | None,
+    team: Ints,
+    rows: tuple[int, int],
+    strength: Floats,
+    rank: Ints,
+    rule: int,
 ) -> float:
-    """Return by what the score difference of two teams multiplies their changes."""
+    """Return by what the score difference of two teams multiplies their changes; 1 for more.
+
+    scores, team : of the participations; rows : from which to which they are of the match
+    """
+    if scores is None:
+        return 1.0
+    if len(strength) != 2:
+        return 1.0
     score = np.empty(2)
-    for i in range(start, stop):
-        score[job.matches.team[i]] = job.own.score[i]
+    for i in range(rows[0], rows[1]):
+        score[team[i]] = scores[i]
     lead = strength[0] - strength[1] if rank[0] < rank[1] else strength[1] - strength[0]
     difference = abs(score[0] - score[1]) if rank[0] != rank[1] else 0.0 * (score[0] - score[1])
-    return margin_multiplier(job.settings.rule, difference, lead)
+    return margin_multiplier(rule, difference, lead)
 
 
 @kernel
@@ -130,9 +142,8 @@ def rate_matches(
             continue
         expected = scores_against_field(strength, np.full(len(strength), settings.slope))
         scores = _scores(rank)
-        factor = 1.0
-        if len(job.own.score) and len(strength) == 2:
-            factor = factor_of(job, start, stop, strength, rank)
+        rows = (start, stop)
+        factor = factor_of(job.own.score, matches.team, rows, strength, rank, settings.rule)
         if len(job.draws) and len(strength) == 2:
             advantage = settings.slope * (strength[0] - strength[1])
             count_match(job.draws, rank[0] == rank[1], advantage, False)
@@ -263,12 +274,14 @@ class Elo(HomeSystem):
         Raises : InvalidDataError without a column for the home side
         """
         low, high = int(history.offsets[start]), int(history.offsets[stop])
-        score = np.empty(0)
+        score: Floats | None = None
         if self.margin_rule != "off":
             found = history.scores(low, high)
             score = np.full(high - low, np.nan) if found is None else found
         if self.learn_home_advantage:
             return EloInput(np.zeros(high - low), score)  # filled match by match
+        if self.home_advantage == 0.0:
+            return EloInput(None, score)
         return EloInput(self._head_start(history, low, high), score)
 
     def home_of(
@@ -289,14 +302,15 @@ class Elo(HomeSystem):
         at_home: Sequence[bool],
     ) -> None:
         """Write the head starts. Raises : InvalidDataError without `at_home`."""
-        if self.home_advantage != 0.0 and not self.learn_home_advantage:
+        if own.head_start is not None and not self.learn_home_advantage:
             if not at_home:
                 raise no_home_side()
             own.head_start[:] = [self.home_advantage if home else 0.0 for home in at_home]
 
     def rewrite_scores(self, own: EloInput, score: Sequence[float]) -> None:
         """Write the scores."""
-        own.score[:] = score if len(score) else np.nan
+        if own.score is not None:
+            own.score[:] = score if len(score) else np.nan
 
     def kernel(self, job: Job[Settings, TraceArrays, EloInput]) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
@@ -324,7 +338,5 @@ class Elo(HomeSystem):
         return Outlook(centre=centre, scale=scale, curve="logistic", shared=shared)
 
     def _head_start(self, history: History, low: int, high: int) -> Floats:
-        """Return the points added to every participation, or an empty array."""
-        if self.home_advantage == 0.0:
-            return np.empty(0)
+        """Return the points added to every participation."""
         return np.where(self.flags(history, low, high), self.home_advantage, 0.0)

@@ -38,8 +38,9 @@ def explain(system: Elo, before: State, history: History, match: int, row: int) 
     place, scores = places(isolated), single.scores(i)
     teams = opposing_teams(isolated, i)
     k = system.k * float(isolated.weights()[0])
-    if len(job.own.score) and len(by_team) == 2:
-        k *= factor_of(job, 0, isolated.participations, by_team, ranks)
+    if job.own.score is not None:
+        span = (0, isolated.participations)
+        k *= factor_of(job.own.score, job.matches.team, span, by_team, ranks, job.settings.rule)
     slope = math.log(10.0) / system.scale
     opponents = []
     for ids, rows in teams:

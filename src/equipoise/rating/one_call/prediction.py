@@ -265,7 +265,15 @@ def _of_ratings(
         at_home = who_is_at_home(system, facts.able, sizes, home)
         match = _match_of(team, day, at_home)
     found = team_prediction(
-        system, state, rating, deviation, team, match=match, draw_rate=draw_rate, share=share
+        system,
+        state,
+        rating,
+        deviation,
+        team,
+        match=match,
+        draw_rate=draw_rate,
+        share=share,
+        able=facts.able,
     )
     return MatchPrediction(
         expected=tuple(found.expected.tolist()),

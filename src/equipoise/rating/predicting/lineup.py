@@ -20,6 +20,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -43,9 +44,15 @@ from equipoise.rating.advantage.home_system import settled
 from equipoise.rating.draws import LEAST_MATCHES, check_draw_rate, counted_matches
 from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.pool_state import PoolState, check_ids
-from equipoise.rating.predicting.quality import estimated_quality, match_quality
+from equipoise.rating.predicting.quality import certain_scale, estimated_quality, match_quality
 from equipoise.rating.state import State
-from equipoise.rating.system import ModelsDraws, RatingSystem, models_draws, no_advantage
+from equipoise.rating.system import (
+    Capabilities,
+    ModelsDraws,
+    RatingSystem,
+    models_draws,
+    no_advantage,
+)
 from equipoise.wording import counted
 
 #: Days.
@@ -197,7 +204,11 @@ def lobby_of(
 
 def can_rate(system: RatingSystem, sizes: Sequence[int]) -> bool:
     """Return whether a system can rate a match of teams of these sizes."""
-    able = system.capabilities
+    return fits_sizes(system.capabilities, sizes)
+
+
+def fits_sizes(able: Capabilities, sizes: Sequence[int]) -> bool:
+    """Return whether a system that is able of this can rate teams of these sizes."""
     return (able.max_teams is None or len(sizes) <= able.max_teams) and (
         able.max_team_size is None or max(sizes) <= able.max_team_size
     )
@@ -242,6 +253,7 @@ def team_prediction(
     match: History | None = None,
     draw_rate: float | None = None,
     share: Floats | None = None,
+    able: Capabilities | None = None,
 ) -> Prediction:
     """Return the prediction for teams of players with these ratings.
 
@@ -254,29 +266,55 @@ def team_prediction(
     draw_rate : draw probability of equals, for systems that do not model draws; None: that of the
       pool
     share : shape (n,), by which performances count where they add up; None: all count once
+    able : `system.capabilities`, where the caller has them already
     Raises : InvalidParameterError for a draw rate that would change nothing
     """
-    sizes = np.bincount(team)
-    rated = can_rate(system, sizes.tolist())
+    sizes: list[int] = np.bincount(team).tolist()
+    rated = fits_sizes(system.capabilities if able is None else able, sizes)
+    models = rated and models_draws(system)
     if rated:
         now = settled(system, state)
         by, players = system.name, now.outlook(rating, deviation, match)
     else:
         by, players = TEAM_MEAN, team_mean_outlook(rating, np.nan_to_num(deviation, nan=0.0))
+    started = players.centre
     if share is not None:
         players = replace(players, centre=share * players.centre, scale=share * players.scale)
     outlook = players.of_teams(team, len(sizes))
     if draw_rate is not None:
-        _check_needed(system, draw_rate, len(sizes), rated and models_draws(system))
-    found = Prediction(expected=outlook.expected(), outlook=outlook, by=by)
-    if len(sizes) == 2 and rated and models_draws(system):
+        _check_needed(system, draw_rate, len(sizes), models)
+    quality, quality_by = None, None
+    if models:
+        quality = _modelled_quality(system, outlook, deviation, team, share)
+        quality_by = None if quality is None else by
+    if quality is None and rated and len(sizes) == 2:
+        certain = system.outlook(rating, np.zeros(len(team)))
+        quality, quality_by = estimated_quality(outlook, certain_scale(certain, sizes)), ESTIMATE
+    if len(sizes) == 2 and models and models_draws(system):
         # The system rates the match with the head starts in the ratings.
-        found = _modelled(system, outlook, now.outlook(rating, deviation, match).centre)
-    elif len(sizes) == 2:
-        found = _estimated(found, state, draw_rate)
-    if not rated:
-        return found
-    return _with_quality(system, found, rating, deviation, team, match, share)
+        return _modelled(system, outlook, started, quality, quality_by)
+    expected = outlook.expected()
+    win, draw, draw_by, note = None, None, None, ""
+    if len(sizes) == 2:
+        rate = draw_rate_of(state) if draw_rate is None else float(draw_rate)
+        if rate is None:
+            note = _why_unknown(by, counted_matches(state))
+        else:
+            draw = estimated_draw(rate, *expected.tolist())
+            # Rounding must not make a probability negative.
+            win = np.maximum(expected - 0.5 * draw, 0.0)
+            draw_by = ESTIMATE if draw_rate is None else GIVEN
+    return Prediction(
+        expected=expected,
+        outlook=outlook,
+        by=by,
+        win=win,
+        draw=draw,
+        draw_by=draw_by,
+        quality=quality,
+        quality_by=quality_by,
+        draw_note=note,
+    )
 
 
 def _check_needed(system: RatingSystem, draw_rate: float, teams: int, models: bool) -> None:
@@ -293,24 +331,12 @@ def _check_needed(system: RatingSystem, draw_rate: float, teams: int, models: bo
         )
 
 
-def _estimated(found: Prediction, state: State, draw_rate: float | None) -> Prediction:
-    """Return a prediction of two teams with win and draw, if the draw probability is known."""
-    rate = draw_rate_of(state) if draw_rate is None else float(draw_rate)
-    if rate is None:
-        return replace(found, draw_note=_why_unknown(found.by, state))
-    draw = estimated_draw(rate, *found.expected.tolist())
-    return replace(
-        found,
-        # Rounding must not make a probability negative.
-        win=np.maximum(found.expected - 0.5 * draw, 0.0),
-        draw=draw,
-        draw_by=ESTIMATE if draw_rate is None else GIVEN,
-    )
+@lru_cache
+def _why_unknown(by: str, have: int) -> str:
+    """Return why there is no draw probability, and how to get one.
 
-
-def _why_unknown(by: str, state: State) -> str:
-    """Return why there is no draw probability, and how to get one."""
-    have = counted_matches(state)
+    have : number of matches of two teams in the pool
+    """
     return (
         f"no win and draw probability: {by} does not model draws, and estimates them from "
         f"{LEAST_MATCHES} earlier matches of two teams in a pool (so far {have}); "
@@ -318,33 +344,24 @@ def _why_unknown(by: str, state: State) -> str:
     )
 
 
-def _with_quality(
+def _modelled_quality(
     system: RatingSystem,
-    found: Prediction,
-    rating: Floats,
+    outlook: Outlook,
     deviation: Floats,
     team: Ints,
-    match: History | None,
     share: Floats | None,
-) -> Prediction:
-    """Return a prediction with the match quality, where it is defined."""
-    teams = len(found.expected)
-    beta = getattr(system, "beta", None) if models_draws(system) else None
-    if beta is not None and found.outlook.team == "sum":
-        part: Floats = np.ones(len(team)) if share is None else share
-        members, uncertain = (
-            np.bincount(team, each, minlength=teams).astype(np.float64)
-            for each in (part**2, (part * deviation) ** 2)
-        )
-        certain = members * float(beta) ** 2
-        # The centres of the outlook have the head starts of a team at home.
-        quality = match_quality(found.outlook.centre, certain + uncertain, certain)
-        return replace(found, quality=quality, quality_by=system.name)
-    if teams != 2:
-        return found
-    players = system.outlook(rating, np.zeros(len(team)), match)
-    quality = estimated_quality(found.outlook, players.of_teams(team, teams))
-    return replace(found, quality=quality, quality_by=ESTIMATE)
+) -> float | None:
+    """Return the match quality by the model of a system with draws, None where it has none."""
+    beta = getattr(system, "beta", None)
+    if beta is None or outlook.team != "sum":
+        return None
+    part: Floats = np.ones(len(team)) if share is None else share
+    members, uncertain = (
+        np.bincount(team, each).astype(np.float64) for each in (part**2, (part * deviation) ** 2)
+    )
+    certain = members * float(beta) ** 2
+    # The centres of the outlook have the head starts of a team at home.
+    return match_quality(outlook.centre, certain + uncertain, certain)
 
 
 def estimated_draw(rate: float, first: float, second: float) -> float:
@@ -352,7 +369,13 @@ def estimated_draw(rate: float, first: float, second: float) -> float:
     return min(4.0 * rate * first * second, 2.0 * first, 2.0 * second)
 
 
-def _modelled(system: ModelsDraws, outlook: Outlook, rating: Floats) -> Prediction:
+def _modelled(
+    system: ModelsDraws,
+    outlook: Outlook,
+    rating: Floats,
+    quality: float | None,
+    quality_by: str | None,
+) -> Prediction:
     """Return the prediction of a system that models draws for two teams.
 
     rating : of the players of both teams, with head starts
@@ -373,6 +396,8 @@ def _modelled(system: ModelsDraws, outlook: Outlook, rating: Floats) -> Predicti
         win=win,
         draw=draw,
         draw_by=system.name,
+        quality=quality,
+        quality_by=quality_by,
     )
 
 

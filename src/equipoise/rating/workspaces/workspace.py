@@ -88,7 +88,7 @@ class Workspace:
         matches = job.matches._replace(rank=rank, time=time, weight=weight, ceiling=ceiling)
         self._job = job._replace(matches=matches)
         self._home = getattr(job, "home", None)
-        self._rewrites = type(system).own is not System.own
+        self._rewrites = type(system).own is not System.own and _has_parts(job.own)
         self._scored = "score" in system.capabilities.uses
         self._table = self.state.table.data
         self._row_codes = Struct(f"{self.state.table.size}d")
@@ -231,6 +231,11 @@ def empty_match(sizes: Sequence[int]) -> History:
         performance=np.full(count, np.nan),
         attributes={"at_home": np.zeros(count)},
     )
+
+
+def _has_parts(own: Any) -> bool:
+    """Return whether a system's own input has anything that differs between matches."""
+    return not isinstance(own, tuple) or any(part is not None for part in own)
 
 
 def _writable(column: Ids) -> tuple[Ids, Ids]:
