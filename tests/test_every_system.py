@@ -736,8 +736,9 @@ def with_another(history: History, name: str) -> tuple[History, History]:
             dataclasses.replace(history, attributes=attributes),
             dataclasses.replace(history, attributes={**attributes, name: flipped}),
         )
-    if name == "event":
-        # With times, FIDE rates by months, and an event counts in few matches.
+    if name == "event" and name in attributes:
+        # With times, FIDE rates by months, and an event counts in few matches. Systems that use
+        # no events may need the times.
         history = dataclasses.replace(history, time=None)
     if name in FACTS:
         return history, dataclasses.replace(
