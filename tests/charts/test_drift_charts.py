@@ -109,7 +109,9 @@ MANY = {f"system {number}": by_hand(slope=number) for number in range(MOST_SYSTE
         "many",
     ],
 )
-@pytest.mark.parametrize("size", [theme.Size(7.5, 5.6), theme.Size(4, 4)])
+@pytest.mark.parametrize(
+    "size", [theme.Size(7.5, 5.6), pytest.param(theme.Size(4, 4), marks=pytest.mark.slow)]
+)
 def test_everything_can_be_drawn_the_same_each_time(
     found: dict[str, Drift], size: theme.Size, recwarn: pytest.WarningsRecorder
 ) -> None:

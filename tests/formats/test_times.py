@@ -562,6 +562,7 @@ NUMERALS = (
 )
 
 
+@pytest.mark.slow
 @given(data=st.data(), pattern=st.sampled_from(NUMERALS))
 @settings(max_examples=600, deadline=None)
 def test_patterns_of_numerals_are_read_as_strptime_reads_them(data, pattern):

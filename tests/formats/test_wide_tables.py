@@ -47,7 +47,10 @@ def read(content: bytes, kind: str) -> None:
         assert kind != "csv"
 
 
-@pytest.mark.parametrize("kind", ["csv", "crosstable", "pairs", "history"])
+@pytest.mark.parametrize(
+    "kind",
+    ["csv", *(pytest.param(k, marks=pytest.mark.slow) for k in ("crosstable", "pairs", "history"))],
+)
 def test_time_is_linear_in_the_columns(kind: str) -> None:
     """20,000 columns took 16 s, as each name was compared with all others."""
     few, many = csv_of(4_000), csv_of(16_000)

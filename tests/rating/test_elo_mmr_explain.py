@@ -50,6 +50,7 @@ def explained(system: EloMMRParameters, field: Entrants, row: int) -> Explanatio
 # --- what a result moved ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 @every_model
 @examples(60)

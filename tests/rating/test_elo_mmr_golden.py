@@ -129,6 +129,7 @@ def test_the_authors_program_solves_the_equations_of_the_paper(
         )
 
 
+@pytest.mark.slow
 def test_the_first_real_contests_equal_the_slow_reference(
     model: Golden, first_contests: History
 ) -> None:

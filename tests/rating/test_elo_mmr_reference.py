@@ -158,7 +158,9 @@ def test_newcomers_are_equally_near(model: Model, opponents: int) -> None:
     np.testing.assert_array_equal(few["rating"][0::2], few["rating"][1::2])
 
 
-@pytest.mark.parametrize(("weight_limit", "rounds"), [(0.2, 300), (1.5, 200)])
+@pytest.mark.parametrize(
+    ("weight_limit", "rounds"), [(0.2, 300), pytest.param(1.5, 200, marks=pytest.mark.slow)]
+)
 def test_folding_old_terms_does_not_show(weight_limit: float, rounds: int) -> None:
     """In long histories most terms are folded into the Gaussian one (NUMERICS 2).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import pytest
 from sqlalchemy import select
 
 from equipoise.pools.reading.players import player_history
@@ -88,6 +89,7 @@ def check(store: Store, pool: Trial) -> None:
         assert len(rows_after(connection, record, START, (2**62, 2**62))) == len(every)
 
 
+@pytest.mark.slow
 def test_histories_are_those_of_a_plain_query(database_url: str) -> None:
     """After voids, late matches, corrections in time, disqualifications, replays given up."""
     store = open_store(database_url, sizes=SMALL)

@@ -82,6 +82,7 @@ def test_hostile_names_in_the_log_are_only_text(
     assert " ".join(name.split()) in look(admin, links[name] or "").text
 
 
+@pytest.mark.slow
 def test_pages_of_the_log_follow_one_another(site: Any, admin: httpx.Client) -> None:
     """By cursor, down to the first entry; those of one pool only where it is named."""
     pool = site.new_pool("busy", PoolRequest(system="elo"))
