@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import msgspec
@@ -378,7 +378,9 @@ def unratable(plan: PostingPlan, at: int, post: Post, error: UnratableMatchError
     line = post.first_line + at - plan.owners.index(plan.owners[at])
     match = plan.records[at].match
     reason = str(error.reason).replace("\n", " ")
-    problem = Problem(
-        "", line, "match", "must be a match that the system of the pool can rate", str(match)
-    )
-    return InvalidDataError([problem], f"match {match} cannot be rated: {reason}")
+    rule = "must be a match that the system of the pool can rate"
+    problems = [Problem("", line, "match", rule, str(match))]
+    if isinstance(error.reason, InvalidDataError):
+        # The API shows the problems only, and these name the column and the value.
+        problems = [replace(problem, line=line) for problem in error.reason.problems]
+    return InvalidDataError(problems, f"match {match} cannot be rated: {reason}")
