@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -208,7 +208,7 @@ class Elo(HomeSystem):
     k: float = 32.0
     scale: float = 400.0
     initial_rating: float = 1500.0
-    margin_rule: MarginRule = "off"
+    margin_rule: MarginRule = field(default="off", metadata={"later": True})
 
     name: ClassVar[str] = "elo"
     adds_head_starts: ClassVar[bool] = True
