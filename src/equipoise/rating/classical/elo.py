@@ -225,7 +225,7 @@ class Elo(HomeSystem):
     k: float = 32.0
     scale: float = 400.0
     initial_rating: float = 1500.0
-    margin_rule: MarginRule = field(default="off", metadata={"note": _MARGIN_NOTE})
+    margin_rule: MarginRule = field(default="off", metadata={"later": True, "note": _MARGIN_NOTE})
 
     name: ClassVar[str] = "elo"
     adds_head_starts: ClassVar[bool] = True
