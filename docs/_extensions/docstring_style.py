@@ -16,7 +16,9 @@ import equipoise
 _PARAMETER = re.compile(r"^(?P<names>[a-z_]\w*(?:, [a-z_]\w*)*)(?: :|; (?=\w+ :)) (?P<text>.+)$")
 _FIELD = re.compile(r"^(?P<field>Returns|Raises) : (?P<text>.*)$")
 _RAISES_WITHIN = re.compile(r"^(?P<before>.+\.) (?P<after>Raises : .+)$")
-_CITATION = re.compile(r"\[(EM|G1|G2|TG2|PRE|CPR|RP|FIDE|MR|Elo|CF|TC|TS|NS|WL)\]_?")
+_CITATION = re.compile(
+    r"\[(EM|G1|G2|TG2|PRE|CPR|RP|FIDE|MR|Elo|CF|TC|TS|NS|WL|DWZ|EGF|Steph|USCF|LI)\]_?"
+)
 _READING = re.compile(r"\bREADINGS? ([A-D]\d+)(?:-([A-D]\d+))?")
 _TABLE = re.compile(r"\bthe table of INTERFACES\b")
 _BARE_READING = re.compile(r"\(([A-D]\d+)\)")
