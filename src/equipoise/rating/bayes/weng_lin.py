@@ -506,8 +506,8 @@ class PairParameters(WengLinParameters):
     pairing: Literal["full", "partial"] = field(
         default="full", metadata={"later": True, "note": _PAIRING_NOTE}
     )
-    window: int = 1
-    average: bool = False
+    window: int = field(default=1, metadata={"later": True})
+    average: bool = field(default=False, metadata={"later": True})
 
     def __post_init__(self) -> None:
         """Check every parameter."""
