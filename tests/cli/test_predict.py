@@ -214,7 +214,11 @@ def test_home_and_time_count_where_the_system_knows_them(
         ),
         ([*teams(*FOUR), "--player", "jade-kite"], 2, "--what-if"),
         ([*teams(*FOUR), "--what-if", "--player", "jade-ant"], 1, "among the 4 players named"),
-        ([*teams(*FOUR), "--home", "jade-kite"], 2, "has no home advantage with these parameters"),
+        (
+            [*teams(*FOUR), "--home", "jade-kite"],
+            2,
+            "elo-mmr has no home advantage: leave out home",
+        ),
         ([*teams(*FOUR), "--home", "jade-ant"], 1, "is in none of the teams"),
         ([*teams(*FOUR), "--at", "tomorrow"], 2, "--at"),
         ([*teams(*FOUR), "--at", "2001-01-01", "--what-if"], 2, "before the last match"),

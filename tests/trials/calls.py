@@ -53,6 +53,7 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
         lambda c: c.performance(b"1-0", "pgn", anchor=["1500", "a=9"], superiority=True),
         "POST /v1/performance?format=pgn&anchor=1500&anchor=a%3D9&superiority=true",
     ),
+    (lambda c: c.strengths(b"", "csv", top=1), "POST /v1/strengths?format=csv&top=1"),
     (lambda c: c.end_season("p", SeasonRequest(season="1")), "POST /v1/pools/p/seasons"),
     (
         lambda c: c.preview_season("p", SeasonRequest(season="1")),
