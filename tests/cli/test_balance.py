@@ -381,3 +381,119 @@ def test_a_time_that_changes_no_rating_is_told(
         assert not [one for one in answer(capsys)["notes"] if "--at" in one]
         assert balance(*asked, "--at", "2024-02-01") == 0
         assert all(line in capsys.readouterr().err for line in told)
+
+
+def teams_of(found: Any) -> list[set[str]]:
+    return [set(team) for team in found["teams"]]
+
+
+def together(found: Any, *players: str) -> bool:
+    return any(set(players) <= team for team in teams_of(found))
+
+
+def test_parties_and_avoid_pairs_are_added_to_those_of_the_lobby(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert balance(EXAMPLE, "--json") == 0
+    before = answer(capsys)
+    assert not together(before, "cedar-elk", "flint-hare")
+    assert together(before, "amber-fox", "iris-mole")
+    added = ["--party", "cedar-elk, flint-hare", "--avoid", "amber-fox,iris-mole"]
+    assert balance(EXAMPLE, *added, "--json") == 0
+    found = answer(capsys)
+    assert together(found, "cedar-elk", "flint-hare")
+    assert together(found, "basil-owl", "ember-jay")
+    assert not together(found, "amber-fox", "iris-mole")
+    assert not together(found, "dune-lynx", "grove-wren")
+    names = [one["name"] for one in found["constraints"]]
+    assert "party:cedar-elk + flint-hare" in names
+    assert "avoid:amber-fox;iris-mole" in names
+
+
+def test_a_group_of_three_avoids_each_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "ten.csv", TEN)
+    assert balance(path, "--avoid", "1,2,3", "--teams", "3", "--json") == 0
+    found = answer(capsys)
+    assert sorted(len(set(team) & {1, 2, 3}) for team in found["teams"]) == [1, 1, 1]
+
+
+def test_names_with_commas_are_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = '"Li, Bo",1500\n"Ma, Jo",1400\nann,1450\nben,1350\n'
+    path = write(tmp_path / "lobby.csv", "player,rating\n" + rows)
+    assert balance(path, "--party", '"Li, Bo","Ma, Jo"', "--json") == 0
+    assert together(answer(capsys), "Li, Bo", "Ma, Jo")
+    assert balance(path, "--party", "Li, Bo,ann") == 1
+    assert "--party, player: must be a player of the lobby (4 players); got 'Li'" in (
+        capsys.readouterr().err
+    )
+    added = ["--newcomer", "Xu, An", "--default-rating", "1425"]
+    assert balance(path, *added, "--avoid", '"Xu, An",ann', "--json") == 0
+    found = answer(capsys)
+    assert found["newcomers"] == ["Xu, An"]
+    assert not together(found, "Xu, An", "ann")
+
+
+def test_newcomers_have_the_default_rating_and_deviation(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "player,rating,deviation\n1,1700,60\n2,1600,\n3,1500,80\n"
+    path = write(tmp_path / "lobby.csv", rows)
+    out = str(tmp_path / "teams.csv")
+    added = ["--newcomer", "7", "--default-rating", "1400", "--default-deviation", "350"]
+    assert balance(path, *added, "--output", out) == 0
+    assert "7 (new)" in capsys.readouterr().out
+    table = pl.read_csv(out).sort("player")
+    assert table["player"].to_list() == [1, 2, 3, 7]
+    assert table["rating"].to_list() == [1700, 1600, 1500, 1400]
+    assert table["deviation"].to_list() == [60, 350, 80, 350]
+
+
+def test_a_state_says_how_a_newcomer_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "h.csv", "match,player,rank\n1,a,0\n1,b,1\n2,c,0\n2,a,1\n")
+    state = str(tmp_path / "s.npz")
+    assert run(["rate", path, "--system", "elo", "--save", state]) == 0
+    capsys.readouterr()
+    named = ["--state", state, "--players", "a,b,c"]
+    assert balance(*named, "--newcomer", "d", "--party", "c,d", "--json") == 0
+    found = answer(capsys)
+    assert found["newcomers"] == ["d"]
+    assert together(found, "c", "d")
+    assert not [one for one in found["notes"] if "newcomer" in one]
+    assert balance(*named, "--newcomer", "a") == 1
+    assert "--newcomer, player: must not have a rating already; got 'a'" in capsys.readouterr().err
+    assert balance(*named, "--newcomer", "d", "--default-deviation", "9") == 2
+    assert "--default-deviation cannot be combined with --state" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("added", "status", "message"),
+    [
+        (["--party", "amber-fox"], 1, "--party, player: must name at least two players; got 'am"),
+        (["--party", "amber-fox,nobody"], 1, "must be a player of the lobby (10 players); got 'n"),
+        (["--party", "amber-fox,amber-fox"], 1, "--party, player: must be named once; got 'amber"),
+        (["--party", "amber-fox,basil-owl"], 1, "one party only, and is in 'blue-moon'; got 'basi"),
+        (["--party", "a,,b"], 2, "--party takes ids separated by commas"),
+        (["--party", "dune-lynx,grove-wren"], 1, "with 'dune-lynx', whom to avoid; got 'grove-w"),
+        (["--avoid", "basil-owl,ember-jay"], 1, "--avoid, player: must not be in party 'blue-moon"),
+        (["--avoid", "amber-fox,nobody"], 1, "--avoid, player: must be a player of the lobby"),
+        (["--newcomer", "kite"], 2, "--newcomer kite needs --default-rating"),
+        (["--newcomer", "kite", "--default-rating", "9"], 2, "kite needs --default-deviation"),
+        (["--default-rating", "9"], 2, "--default-rating needs --newcomer"),
+        (["--default-deviation", "-1"], 2, "--default-deviation must be a number from 0"),
+        (["--default-deviation", "nan"], 2, "--default-deviation must be a number from 0"),
+        (
+            ["--newcomer", "jade-newt", "--default-rating", "9", "--default-deviation", "9"],
+            1,
+            "--newcomer, player: must not have a rating already; got 'jade-newt'",
+        ),
+    ],
+)
+def test_an_addition_that_cannot_be_is_named_with_its_option(
+    capsys: pytest.CaptureFixture[str], added: list[str], status: int, message: str
+) -> None:
+    assert balance(EXAMPLE, *added) == status
+    assert message in capsys.readouterr().err

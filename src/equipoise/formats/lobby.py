@@ -53,12 +53,15 @@ _NUMBERS: Mapping[str, Lack] = {
 
 
 @checks_arguments()
-def read_lobby(source: object, *, format: str | None = None) -> Lobby:
+def read_lobby(
+    source: object, *, format: str | None = None, default_deviation: float | None = None
+) -> Lobby:
     """Return the lobby of a source.
 
     source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
         `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
     format : format of the source, if its name does not show it
+    default_deviation : of players without a deviation; None: all players must have one, or none
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
 
@@ -67,11 +70,16 @@ def read_lobby(source: object, *, format: str | None = None) -> Lobby:
     >>> eq.read_lobby("examples/lobby.csv")
     <Lobby: 10 players, the top player amber-fox>
     """
-    table = open_players(source, format)
-    return _lobby_of(table)
+    return _lobby_of(open_players(source, format), default_deviation)
 
 
-def read_lobby_of(source: object, players: Sequence[str], *, format: str | None = None) -> Lobby:
+def read_lobby_of(
+    source: object,
+    players: Sequence[str],
+    *,
+    format: str | None = None,
+    default_deviation: float | None = None,
+) -> Lobby:
     """Return the lobby of some players of a table of ratings, in the order in which they are named.
 
     Raises : NotFoundError      players have no rating; names all of them
@@ -98,24 +106,32 @@ def read_lobby_of(source: object, players: Sequence[str], *, format: str | None 
         untyped=table.untyped,
         locate=lambda at: table.places(rows[at]),
     )
-    return _lobby_of(chosen)
+    return _lobby_of(chosen, default_deviation)
 
 
-def _lobby_of(table: Table) -> Lobby:
+def _lobby_of(table: Table, default_deviation: float | None) -> Lobby:
     """Return the lobby of a table, or raise with every problem and its line."""
     frame = table.frame
     check_player_columns(table, WHAT)
     findings = Findings(table, np.arange(len(frame)))
     ids = player_ids(table, findings)
     numbers = {
-        name: player_numbers(table, name, findings, may_lack=may_lack)
+        name: player_numbers(
+            table,
+            name,
+            findings,
+            may_lack="any" if name == "deviation" and default_deviation is not None else may_lack,
+        )
         for name, may_lack in _NUMBERS.items()
         if name in frame.columns
     }
     labels = {name: _labels(frame, name, findings) for name in ("party", "team")}
     # From a system without deviations, or from no system.
     deviation = numbers.get("deviation", np.zeros(len(frame)))
-    if np.isnan(deviation).all():
+    if default_deviation is not None:
+        lacking = np.isnan(deviation) if "deviation" in numbers else np.ones(len(frame), dtype=bool)
+        deviation = np.where(lacking, default_deviation, deviation)
+    elif np.isnan(deviation).all():
         deviation = np.zeros(len(frame))
     effective = numbers.get("effective_rating")
     if effective is None and "form" in numbers:

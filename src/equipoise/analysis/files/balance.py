@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
+from equipoise.analysis.files.lobby_additions import Additions
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.lobby import Balance, Lobby
 from equipoise.data.prediction import Prediction, team_mean_prediction
@@ -61,6 +62,7 @@ class BalanceRequest(SplitRequest):
         means the time of its last match
     time_format : format of `at`
     ratings : path or stream of a table of ratings
+    additions : newcomers, parties and avoid pairs besides those of the lobby
     format : of the lobby or table, if the file name does not show it
     output : path of a table of the teams
     raw : whether CSV and TSV have text that spreadsheets run as it is
@@ -72,6 +74,7 @@ class BalanceRequest(SplitRequest):
     time_format: str | None = None
     ratings: object = None
     players: Sequence[str] | None = None
+    additions: Additions = field(default_factory=Additions)
     format: str | None = None
     output: str | None = None
     raw: bool = False
@@ -182,17 +185,35 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
         raise InvalidParameterError(
             "--at needs --state: a table of ratings already belongs to one time"
         )
+    added = request.additions
+    added.check(from_state=request.state is not None)
     if request.lobby is not None:
-        return split_lobby(read_lobby(request.lobby, format=request.format), request)
+        lobby = read_lobby(
+            request.lobby, format=request.format, default_deviation=added.default_deviation
+        )
+        return _split_with(lobby, request)
     if request.players is None or not any(sources):
         raise InvalidParameterError(
             "--players needs the ratings of --state or --ratings, and these need --players"
         )
     if request.state is not None:
         return _split_of_state(request.state, request.players, request)
-    lobby = read_lobby_of(request.ratings, request.players, format=request.format)
+    lobby = read_lobby_of(
+        request.ratings,
+        request.players,
+        format=request.format,
+        default_deviation=added.default_deviation,
+    )
     notes = (_AS_OF_LAST,) if lobby.deviation.any() else ()
-    return replace(split_lobby(lobby, request), notes=notes)
+    return replace(_split_with(lobby, request), notes=notes)
+
+
+def _split_with(lobby: Lobby, request: BalanceRequest) -> BalanceAnswer:
+    """Return the teams of a lobby of a file, with what the request adds."""
+    added = request.additions
+    lobby = added.with_constraints(added.with_newcomers(lobby))
+    answer = split_lobby(lobby, request)
+    return replace(answer, prediction=replace(answer.prediction, newcomers=lobby.newcomers))
 
 
 def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) -> BalanceAnswer:
@@ -203,12 +224,15 @@ def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) 
     from equipoise.rating.predicting.lineup import lobby_of, lobby_prediction
 
     state = PoolState.load(path)
-    lobby = lobby_of(state, players, at=_day(state, request))
+    added = request.additions
+    added.check_newcomers(state.player_ids.tolist())
+    lobby = lobby_of(state, [*players, *added.newcomers], at=_day(state, request))
+    lobby = added.with_constraints(lobby)
     answer = split_lobby(lobby, request, lambda rows: lobby_prediction(state, lobby, rows))
     known = state.player_ids.tolist()
-    newcomers = newcomers_note(
-        lobby.newcomers, known, f"among the {counted(len(known), 'rated player')}"
-    )
+    # Nobody has to be told of newcomers whom the command names.
+    unnamed = [one for one in lobby.newcomers if str(one) not in added.newcomers]
+    newcomers = newcomers_note(unnamed, known, f"among the {counted(len(known), 'rated player')}")
     unused = unused_at(state.system) if request.at is not None else []
     notes = unused_notes({state.system.name: unused}, strict=False)
     return replace(answer, at=_shown_at(state, request.at), notes=(*notes, *newcomers))

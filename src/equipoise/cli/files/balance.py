@@ -46,6 +46,32 @@ def balance(
         "double quotes, as in CSV.",
         "A,B,...",
     ),
+    party: list[str] | None = option(
+        None,
+        "Keep these players together. Repeatable. Quote an id that contains a comma as in "
+        "--players.",
+        "A,B,...",
+    ),
+    avoid: list[str] | None = option(
+        None,
+        "Put these players in different teams. Repeatable. Quote an id that contains a comma as in "
+        "--players.",
+        "A,B,...",
+    ),
+    newcomer: list[str] | None = option(
+        None,
+        "Add a player without a rating, who starts as --state says, or at --default-rating. "
+        "Repeatable. The id is taken as it is, also with a comma.",
+        "NAME",
+    ),
+    default_rating: float | None = option(
+        None, "Rating of each --newcomer, if there is no --state.", "R"
+    ),
+    default_deviation: float | None = option(
+        None,
+        "Deviation of each --newcomer and of players without one, if there is no --state.",
+        "D",
+    ),
     teams: int | None = option(None, "Number of teams. [default: 2]", min=2),
     size: int | None = option(
         None, "Number of players of the largest team, instead of --teams.", min=1
@@ -78,6 +104,7 @@ def balance(
     state are newcomers.
     """
     from equipoise.analysis.files.balance import BalanceRequest, balance_lobby, message_of
+    from equipoise.analysis.files.lobby_additions import Additions
     from equipoise.formats.lobby import ids_of
 
     answer = balance_lobby(
@@ -88,6 +115,13 @@ def balance(
             time_format=time_format,
             ratings=options.given_file(ratings),
             players=None if players is None else ids_of(players, "--players"),
+            additions=Additions(
+                parties=[ids_of(one, "--party") for one in party or []],
+                avoid=[ids_of(one, "--avoid") for one in avoid or []],
+                newcomers=newcomer or [],
+                default_rating=default_rating,
+                default_deviation=default_deviation,
+            ),
             format=format_,
             teams=teams,
             size=size,

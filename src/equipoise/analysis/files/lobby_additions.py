@@ -1,0 +1,196 @@
+"""What a command adds to a lobby: newcomers, parties and avoid pairs that its options name.
+
+Problems name the option and the player. Nothing is changed if there is one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from equipoise.data.lobby import DEVIATION, LARGEST, ONCE, RATING, Lobby
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.wording import counted
+
+PARTY, AVOID, NEWCOMER = "--party", "--avoid", "--newcomer"
+DEFAULT_RATING, DEFAULT_DEVIATION = "--default-rating", "--default-deviation"
+
+IN_LOBBY = "must be a player of the lobby"
+NOT_YET = "must not have a rating already"
+ONE_PARTY = "must be in one party only"
+SEVERAL = "must name at least two players"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Additions:
+    """Newcomers, parties and avoid pairs for a lobby.
+
+    parties : ids of the players of each party
+    avoid : groups of ids; the players of a group avoid each other
+    newcomers : ids of players without a rating
+    default_rating : of newcomers; default_deviation : of newcomers and of players without one.
+        A saved state has both for newcomers.
+    """
+
+    parties: Sequence[Sequence[str]] = ()
+    avoid: Sequence[Sequence[str]] = ()
+    newcomers: Sequence[str] = ()
+    default_rating: float | None = None
+    default_deviation: float | None = None
+
+    def check(self, from_state: bool) -> None:
+        """Refuse defaults that are out of range, missing or of no use.
+
+        from_state : whether the players come from a saved state
+        Raises : InvalidParameterError
+        """
+        for option, value, low, rule in (
+            (DEFAULT_RATING, self.default_rating, -LARGEST, RATING),
+            (DEFAULT_DEVIATION, self.default_deviation, 0.0, DEVIATION),
+        ):
+            if value is None:
+                continue
+            if from_state:
+                raise InvalidParameterError(
+                    f"{option} cannot be combined with --state, which has the rating and "
+                    "deviation of newcomers"
+                )
+            if not low <= value <= LARGEST:
+                raise InvalidParameterError(f"{option} {rule}; got {value}")
+        if self.newcomers and not from_state and self.default_rating is None:
+            raise InvalidParameterError(
+                f"{NEWCOMER} {self.newcomers[0]} needs {DEFAULT_RATING}: a lobby and a table of "
+                "ratings do not say how newcomers start; a saved state does (--state)"
+            )
+        if self.default_rating is not None and not self.newcomers:
+            raise InvalidParameterError(f"{DEFAULT_RATING} needs {NEWCOMER}")
+
+    def check_newcomers(self, known: Sequence[object]) -> None:
+        """Refuse newcomers who are known or named twice. Raises : InvalidDataError."""
+        rated = {str(one) for one in known}
+        found, seen = [], set()
+        for one in self.newcomers:
+            if one in rated or one in seen:
+                found.append(_problem(NEWCOMER, ONCE if one in seen else NOT_YET, one))
+            seen.add(one)
+        _refuse(found)
+
+    def with_newcomers(self, lobby: Lobby) -> Lobby:
+        """Return the lobby with the newcomers, who have the default rating and deviation.
+
+        Raises : InvalidParameterError   the lobby has deviations, and there is no default
+        Raises : InvalidDataError        newcomers are in the lobby or named twice
+        """
+        if not self.newcomers:
+            return lobby
+        self.check_newcomers(lobby.player_ids.tolist())
+        deviation = self.default_deviation
+        if deviation is None and lobby.deviation.any():
+            raise InvalidParameterError(
+                f"{NEWCOMER} {self.newcomers[0]} needs {DEFAULT_DEVIATION}: the other players have "
+                "deviations"
+            )
+        count = len(self.newcomers)
+        ratings = np.full(count, self.default_rating)
+        ids = _as_ids(lobby, self.newcomers)
+        none = np.full(count, None, dtype=object)
+        return replace(
+            lobby,
+            player_ids=np.array([*lobby.player_ids.tolist(), *ids], dtype=object),
+            rating=np.concatenate([lobby.rating, ratings]),
+            deviation=np.concatenate([lobby.deviation, np.full(count, deviation or 0.0)]),
+            effective_rating=np.concatenate([lobby.strength, ratings]),
+            party=None if lobby.party is None else np.concatenate([lobby.party, none]),
+            team=None if lobby.team is None else np.concatenate([lobby.team, none]),
+            newcomers=(*lobby.newcomers, *ids),
+        )
+
+    def with_constraints(self, lobby: Lobby) -> Lobby:
+        """Return the lobby with the parties and avoid pairs. Raises : InvalidDataError."""
+        if not self.parties and not self.avoid:
+            return lobby
+        ids = lobby.player_ids.tolist()
+        row_of = {str(one): row for row, one in enumerate(ids)}
+        _refuse([*_unknown(PARTY, self.parties, row_of), *_unknown(AVOID, self.avoid, row_of)])
+        labels = [None] * len(ids) if lobby.party is None else lobby.party.tolist()
+        locks = [None] * len(ids) if lobby.team is None else lobby.team.tolist()
+        _refuse(list(_add_parties(self.parties, row_of, labels, locks)))
+        added = tuple((a, b) for group in self.avoid for a, b in combinations(group, 2))
+        found = []
+        for option, pairs in ((AVOID, added), (PARTY, lobby.avoid)):
+            for a, b in pairs:
+                one, other = row_of[str(a)], row_of[str(b)]
+                if labels[one] is not None and labels[one] == labels[other]:
+                    rule = f"must not be in party {labels[one]!r} with {b!r}, whom to avoid"
+                    found.append(_problem(option, rule, str(a)))
+                elif option == AVOID and locks[one] is not None and locks[one] == locks[other]:
+                    rule = f"must not be locked to team {locks[one]!r} with {b!r}, whom to avoid"
+                    found.append(_problem(option, rule, str(a)))
+        _refuse(found)
+        pairs = tuple((ids[row_of[a]], ids[row_of[b]]) for a, b in added)
+        party = np.full(len(ids), None, dtype=object)
+        party[:] = labels
+        return replace(
+            lobby,
+            party=party if self.parties else lobby.party,
+            avoid=(*lobby.avoid, *pairs),
+        )
+
+
+def _add_parties(
+    parties: Sequence[Sequence[str]],
+    row_of: dict[str, int],
+    labels: list[str | None],
+    locks: Sequence[str | None],
+) -> Iterator[Problem]:
+    """Set the labels of the players of parties; yield players who cannot be in theirs."""
+    for party in parties:
+        label = " + ".join(party)
+        while label in labels:
+            # A label of the table that reads the same.
+            label += " +"
+        first = next((one for one in party if locks[row_of[one]] is not None), None)
+        for one in party:
+            row = row_of[one]
+            if labels[row] is not None:
+                yield _problem(PARTY, f"{ONE_PARTY}, and is in {labels[row]!r}", one)
+            elif first is not None and locks[row] not in (None, locks[row_of[first]]):
+                rule = f"must not be locked to another team than {first!r}"
+                yield _problem(PARTY, rule, one)
+            labels[row] = label
+
+
+def _unknown(
+    option: str, groups: Sequence[Sequence[str]], row_of: dict[str, int]
+) -> Iterator[Problem]:
+    """Yield groups of fewer than two players, and players who are unknown or named twice."""
+    for group in groups:
+        if len(group) < 2:
+            yield _problem(option, SEVERAL, *group)
+        for at, one in enumerate(group):
+            if one not in row_of:
+                yield _problem(option, f"{IN_LOBBY} ({counted(len(row_of), 'player')})", one)
+            elif one in group[:at]:
+                yield _problem(option, ONCE, one)
+
+
+def _as_ids(lobby: Lobby, newcomers: Sequence[str]) -> list[Any]:
+    """Return ids as numbers if the lobby has numbers and all newcomers are numbers too."""
+    numbers = lobby.player_ids.dtype.kind == "i"
+    if numbers and all(re.fullmatch(r"0|-?[1-9]\d{0,17}", one, re.ASCII) for one in newcomers):
+        return [int(one) for one in newcomers]
+    return list(newcomers)
+
+
+def _problem(option: str, rule: str, got: str) -> Problem:
+    return Problem(option, None, "player", rule, repr(got))
+
+
+def _refuse(problems: Sequence[Problem]) -> None:
+    if problems:
+        raise InvalidDataError(problems, f"{counted(len(problems), 'problem')} in the lobby")
