@@ -301,7 +301,7 @@ def _without_counters(context: Any, builder: Any, kind: Any, value: Any) -> Any:
         array.meminfo = cgutils.get_null_value(array.meminfo.type)
         return array._getvalue()
     if isinstance(kind, types.BaseTuple):
-        for k, each in enumerate(kind.types):
+        for k, each in enumerate(cast("Any", kind).types):
             one = _without_counters(context, builder, each, builder.extract_value(value, k))
             value = builder.insert_value(value, one, k)
     return value
