@@ -157,7 +157,7 @@ def _note(player: Floats, met: float, weight: float, information: float, surpris
     player[GAMES] += weight
 
 
-@kernel
+@inner_kernel
 def rate_matches(job: StephensonJob, first: int, last: int) -> tuple[int, float]:
     """Rate matches first:last of two players in order; return (-1, -1), because none can fail."""
     matches, settings, trace, head_start = job.matches, job.settings, job.trace, job.own
