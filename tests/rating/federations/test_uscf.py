@@ -124,6 +124,12 @@ def test_a_special_rating_solves_its_equation_and_rises_with_the_score(
         assert better >= found - 1e-9
 
 
+def test_rounding_makes_no_interval_of_one_solution() -> None:
+    """Half a point from one opponent is that opponent's rating, whatever the digits."""
+    met = np.array([127.22472380851552])
+    assert special_rating(985.0, 985.0, 0.0, met, 0.5, 0.5) == pytest.approx(met[0], abs=1e-9)
+
+
 def test_the_standard_formula_with_its_bonus() -> None:
     """skillratings: test_uscf_rating_period_proper, with the threshold of 2015 to 2017."""
     listed = [(0, 1, 1.0), (0, 2, 0.5), (0, 3, 1.0), (0, 4, 1.0)]

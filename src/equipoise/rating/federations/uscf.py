@@ -75,6 +75,9 @@ _KNOWN_GAMES = 26.0
 #: A difference of two scores that is rounding.
 _ROUNDING = 1e-9
 
+#: Ratings that differ by less are the same but for rounding, rating points.
+_SAME_RATING = 1e-8
+
 
 class Settings(NamedTuple):
     """Parameters in the form that kernels use."""
@@ -162,7 +165,8 @@ def special_rating(
     low = _edge(used, prior, effective, opponents, adjusted, False)
     high = _edge(used, prior, effective, opponents, adjusted, True)
     found = (effective * prior + total + 400.0 * (2.0 * score - m)) / (effective + m)
-    if not low < found < high:
+    # Where one rating solves the equation, both edges are that rating but for rounding.
+    if not low + _SAME_RATING < found < high - _SAME_RATING:
         found = min(max(found, low), max(low, high))
     elif abs(found - prior) > 400.0:
         # A whole interval solves the equation: towards R_0, as far as the next knot. The source has
