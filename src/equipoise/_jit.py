@@ -294,6 +294,40 @@ def _stay(array: Any, index: Any) -> None:
 prefetch: Any = _stay if _config.DISABLE_JIT else _touch
 
 
+def _without_counters(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """Return a value of this type in which no array has a counter of its references."""
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        for k, each in enumerate(cast("Any", kind).types):
+            one = _without_counters(context, builder, each, builder.extract_value(value, k))
+            value = builder.insert_value(value, one, k)
+    return value
+
+
+@intrinsic
+def _lend(typing_context: Any, value: Any) -> Any:
+    """Return the value with arrays that Numba does not count."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _without_counters(context, builder, signature.args[0], arguments[0])
+
+    return value(value), generate
+
+
+def _same(value: Any) -> Any:
+    """Return the value: plain Python counts in its own way."""
+    return value
+
+
+#: lent(job) in a kernel is the job with arrays whose references nobody counts. A kernel that counts
+#: and is called in a loop spends more time on the counters than on a duel. The caller keeps the job
+#: itself, and what it calls neither keeps nor returns an array of it.
+lent: Any = _same if _config.DISABLE_JIT else _lend
+
+
 def source_hash(package: Path, *folders: str) -> str:
     """Return a hash of the package's sources that compiled code may depend on, 16 hex digits.
 

@@ -353,3 +353,33 @@ def test_players_begin_with_known_ratings(
     assert nobody["systems"][0]["log_loss"] == plain["systems"][0]["log_loss"]
     assert backtest(*both, "--initial", str(known), "--output", str(known)) == 2
     assert "--initial" in capsys.readouterr().err
+
+
+def test_missing_columns_are_noted_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As in rate, for each system that would use them."""
+    rows = "".join(f"{m},{p},{(p > 'a') ^ (m % 3 > 0):d}\n" for m in range(20) for p in "ab")
+    (tmp_path / "games.csv").write_text("match,player,rank\n" + rows, encoding="utf-8")
+    named = ("--system", "uscf", "--system", "again=uscf", "--system", "elo", "--resamples", "0")
+    found = answer(
+        capsys, str(tmp_path / "games.csv"), *named, "--set", "elo.margin_rule=square-root"
+    )
+    notes = found["history"]["notes"]
+    assert sum(one.startswith("no column birth_year: uscf assumes") for one in notes) == 1
+    assert sum(one.startswith("elo has no column score") for one in notes) == 1
+
+
+def test_all_leaves_out_systems_that_would_compare_too_many_pairs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teams = team_matches(tmp_path)
+    monkeypatch.setattr("equipoise.analysis.studies.backtest._MOST_PAIRS", 0)
+    found = answer(capsys, teams, "--system", "all", "--resamples", "0")
+    pairs = {"bradley-terry", "thurstone-mosteller"}
+    labels = [one["label"] for one in found["systems"]]
+    assert labels == [*(one for one in TEAMS if one not in pairs), "baseline"]
+    (note,) = [one for one in found["history"]["notes"] if "comparing all pairs" in one]
+    assert note.endswith(
+        "bradley-terry, thurstone-mosteller; --system bradley-terry compares them all the same"
+    )
+    named = ("--system", "thurstone-mosteller", "--resamples", "0")
+    assert len(answer(capsys, teams, *named)["systems"]) == 2

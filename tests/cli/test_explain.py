@@ -319,3 +319,21 @@ def test_a_player_begins_with_a_known_rating(
     assert json.loads(capsys.readouterr().out) == second
     assert explain(str(history), *begins, "--resume", str(state), "--player", "ann") == 2
     assert "initial ratings come before the first match" in capsys.readouterr().err
+
+
+def test_a_range_of_changes_has_the_change_that_is_shown(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The change shown is the difference of two rounded ratings: 23.42 where 23.413 is possible."""
+    found = made(least_change=-70.0, largest_change=23.413, rating_before=1812.304)
+    print_explanation(explain_message(found, partial(written, kind="date")))
+    out = " ".join(capsys.readouterr().out.split())
+    assert "gained 23.42 points" in out
+    assert "gives a change between -70.00 and +23.42 points." in out
+
+
+def test_missing_columns_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = tmp_path / "games.csv"
+    source.write_text("match,player,rank\n1,ada,1\n1,ben,2\n", encoding="utf-8")
+    assert explain(str(source), "--player", "ada", "--system", "uscf") == 0
+    assert "no column birth_year: uscf assumes" in " ".join(capsys.readouterr().err.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -328,6 +329,26 @@ def test_columns_that_mean_something_else_are_named_apart(store: Store, tmp_path
         {"match": "m", "player": "b", "team": "2", "rank": 1, "attributes.rank": None}
         | {"big": None, "mixed": "x", "on": None, "size": 2.5},
     ]
+
+
+def test_whole_numbers_beyond_floats_are_exported_as_text(store: Store, tmp_path: Path) -> None:
+    """Beside smaller numbers and alone; the log keeps them as they were posted."""
+    create_pool(store, "vast", PoolRequest(system="elo", times="none"), NOW)
+    players = [
+        ParticipationRequest("a", attributes={"alone": -(10**400), "beside": 10**400}),
+        ParticipationRequest("b", attributes={"beside": 2.5, "most": int(sys.float_info.max)}),
+    ]
+    teams = [TeamRequest([one], rank) for rank, one in enumerate(players)]
+    post_matches(store, "vast", [Post([MatchRequest(match="m", teams=teams)])], NOW)
+    for suffix in ("csv", "parquet", "ndjson"):
+        export_file(store, "vast", "log", str(tmp_path / f"vast.{suffix}"))
+    found = pl.read_parquet(tmp_path / "vast.parquet")
+    assert found["alone"].to_list() == [str(-(10**400)), None]
+    assert found["beside"].to_list() == [str(10**400), "2.5"]
+    assert found["most"].to_list() == [None, sys.float_info.max]
+    assert eq.read_history(tmp_path / "vast.csv").matches == 1
+    import_pool(store, "again", from_file(tmp_path / "vast.ndjson", create=True), NOW)
+    assert stored(store, "again") == stored(store, "vast")
 
 
 def test_an_empty_pool_has_its_columns(store: Store, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from tests.rating.advantage import neutral, season, shifted, slowly, table_of
 
 import equipoise as eq
+from equipoise.errors import InvalidParameterError
 from equipoise.rating.advantage.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS
 from equipoise.rating.advantage.home_system import belief_of
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, system_class
@@ -269,3 +270,11 @@ def test_a_known_advantage_is_learned() -> None:
         advantage, deviation = belief_of(eq.replay(system, history).state.state) or (0, 0)
         assert 5 < deviation < 8
         assert abs(advantage - 70) < 3 * deviation
+
+
+@pytest.mark.parametrize("name", ["trueskill", "plackett-luce", "thurstone-mosteller"])
+def test_learning_with_partial_play_is_refused(name: str) -> None:
+    shares = {"shares": "play", "home_advantage": 50.0}
+    assert make_system(name, shares).name == name
+    with pytest.raises(InvalidParameterError, match="cannot be combined with shares=play"):
+        make_system(name, {**shares, "learn_home_advantage": True})

@@ -84,6 +84,44 @@ def test_parts_that_do_not_fit_are_refused(saved: Path, name: str, change: objec
 
 
 @pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("rating", np.nan),
+        ("rating", np.inf),
+        ("deviation", np.nan),
+        ("matches", -np.inf),
+        ("last_time", np.inf),
+    ],
+)
+def test_numbers_that_are_not_finite_are_refused(saved: Path, column: str, value: float) -> None:
+    """One of them would reach every opponent; the sentence names the column and the player."""
+    with np.load(saved) as file:
+        parts = {part: file[part] for part in file.files}
+    at = json.loads(parts["header"].tobytes())["columns"].index(column)
+    parts["table"][0, at] = value
+    np.savez(saved, **parts)
+    with pytest.raises(InvalidDataError, match=f"{column} {value} of the player 'zoë'"):
+        PoolState.load(saved)
+
+
+def test_a_remembered_performance_that_is_not_finite_is_refused(saved: Path) -> None:
+    with np.load(saved) as file:
+        parts = {part: file[part] for part in file.files}
+    parts["run_values"][0] = np.nan
+    np.savez(saved, **parts)
+    with pytest.raises(InvalidDataError, match="a remembered performance that is not finite"):
+        PoolState.load(saved)
+
+
+def test_a_player_without_a_last_match_is_read_back(saved: Path) -> None:
+    """Columns that are without a number for newcomers may be without one."""
+    state = PoolState.load(saved)
+    state.state.table[0, list(state.state.initial).index("last_time")] = np.nan
+    again = PoolState.from_bytes(state.to_bytes(), "pool")
+    np.testing.assert_array_equal(again.state.table, state.state.table)
+
+
+@pytest.mark.parametrize(
     ("name", "value"),
     [
         ("system", 3),
@@ -93,6 +131,8 @@ def test_parts_that_do_not_fit_are_refused(saved: Path, name: str, change: objec
         ("shared", {}),
         ("shared", {"home_advantage": [30.0]}),
         ("shared", {"home_advantage": [[30.0, 1.0]]}),
+        ("shared", {"home_advantage": [float("nan"), 1.0]}),
+        ("shared", {"home_advantage": [30.0, float("inf")]}),
     ],
 )
 def test_a_header_of_other_values_is_refused(name: str, value: object) -> None:

@@ -10,8 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import equipoise as eq
+from equipoise.analysis.files.reading import missing_notes
 from equipoise.data.history import History
-from equipoise.rating.registry import make_system
+from equipoise.errors import InvalidDataError
+from equipoise.rating.registry import make_system, notes_of
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
@@ -229,3 +232,50 @@ def test_expected_scores_of_thurstone_mosteller_are_those_of_the_page() -> None:
     expected = 0.5 * math.erfc(-z / math.sqrt(2))
     assert found[0] == pytest.approx(expected, rel=1e-12)
     assert sum(found) == pytest.approx(1.0, rel=1e-12)
+
+
+def crowds(teams: int, matches: int) -> History:
+    """Return matches of single players out of three times as many, the order drawn."""
+    rng = np.random.default_rng(1)
+    skill = rng.normal(0.0, 200.0, 3 * teams)
+    player = np.array([rng.choice(3 * teams, teams, replace=False) for _ in range(matches)])
+    played = skill[player] + rng.normal(0.0, 175.0, player.shape)
+    return History(
+        match_ids=np.arange(matches),
+        player_ids=np.arange(3 * teams),
+        offsets=teams * np.arange(matches + 1),
+        player=player.ravel(),
+        team=np.tile(np.arange(teams), matches),
+        rank=np.argsort(np.argsort(-played, axis=1), axis=1).ravel(),
+    )
+
+
+@pytest.mark.parametrize(("name", "most"), [("thurstone-mosteller", 8), ("bradley-terry", 30)])
+def test_large_fields_are_noted(name: str, most: int) -> None:
+    system = make_system(name)
+    assert missing_notes(system, crowds(most, 1), resumed=False) == []
+    (note,) = missing_notes(system, crowds(most + 1, 1), resumed=False)
+    assert f"with more than {most} " in note
+    assert "average=true or pairing=partial" in note
+    (own,) = notes_of(system)
+    assert f"more than {most} teams" in own
+    for remedy in ({"average": True}, {"pairing": "partial"}):
+        mended = make_system(name, remedy)
+        assert missing_notes(mended, crowds(most + 1, 1), resumed=False) == []
+        assert notes_of(mended) == ()
+
+
+def test_ratings_that_run_away_are_refused() -> None:
+    far = np.array([1500.0, -3e9])
+    system = eq.ThurstoneMosteller()
+    with pytest.raises(InvalidDataError, match="set average=true or pairing=partial"):
+        system.check_ratings(far, crowds(9, 1))
+    system.check_ratings(far, crowds(8, 1))
+    for mended in (eq.ThurstoneMosteller(average=True), eq.ThurstoneMosteller(pairing="partial")):
+        mended.check_ratings(far, crowds(9, 1))
+
+
+def test_compared_pairs() -> None:
+    history = crowds(10, 3)
+    assert eq.BradleyTerry().compared_pairs(history) == 3 * 10 * 9
+    assert eq.BradleyTerry(pairing="partial", window=2).compared_pairs(history) == 3 * 10 * 4

@@ -16,6 +16,7 @@ from __future__ import annotations
 import difflib
 import io
 import json
+import math
 import os
 import re
 import zipfile
@@ -62,6 +63,8 @@ _KNOWN: frozenset[str] = frozenset()
 
 #: Largest number of unknown players in an error; the others are only counted.
 _NAMED = 20
+#: Longest id in an error about a number.
+_SHOWN = 100
 
 #: A whole number as text.
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -293,6 +296,7 @@ class PoolState(Displayed):
             state.runs = Runs(spans, values, state.runs.fields, used=len(values))
             if not state.runs.is_sound(len(players)):
                 raise ValueError("remembered performances outside their memory")
+        _check_numbers(state, players)
         rated = _ids_in(parts["rated"])
         comparable = header.get("digest") == _digest_kind(system)
         digests = parts["digests"] if comparable else np.full(len(rated), NOT_KNOWN)
@@ -402,6 +406,27 @@ def _player_order(parts: Mapping[str, Ids], players: int) -> Ints | None:
     if order.shape != (players,):
         raise ValueError(f"an order of shape {order.shape} for {players} players")
     return order
+
+
+def _check_numbers(state: State, players: Ids) -> None:
+    """Refuse numbers that no system writes: the next match would spread them to opponents.
+
+    A column may be without a number only if it is for newcomers, such as the time of the last
+    match. Raises : ValueError
+    """
+    for column, (name, newcomer) in enumerate(state.initial.items()):
+        values = state.table[:, column]
+        strange = ~np.isfinite(values)
+        if math.isnan(newcomer):
+            strange &= ~np.isnan(values)
+        for row in np.flatnonzero(strange)[:1].tolist():
+            player = str(players[row])[:_SHOWN]
+            raise ValueError(f"{name} {values[row]:g} of the player {player!r}")
+    for name, numbers in state.shared.items():
+        if not np.isfinite(numbers).all():
+            raise ValueError(f"numbers of the pool that are not finite: {name[:_SHOWN]}")
+    if state.runs is not None and not np.isfinite(state.runs.values).all():
+        raise ValueError("a remembered performance that is not finite")
 
 
 def _newcomer_id(player: object, numbered: bool) -> object:

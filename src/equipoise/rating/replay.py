@@ -33,6 +33,7 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.draws import start_counting
 from equipoise.rating.entry.entering import LEVEL_ADJUSTMENT
+from equipoise.rating.federations.facts import stones_on_both_sides
 from equipoise.rating.player_state import known_state
 from equipoise.rating.pool_state import PoolState, other_system
 from equipoise.rating.predicting.lineup import lineup, team_prediction
@@ -167,6 +168,8 @@ def replay(
     with Workers(threads) as workers:
         for low, high in pieces(history, start, history.matches):
             system.run(going_on, history, low, high, columns, workers)
+            if hasattr(system, "check_ratings"):
+                system.check_ratings(going_on.column("rating"), history)
             if progress is not None:
                 done = int(history.offsets[high] - history.offsets[start])
                 progress(done, int(history.participations - history.offsets[start]))
@@ -261,6 +264,21 @@ def _check_home(system: RatingSystem, history: History) -> None:
         raise InvalidDataError([Problem("", None, name, rule, got)])
 
 
+def _check_handicap(system: RatingSystem, history: History) -> None:
+    """Refuse handicap stones for both players of a match, if the system uses them.
+
+    Logs of pools are rated without this check, so that their ratings do not change.
+    Raises : InvalidDataError
+    """
+    if "handicap" not in system.capabilities.uses:
+        return
+    match = stones_on_both_sides(history)
+    if match is not None:
+        rule = "must be 0 or empty for one of the two players of a match"
+        got = f"stones for both in match {history.match_ids[match]}"
+        raise InvalidDataError([Problem("", None, "handicap", rule, got)])
+
+
 def check_fit(system: RatingSystem, history: History) -> None:
     """Refuse a history that the system cannot rate; the message names systems that can.
 
@@ -278,6 +296,7 @@ def check_fit(system: RatingSystem, history: History) -> None:
             got = f"{values[first]:g} in match {history.match_ids[match]}"
             raise InvalidDataError([Problem("", None, name, rule, got)])
     _check_home(system, history)
+    _check_handicap(system, history)
     misfits = system.capabilities.misfits(history)
     if not misfits:
         return

@@ -134,3 +134,10 @@ def test_a_handicap_that_is_none_is_refused(stones: object) -> None:
 def test_parameters_out_of_range_are_refused() -> None:
     with pytest.raises(InvalidParameterError, match="initial_rating must be from floor"):
         EGF(initial_rating=3300)
+
+
+def test_stones_for_both_players_are_refused() -> None:
+    history = games([(0, 1, 1.0), (1, 0, 1.0)], 2, handicap=[0, 3, 2, 3])
+    with pytest.raises(InvalidDataError, match="stones for both in match 1"):
+        replay(EGF(), history)
+    assert replay(EGF(), history.slice(0, 1)).rated_matches == 1

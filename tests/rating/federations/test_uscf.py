@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidParameterError
+from equipoise.rating.explaining import explain_change
 from equipoise.rating.federations.facts import KNOWN
 from equipoise.rating.federations.uscf import (
     USCF,
@@ -22,6 +23,7 @@ from equipoise.rating.federations.uscf import (
     special_rating,
     standard_rating,
 )
+from equipoise.rating.replay import replay
 from rating.federations.events import games, rated
 from reference.uscf import Player, rate_event
 
@@ -120,6 +122,12 @@ def test_a_special_rating_solves_its_equation_and_rises_with_the_score(
         more = points + 0.5
         better = special_rating(rating, rating, effective, met, more, more + effective / 2.0)
         assert better >= found - 1e-9
+
+
+def test_rounding_makes_no_interval_of_one_solution() -> None:
+    """Half a point from one opponent is that opponent's rating, whatever the digits."""
+    met = np.array([127.22472380851552])
+    assert special_rating(985.0, 985.0, 0.0, met, 0.5, 0.5) == pytest.approx(met[0], abs=1e-9)
 
 
 def test_the_standard_formula_with_its_bonus() -> None:
@@ -235,6 +243,42 @@ def test_a_long_event_of_a_new_player_goes_on_in_another_part() -> None:
     found = after_event(before, [2, 100], listed)
     assert np.isfinite(found).all()
     assert 1400.0 < found[0] < 1600.0
+
+
+def test_a_trace_has_the_rating_of_the_age_before_the_first_match() -> None:
+    history = games([(0, 1, 1.0)], 2, days=[18_300.0], birth_year=[2007, 1980])
+    trace = replay(USCF(), history, trace=True).trace
+    assert trace is not None
+    assert trace.columns["rating_before"].tolist() == [650.0, 1300.0]
+
+
+def test_explanations_of_an_event_tell_what_each_match_changed() -> None:
+    """The bonus is the growth of the event's bonus; all parts of all matches are the change."""
+    system, wins = USCF(), 6
+    history = games(
+        [(0, 1 + match, 1.0) for match in range(wins)],
+        wins + 1,
+        event=["open"] * (2 * wins),
+        games_before=[30] * (2 * wins),
+    )
+    known = system.initial(history.players)
+    known.column("rated")[:] = KNOWN
+    total, bonuses = 0.0, []
+    for match in range(wins):
+        found = explain_change(system, known, history, match, 2 * match)
+        parts = {part.name: part.change for part in found.contributions}
+        assert set(parts) <= {"this match", "earlier matches", "the bonus"}
+        assert sum(parts.values()) == pytest.approx(found.rating - found.rating_before)
+        assert parts.get("earlier matches", 0.0) <= 0.0
+        bonuses.append(parts.get("the bonus", 0.0))
+        total += sum(parts.values())
+        system.run(known, history, match, match + 1)
+    after = system.at(known, np.arange(1), None)["rating"][0]
+    assert total == pytest.approx(after - 1300.0)
+    effective = effective_games(1300.0, 30.0)
+    change = 800.0 / (effective + wins) * wins / 2
+    assert sum(bonuses) == pytest.approx(change - 14.0 * wins**0.5)
+    assert bonuses[:2] == [0.0, 0.0]
 
 
 def test_parameters_out_of_range_are_refused() -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.rating import NOT_COMPARED, state_to_resume
-from equipoise.analysis.files.reading import HistoryRequest, history_message, read
+from equipoise.analysis.files.reading import HistoryRequest, history_message, missing_notes, read
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
 from equipoise.data.explanation import Explanation, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
@@ -75,7 +75,8 @@ def explain_match(
         weights = request.history.statistics
         found = with_statistics(found, _statistics(history, found, weights), weights)
     message = explain_message(found, partial(written, kind=history.time_kind))
-    notes = initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
+    notes = missing_notes(system, history, resumed=before is not None)
+    notes += initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
     read_from = history_message(history, replace(reading, notes=(*reading.notes, *notes)))
     if before is not None and not before.comparable and not request.restart:
         read_from = msgspec.structs.replace(read_from, notes=[*read_from.notes, NOT_COMPARED])

@@ -165,11 +165,14 @@ def unused_at(system: RatingSystem) -> list[str]:
 def missing_notes(system: RatingSystem, history: History, *, resumed: bool) -> list[str]:
     """Return notes on columns that the system uses and the history does not have.
 
+    There may also be one on matches that are too large for the system.
     resumed : whether ratings continue from a saved state
     """
     found: list[str] = []
     if hasattr(system, "missing"):
         found = system.missing(history, resumed=resumed)
+    if hasattr(system, "field_notes"):
+        found = [*found, *system.field_notes(history)]
     if getattr(system, "shares", "off") != "off" and history.share is None:
         found = [*found, f"{system.name} has no column share: every player counts whole"]
     if "score" in system.capabilities.uses and history.scores() is None:

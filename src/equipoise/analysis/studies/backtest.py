@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +17,7 @@ from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
     history_message,
+    missing_notes,
     notes_on_unused,
     read,
     without_dates,
@@ -59,6 +60,10 @@ from equipoise.report.backtest import BacktestReport, backtest_page
 
 #: Times below this, in seconds since 1970 (March 1973), are taken to be numbers of rounds.
 _MOMENTS = 100_000_000
+
+#: Pairs of teams above which `--system all` leaves a system out; Thurstone-Mosteller compares about
+#: two million in a second.
+_MOST_PAIRS = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +142,8 @@ def compare(
     history, reading = read(request.history)
     systems, left_out = _able(systems, history, request.if_able)
     unused = notes_on_unused(systems, history, request.history)
-    reading = replace(reading, notes=(*reading.notes, *left_out, *unused))
+    missing = _missing(systems.values(), history)
+    reading = replace(reading, notes=(*reading.notes, *left_out, *unused, *missing))
     for system in systems.values():
         check_times(system, history)
     notes = initial_notes(initial, history, systems, strict=request.history.strict)
@@ -146,6 +152,12 @@ def compare(
     answer = scored(systems, request, history, reading, first, progress, initial=initial)
     _write(answer, request)
     return answer
+
+
+def _missing(systems: Iterable[RatingSystem], history: History) -> list[str]:
+    """Return notes on what systems miss in a history, each once."""
+    every = (missing_notes(system, history, resumed=False) for system in systems)
+    return list(dict.fromkeys(note for notes in every for note in notes))
 
 
 def _able(
@@ -157,7 +169,11 @@ def _able(
     """
     able: dict[str, RatingSystem] = {}
     reasons: dict[str, list[str]] = {}
+    slow: list[str] = []
     for label, system in systems.items():
+        if label in if_able and _pairs(system, history) > _MOST_PAIRS:
+            slow.append(label)
+            continue
         misfits = system.capabilities.misfits(history) if label in if_able else []
         if misfits:
             reasons.setdefault("; ".join(misfits), []).append(label)
@@ -168,9 +184,19 @@ def _able(
         f"{', '.join(labels)}"
         for reason, labels in reasons.items()
     ]
+    if slow:
+        notes.append(
+            "left out, because comparing all pairs of the teams of a match would take long: "
+            f"{', '.join(slow)}; --system {slow[0]} compares them all the same"
+        )
     if not able:
         raise InvalidDataError([], f"no system can rate this history; {'; '.join(notes)}")
     return able, notes
+
+
+def _pairs(system: RatingSystem, history: History) -> int:
+    """Return how many pairs of teams a system compares; 0 for systems that compare none."""
+    return int(system.compared_pairs(history)) if hasattr(system, "compared_pairs") else 0
 
 
 def scored(

@@ -77,10 +77,13 @@ def print_explanation(found: ExplainMessage) -> None:
     _print_opponents(found)
     _print_remembered(found)
     if found.least_change is not None and found.largest_change is not None:
+        # The change is the difference of two rounded ratings, which may be 0.01 beyond a bound.
+        change = _change(found)
+        least = min(round(found.least_change, 2), change)
+        most = max(round(found.largest_change, 2), change)
         print_lines(
             "",
-            f"Any result of this match gives a change between {found.least_change:+.2f} and "
-            f"{found.largest_change:+.2f} points.",
+            f"Any result of this match gives a change between {least:+.2f} and {most:+.2f} points.",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,8 @@ from equipoise.pools.posting.match_history import LoggedMatch, pool_stamps, scor
 
 #: Whole numbers that fit a column of them.
 _LARGEST_INT = 2**63
+#: Whole numbers that fit a column of floats; larger ones are text.
+_LARGEST_FLOAT = int(sys.float_info.max)
 
 _PLAYERS_OWN: Mapping[str, Any] = {
     "share": pl.Float64,
@@ -62,8 +65,7 @@ class _Seen:
         self.statistics.update(one.statistics)
         for name, value in one.attributes.items():
             if value is not None:
-                kind = float if type(value) is int and abs(value) >= _LARGEST_INT else type(value)
-                self.attributes.setdefault(name, set()).add(kind)
+                self.attributes.setdefault(name, set()).add(_kind_of(value))
 
 
 class LogTable:
@@ -175,6 +177,13 @@ def _teams(request: MatchRequest) -> Iterator[tuple[TeamRequest, str, int]]:
 def _free(name: str, kind: str, taken: set[str] = _RESERVED) -> str:
     """Return the name of a column: with its kind if the name alone is taken."""
     return f"{kind}.{name}" if name in taken else name
+
+
+def _kind_of(value: Any) -> type:
+    """Return the type as which a column holds a value."""
+    if type(value) is not int or abs(value) < _LARGEST_INT:
+        return type(value)
+    return float if abs(value) <= _LARGEST_FLOAT else str
 
 
 def _type_of(kinds: set[type]) -> Any:

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
+from equipoise._jit import inner_kernel, kernel, lent
 from equipoise.arrays import Floats
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.normal import normal_cdf, normal_density
@@ -108,20 +108,34 @@ def read_standing(job: Any, m: int, i: int) -> tuple[float, float]:
     return player[0], player[1]
 
 
-@kernel
-def _teams_at_home(job: Any, start: int, stop: int) -> tuple[Floats, Floats]:
-    """Return (number of players, number at home) of every team of the match in rows start:stop."""
+class Working(NamedTuple):
+    """Arrays that every match of a run uses again, with room for the largest of them.
+
+    members, present : of a team, how many players it has and how many of them are at home
+    before, moved : of a participation, its rating before the match without and with the head start
+    """
+
+    members: Floats
+    present: Floats
+    before: Floats
+    moved: Floats
+
+
+@inner_kernel
+def _count_teams(job: Any, working: Working, start: int, stop: int) -> int:
+    """Count the players of every team of the match in rows start:stop; return how many teams."""
     team, at_home, teams = job.matches.team, job.home.at_home, 0
     for i in range(start, stop):
         teams = max(teams, team[i] + 1)
-    members, present = np.zeros(teams), np.zeros(teams)
+    for t in range(teams):
+        working.members[t] = working.present[t] = 0.0
     for i in range(start, stop):
-        members[team[i]] += 1.0
-        present[team[i]] += at_home[i]
-    return members, present
+        working.members[team[i]] += 1.0
+        working.present[team[i]] += at_home[i]
+    return teams
 
 
-@kernel
+@inner_kernel
 def _outlook(
     job: Any,
     m: int,
@@ -133,17 +147,20 @@ def _outlook(
     The difference is without head starts.
     """
     home, matches = job.home, job.matches
-    difference, squared, ranks = 0.0, 2.0 * home.fixed, np.zeros(2, np.int64)
+    difference, squared, first, second = 0.0, 2.0 * home.fixed, 0, 0
     for i in range(matches.offsets[m], matches.offsets[m + 1]):
         t = matches.team[i]
         rating, deviation = read(job, m, i)
         share = 1.0 if home.adds else 1.0 / members[t]
         difference += share * rating if t == 0 else -share * rating
         squared += share * share * (home.own + home.slope * deviation * deviation)
-        ranks[t] = matches.rank[i]
+        if t == 0:
+            first = matches.rank[i]
+        else:
+            second = matches.rank[i]
     score = 0.5
-    if ranks[0] != ranks[1]:
-        score = 1.0 if ranks[0] < ranks[1] else 0.0
+    if first != second:
+        score = 1.0 if first < second else 0.0
     return difference, squared, score
 
 
@@ -199,16 +216,33 @@ def rate_at_home(
     read : returns (rating, deviation) of a participation as of the match
     Returns (match, residual) of the first failure, or (-1, -1).
     """
+    most = 0
+    for m in range(first, last):
+        most = max(most, job.matches.offsets[m + 1] - job.matches.offsets[m])
+    working = Working(np.empty(most), np.empty(most), np.empty(most), np.empty(most))
+    return _rate_all(lent(job), working, first, last, rate, read)
+
+
+@inner_kernel
+def _rate_all(
+    job: Any,
+    working: Working,
+    first: int,
+    last: int,
+    rate: Callable[[Any, int, int], tuple[int, float]],
+    read: Callable[[Any, int, int], tuple[float, float]],
+) -> tuple[int, float]:
+    """Rate matches first:last of a lent job; see `rate_at_home`."""
     home, matches, table, trace = job.home, job.matches, job.table, job.trace
+    members, present, before, moved = working
     for m in range(first, last):
         start, stop = matches.offsets[m], matches.offsets[m + 1]
-        members, present = _teams_at_home(job, start, stop)
+        teams = _count_teams(job, working, start, stop)
         lever, outlook = 0.0, (0.0, 0.0, 0.0)
-        if home.learns and len(members) == 2:
+        if home.learns and teams == 2:
             lever = present[0] / members[0] - present[1] / members[1]
         if lever != 0.0:
             outlook = _outlook(job, m, members, read)
-        before, moved = np.empty(stop - start), np.empty(stop - start)
         for i in range(start, stop):
             player = table[matches.player[i]]
             head_start = home.pool[MEAN] * home.at_home[i]

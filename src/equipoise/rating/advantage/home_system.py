@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
-from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.rating.advantage.head_start import ADVANTAGE, MEAN, VARIANCE, Home
 from equipoise.rating.base_system import Rate, System
 from equipoise.rating.state import State
@@ -79,6 +79,12 @@ class HomeSystem(System):
         width = self.home_advantage_deviation
         rule = "from 1e-6 to 1e9, or None"
         require(width is None or 1e-6 <= width <= 1e9, "home_advantage_deviation", rule, width)
+        if self.learn_home_advantage and getattr(self, "shares", "off") == "play":
+            # The learning would take each player as whole, and the match only the share.
+            raise InvalidParameterError(
+                "learn_home_advantage cannot be combined with shares=play: set home_advantage to "
+                "a number of points, or shares=off"
+            )
         drift = self.home_advantage_drift
         require(0 <= drift <= 1e9, "home_advantage_drift", "from 0 to 1e9", drift)
 

@@ -53,6 +53,14 @@ _DRAW_RULE_NOTE = (
     "what draw_probability depends on: constant, nothing; rating, the mean rating of the players; "
     "players, their number; by draw_slope"
 )
+_DRAW_SLOPE_NOTE = (
+    "how much the log odds of a draw change for each 100 points of the mean rating "
+    "(draw_rule=rating), or each time the number of players doubles (draw_rule=players)"
+)
+_DRAW_RATING_NOTE = (
+    "the mean rating of two players who draw with draw_probability, for draw_rule=rating; none "
+    "means initial_rating"
+)
 _SHARES_NOTE = (
     "how the column share counts: off, or play, for the part of the match that a player played"
 )
@@ -169,8 +177,10 @@ class TrueSkill(TrueSkillSystem):
     draw_rule: Literal["constant", "rating", "players"] = field(
         default="constant", metadata={"later": True, "note": _DRAW_RULE_NOTE}
     )
-    draw_slope: float = field(default=0.0, metadata={"later": True})
-    draw_rating: float | None = field(default=None, metadata={"later": True})
+    draw_slope: float = field(default=0.0, metadata={"later": True, "note": _DRAW_SLOPE_NOTE})
+    draw_rating: float | None = field(
+        default=None, metadata={"later": True, "note": _DRAW_RATING_NOTE}
+    )
     shares: Literal["off", "play"] = field(
         default="off", metadata={"later": True, "note": _SHARES_NOTE}
     )

@@ -25,7 +25,7 @@ from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
-from equipoise.errors import require
+from equipoise.errors import InvalidDataError, require
 from equipoise.numeric.exponential import exp, logistic
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.normal import normal_cdf
@@ -81,6 +81,17 @@ _PAIRING_NOTE = (
     "which teams are compared: full, every two; partial, each with window neighbours above and "
     "below"
 )
+_WINDOW_NOTE = (
+    "how many teams above, and how many below, a team is compared with under pairing=partial"
+)
+_AVERAGE_NOTE = (
+    "whether a change is the mean over a team's pairs instead of their sum, which in large fields "
+    "spreads ratings far too wide"
+)
+_LIMIT_NOTE = "whether no match leaves a deviation above that before it, openskill's limit_sigma"
+
+#: What keeps changes small in large fields.
+_FOR_LARGE_FIELDS = "average=true or pairing=partial"
 
 
 class Settings(NamedTuple):
@@ -373,7 +384,7 @@ class WengLinParameters(HomeSystem):
     shares: Literal["off", "play", "contribution"] = field(
         default="off", metadata={"later": True, "note": _SHARES_NOTE}
     )
-    limit_deviation: bool = field(default=False, metadata={"later": True})
+    limit_deviation: bool = field(default=False, metadata={"later": True, "note": _LIMIT_NOTE})
     margin: float = field(default=0.0, metadata={"later": True, "note": _MARGIN_NOTE})
 
     name: ClassVar[str]
@@ -506,13 +517,62 @@ class PairParameters(WengLinParameters):
     pairing: Literal["full", "partial"] = field(
         default="full", metadata={"later": True, "note": _PAIRING_NOTE}
     )
-    window: int = field(default=1, metadata={"later": True})
-    average: bool = field(default=False, metadata={"later": True})
+    window: int = field(default=1, metadata={"later": True, "note": _WINDOW_NOTE})
+    average: bool = field(default=False, metadata={"later": True, "note": _AVERAGE_NOTE})
+
+    #: Teams of a match above which a sum over all pairs is too large: in 30 random matches with
+    #: changing fields, ratings left their true range of some 1,000 points by more than its width.
+    most_added: ClassVar[int] = 30
 
     def __post_init__(self) -> None:
         """Check every parameter."""
         WengLinParameters.__post_init__(self)
         require(1 <= self.window <= 10**6, "window", "from 1 to 1,000,000", self.window)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes for users of these parameters, as sentences without full stops."""
+        if not self.adds_all_pairs:
+            return ()
+        return (
+            f"{self.name} adds the changes of all pairs of teams: for matches of more than "
+            f"{self.most_added} teams set {_FOR_LARGE_FIELDS}",
+        )
+
+    @property
+    def adds_all_pairs(self) -> bool:
+        """Whether a change is a sum over all pairs, which grows with the number of teams."""
+        return self.pairing == "full" and not self.average
+
+    def field_notes(self, history: History) -> list[str]:
+        """Return a note on matches of more teams than sums over all pairs are good for."""
+        largest = int(history.teams().max()) if history.matches else 0
+        if not self.adds_all_pairs or largest <= self.most_added:
+            return []
+        return [
+            f"{self.name} adds the changes of all pairs of teams, here of up to {largest:,} in a "
+            f"match: with more than {self.most_added} the ratings spread far too wide or run away; "
+            f"set {_FOR_LARGE_FIELDS}"
+        ]
+
+    def compared_pairs(self, history: History) -> int:
+        """Return how many pairs of teams the matches of a history compare, each from both sides."""
+        teams = history.teams()
+        near = np.minimum(teams - 1, teams if self.pairing == "full" else 2 * self.window)
+        return int(np.sum(teams * np.maximum(near, 0)))
+
+    def check_ratings(self, rating: Floats, history: History) -> None:
+        """Refuse ratings that ran away in too large matches. Raises : InvalidDataError."""
+        if not self.field_notes(history):
+            return
+        most = max(2e9, 1e6 * self.initial_deviation) + abs(self.initial_rating)
+        far = np.flatnonzero(~(np.abs(rating) <= most))
+        if len(far):
+            raise InvalidDataError(
+                [],
+                f"{self.name} moved a rating to {rating[far[0]]:.3g}: it adds the changes of all "
+                f"pairs of teams, too many for these matches; set {_FOR_LARGE_FIELDS}",
+            )
 
     @property
     def idle_parameters(self) -> frozenset[str]:
@@ -574,6 +634,8 @@ class ThurstoneMosteller(PairParameters):
     eps: float = 4.2
 
     name: ClassVar[str] = "thurstone-mosteller"
+    #: Its changes are not bounded by the number of pairs, as those of Bradley-Terry are.
+    most_added: ClassVar[int] = 8
 
     def __post_init__(self) -> None:
         """Check every parameter."""

@@ -52,6 +52,7 @@ from equipoise.rating.federations.together import (
     RATING,
     Federation,
     age_of,
+    enter_as_is,
     event_key,
     rate_together,
     read_closed,
@@ -191,7 +192,7 @@ def rate_matches(
     job: Job[Settings, TraceArrays, Facts], first: int, last: int
 ) -> tuple[int, float]:
     """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
-    return rate_together(job, first, last, _key, _add, _close)
+    return rate_together(job, first, last, _key, enter_as_is, _add, _close)
 
 
 @kernel

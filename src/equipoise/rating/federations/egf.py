@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -59,6 +59,10 @@ _STONE, _KOMI = 100.0, 0.5
 #: Of the rating points by which two players' odds of winning change by the factor e, the number at
 #: 1 dan, so that the centres of an outlook are in points: (3300 - 2100)/7.
 _UNIT = 1200.0 / _STEEPNESS
+
+
+#: What `equipoise systems` says of the parameter.
+_FLOOR_NOTE = "the lowest rating, rating points; a known rating below it is not raised"
 
 
 class Settings(NamedTuple):
@@ -182,7 +186,7 @@ class EGF(Federation):
     """
 
     initial_rating: float = 100.0
-    floor: float = -900.0
+    floor: float = field(default=-900.0, metadata={"note": _FLOOR_NOTE})
 
     name: ClassVar[str] = "egf"
     together: ClassVar[str] = "the tournament"

@@ -189,6 +189,17 @@ def matches_of_two_events(history: History) -> int:
     return int(np.sum(np.minimum.reduceat(codes, offsets) != np.maximum.reduceat(codes, offsets)))
 
 
+def stones_on_both_sides(history: History) -> int | None:
+    """Return the first match in which more than one player receives stones, None without any."""
+    column = history.attributes.get("handicap")
+    if column is None:
+        return None
+    # What is no number is refused when the match is rated.
+    given = np.array([not _absent(one) and _number(one) > 0.0 for one in column.tolist()], bool)
+    counts = np.bincount(history.match_rows()[given], minlength=history.matches)
+    return int(np.argmax(counts > 1)) if (counts > 1).any() else None
+
+
 def used_facts(uses: frozenset[str]) -> Sequence[str]:
     """Return those of the columns that a system uses."""
     return [name for name in FACTS if name in uses]

@@ -60,6 +60,7 @@ from equipoise.rating.federations.together import (
     RATING,
     Federation,
     age_of,
+    enter_as_is,
     event_key,
     month_of,
     rate_together,
@@ -118,7 +119,10 @@ _KNOWN_GAMES = 30.0
 CURVE_DEVIATION = 2000.0 / 7.0
 
 
-#: What `equipoise systems` says of the parameter `rules`.
+#: What `equipoise systems` says of the parameters `time_control` and `rules`.
+_TIME_CONTROL_NOTE = (
+    "that of all games: standard, rapid or blitz; FIDE has a rating for each, with rules of its own"
+)
 _RULES_NOTE = (
     "dated for FIDE's rules on the day of each match, or the month in which the rules for all "
     "matches came into force"
@@ -342,7 +346,7 @@ def rate_matches(
     job: Job[Settings, TraceArrays, Facts], first: int, last: int
 ) -> tuple[int, float]:
     """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
-    return rate_together(job, first, last, _key, _add, _close)
+    return rate_together(job, first, last, _key, enter_as_is, _add, _close)
 
 
 @kernel
@@ -387,7 +391,9 @@ class FIDE(Federation):
         default="rated", metadata={"note": NEWCOMERS_NOTE}
     )
     rules: Rules = field(default="dated", metadata={"note": _RULES_NOTE})
-    time_control: Literal["standard", "rapid", "blitz"] = "standard"
+    time_control: Literal["standard", "rapid", "blitz"] = field(
+        default="standard", metadata={"note": _TIME_CONTROL_NOTE}
+    )
     rounded: bool = True
 
     name: ClassVar[str] = "fide"

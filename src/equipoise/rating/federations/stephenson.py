@@ -58,6 +58,10 @@ from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
 
 
 #: What `equipoise systems` says of parameters that no other system has.
+_GAME_DRIFT_NOTE = (
+    "the standard deviation that a game adds before it is rated, rating points, as drift does for "
+    "a period"
+)
 _BONUS_NOTE = "what is added to every score, in hundredths of a game; above 0, ratings inflate"
 _PULL_NOTE = (
     "by how many percent of the distance to the opponents' mean rating a period moves a rating "
@@ -157,7 +161,7 @@ def _note(player: Floats, met: float, weight: float, information: float, surpris
     player[GAMES] += weight
 
 
-@kernel
+@inner_kernel
 def rate_matches(job: StephensonJob, first: int, last: int) -> tuple[int, float]:
     """Rate matches first:last of two players in order; return (-1, -1), because none can fail."""
     matches, settings, trace, head_start = job.matches, job.settings, job.trace, job.own
@@ -258,7 +262,7 @@ class Stephenson(HomeSystem):
     initial_rating: float = 2200.0
     initial_deviation: float = 300.0
     drift: float = 10.0
-    game_drift: float = 10.0
+    game_drift: float = field(default=10.0, metadata={"note": _GAME_DRIFT_NOTE})
     bonus: float = field(default=0.0, metadata={"note": _BONUS_NOTE})
     neighbourhood: float = field(default=2.0, metadata={"note": _PULL_NOTE})
     period_days: float | None = None

@@ -77,12 +77,18 @@ def month_of(day: float) -> float:
 
 
 @inner_kernel
+def age_on(player: Floats, day: float) -> float:
+    """Return the player's age at the end of the year of a day, NaN if unknown."""
+    if math.isnan(day) or math.isnan(player[BIRTH_YEAR]):
+        return math.nan
+    year, _ = _civil(day)
+    return float(year - player[BIRTH_YEAR])
+
+
+@inner_kernel
 def age_of(player: Floats) -> float:
     """Return the player's age at the end of the year of the last match, NaN if unknown."""
-    if math.isnan(player[LAST_TIME]) or math.isnan(player[BIRTH_YEAR]):
-        return math.nan
-    year, _ = _civil(player[LAST_TIME])
-    return float(year - player[BIRTH_YEAR])
+    return float(age_on(player, player[LAST_TIME]))
 
 
 @inner_kernel
@@ -132,15 +138,24 @@ def closed(player: Floats, settings: Any, close: Callable[[Floats, Any], None]) 
 
 
 @kernel
+def enter_as_is(player: Floats, day: float, settings: Any) -> None:
+    """Leave a newcomer's rating as it is."""
+
+
+@kernel
 def rate_together(
     job: Any,
     first: int,
     last: int,
     key: Callable[[Floats, float, float, Any], float],
+    enter: Callable[[Floats, float, Any], None],
     add: Callable[[Floats, Floats, float, Any], tuple[float, float]],
     close: Callable[[Floats, Any], None],
 ) -> tuple[int, float]:
-    """Rate matches first:last of two players in order; return (-1, -1), because none can fail."""
+    """Rate matches first:last of two players in order; return (-1, -1), because none can fail.
+
+    enter : called with (player, day, settings) before each match, to give newcomers a rating
+    """
     matches, settings, trace, facts = job.matches, job.settings, job.trace, job.own
     for m in range(first, last):
         i = matches.offsets[m]
@@ -152,6 +167,8 @@ def rate_together(
         settle(other, day, facts.event[j], settings, key, close)
         _note(one, facts, i)
         _note(other, facts, j)
+        enter(one, day, settings)
+        enter(other, day, settings)
         score = 0.5
         if matches.rank[i] != matches.rank[j]:
             score = 1.0 if matches.rank[i] < matches.rank[j] else 0.0

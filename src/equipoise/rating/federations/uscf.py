@@ -53,7 +53,7 @@ from equipoise.rating.federations.together import (
     RATED,
     RATING,
     Federation,
-    age_of,
+    age_on,
     event_key,
     rate_together,
     read_closed,
@@ -74,6 +74,9 @@ _KNOWN_GAMES = 26.0
 
 #: A difference of two scores that is rounding.
 _ROUNDING = 1e-9
+
+#: Ratings that differ by less are the same but for rounding, rating points.
+_SAME_RATING = 1e-8
 
 
 class Settings(NamedTuple):
@@ -162,7 +165,8 @@ def special_rating(
     low = _edge(used, prior, effective, opponents, adjusted, False)
     high = _edge(used, prior, effective, opponents, adjusted, True)
     found = (effective * prior + total + 400.0 * (2.0 * score - m)) / (effective + m)
-    if not low < found < high:
+    # Where one rating solves the equation, both edges are that rating but for rounding.
+    if not low + _SAME_RATING < found < high - _SAME_RATING:
         found = min(max(found, low), max(low, high))
     elif abs(found - prior) > 400.0:
         # A whole interval solves the equation: towards R_0, as far as the next knot. The source has
@@ -271,12 +275,17 @@ def _key(player: Floats, day: float, event: float, settings: Settings) -> float:
 
 
 @kernel
-def _enter(player: Floats, settings: Settings) -> None:
-    """Give a newcomer the rating of the age; continue a long event in another part."""
-    if player[MATCHES] == 1.0 and player[RATED] == RATED_HERE:
-        age = age_of(player)
+def _enter(player: Floats, day: float, settings: Settings) -> None:
+    """Give a newcomer the rating of the age on the day of the first match."""
+    if player[MATCHES] == 0.0 and player[RATED] == RATED_HERE:
+        age = age_on(player, day)
         if not math.isnan(age):
             player[RATING] = min(max(50.0 * age, 100.0), settings.initial_rating)
+
+
+@kernel
+def _split(player: Floats, settings: Settings) -> None:
+    """Continue a long event in another part."""
     if player[GAMES] == _KEPT:
         player[MATCHES] -= 1.0
         if is_special(player):
@@ -303,8 +312,8 @@ def _add_to(player: Floats, met: float, score: float) -> float:
 
 @kernel
 def _add(first: Floats, second: Floats, score: float, settings: Settings) -> tuple[float, float]:
-    _enter(first, settings)
-    _enter(second, settings)
+    _split(first, settings)
+    _split(second, settings)
     met = second[RATING], first[RATING]
     return _add_to(first, met[0], score), _add_to(second, met[1], 1.0 - score)
 
@@ -314,7 +323,7 @@ def rate_matches(
     job: Job[Settings, TraceArrays, Facts], first: int, last: int
 ) -> tuple[int, float]:
     """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
-    return rate_together(job, first, last, _key, _add, _close)
+    return rate_together(job, first, last, _key, _enter, _add, _close)
 
 
 @kernel

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 
+from equipoise.arrays import Floats
 from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
-from equipoise.rating.federations.together import RATING
+from equipoise.rating.federations.together import MATCHES, RATING
 from equipoise.rating.federations.uscf import (
     EXPECTED,
+    GAMES,
     POINTS,
     USCF,
     effective_games,
@@ -23,6 +25,48 @@ from equipoise.rating.federations.uscf import (
 )
 from equipoise.rating.single_match import explanation, single_match
 from equipoise.rating.state import State
+
+#: A part of a change that is rounding.
+_LEAST_PART = 1e-9
+
+
+def _bonus(system: USCF, player: Floats) -> float:
+    """Return the bonus of the event in progress, of which there may be no games yet."""
+    if player[GAMES] == 0.0:
+        return 0.0
+    surplus = system.factor(player) * float(player[POINTS] - player[EXPECTED])
+    return float(unfloored(player, system.settings()) - player[RATING] - surplus)
+
+
+def _rest_of_event(
+    system: USCF, after: Floats, score: float, expected: float, change: float
+) -> list[Contribution]:
+    """Return what a match of a standard rating changes beside its own surprise.
+
+    after : the player after the match
+    change : all that is left to explain, rating points
+    """
+    before = after.copy()
+    for column, value in ((POINTS, score), (EXPECTED, expected), (GAMES, 1.0), (MATCHES, 1.0)):
+        before[column] -= value
+    parts = []
+    smaller = 0.0
+    if before[GAMES] > 0.0:
+        earlier = float(before[POINTS] - before[EXPECTED])
+        smaller = (system.factor(after) - system.factor(before)) * earlier
+    if abs(smaller) > _LEAST_PART:
+        reason = f"K is smaller for each game more, and holds for all of {system.together}"
+        parts.append(Contribution(name="earlier matches", change=smaller, reason=reason))
+    bonus, bonus_before = _bonus(system, after), _bonus(system, before)
+    grown = bonus - bonus_before
+    if abs(grown) > _LEAST_PART:
+        reason = f"for {system.together} so far it is {bonus:.2f}, and was {bonus_before:.2f}"
+        parts.append(Contribution(name="the bonus", change=grown, reason=reason))
+    rest = change - math.fsum(one.change for one in parts)
+    if abs(rest) > _LEAST_PART:
+        reason = "no rating falls below the player's floor"
+        parts.append(Contribution(name="floors", change=rest, reason=reason))
+    return parts
 
 
 def explain(system: USCF, before: State, history: History, match: int, row: int) -> Explanation:
@@ -45,16 +89,7 @@ def explain(system: USCF, before: State, history: History, match: int, row: int)
         own = factor * (score - expected)
         reason = f"scored {score:g} where {expected:.2f} was expected"
         parts = [Contribution(name="this match", change=own, reason=reason)]
-        surplus = factor * float(after[POINTS] - after[EXPECTED])
-        bonus = unfloored(after, system.settings()) - float(published[i]) - surplus
-        if bonus > 1e-9:
-            reason = "the event so far is much better than expected"
-            parts.append(Contribution(name="the bonus", change=bonus, reason=reason))
-        rest = change - math.fsum(one.change for one in parts)
-        if abs(rest) > 1e-9:
-            reason = f"all matches of {system.together} change the rating together"
-            name = "earlier matches and floors"
-            parts.append(Contribution(name=name, change=rest, reason=reason))
+        parts += _rest_of_event(system, after, score, expected, change - own)
     opponent = Opponent(
         player=isolated.player_ids[isolated.player].tolist()[j],
         rank=2 if score == 1.0 else 1,
