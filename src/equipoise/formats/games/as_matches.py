@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Flags, Floats, Ints
+from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tournaments.games import OTHER
 from equipoise.errors import Problem
@@ -267,8 +267,9 @@ def _long_frame(
     named = {"player": rows.columns["black"]}
     pair = np.repeat(kept, 2)
 
-    def both(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-        return np.stack([one[kept], other[kept]], axis=1).ravel()
+    def both(one: Ids, other: Ids) -> Ids:
+        pairs: Ids = np.stack([one[kept], other[kept]], axis=1).ravel()
+        return pairs
 
     ids = [_ids(players, of) for of in (players.first, players.second)]
     columns = {
@@ -300,7 +301,7 @@ def _long_frame(
     return pl.DataFrame([column.alias(name) for name, column in columns.items()]), named
 
 
-def _whole(scores: Floats) -> np.ndarray:
+def _whole(scores: Floats) -> Ids:
     """Return scores as whole numbers if all are, as they are in other histories."""
     fits = np.all((scores == np.floor(scores)) & (np.abs(scores) < 2**53))
     return scores.astype(np.int64) if fits else scores

@@ -435,7 +435,9 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
     column = rows.column("result")
     results = read_results(column, rows.columns[first], rows.columns[second])
     if results.faulty.any():
-        results = _by_name(results, *(text_of(rows.column(one)) for one in (first, second)), column)
+        results = _by_name(
+            results, text_of(rows.column(first)), text_of(rows.column(second)), column
+        )
     rows.add("result", *faults_of((results.faulty, RESULT)))
     draws = (results.points == 0.5).astype(np.float64)
     return Totals(results.points, np.ones(len(draws)), draws, results.reason)
