@@ -18,7 +18,8 @@ History: TypeAlias = Annotated[
     str,
     argument(
         "The matches: a .csv, .csv.gz, .tsv, .parquet, .jsonl or .arrow file, a folder or .zip of "
-        "contest JSON, or - for standard input (with --format).",
+        "contest JSON, or - for standard input (with --format). Tables of white, black and result, "
+        "of home and away with scores, and of model_a, model_b and winner are read too.",
         "HISTORY",
     ),
 ]

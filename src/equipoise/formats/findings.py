@@ -11,7 +11,7 @@ import polars as pl
 
 from equipoise.arrays import Flags, Ints
 from equipoise.errors import Problem
-from equipoise.formats.table import Table, shown
+from equipoise.formats.table import BrokenRow, Table, shown
 
 #: A rule that is broken on every row, and on more rows than this, is listed once.
 LISTED_ALIKE = 100
@@ -88,6 +88,13 @@ class Findings:
     def problems(self) -> tuple[Problem, ...]:
         """Return all problems in the order of the rows."""
         return tuple(problem for _, problem in sorted(self._found, key=lambda found: found[0]))
+
+    def broken_rows(self) -> tuple[BrokenRow, ...]:
+        """Return the problems as a reader of files records rows that it could not parse."""
+        return tuple(
+            BrokenRow(row, problem.field, problem.rule, problem.got)
+            for row, problem in sorted(self._found, key=lambda found: found[0])
+        )
 
     def _add_alike(self, at: Ints, name: str, rule: str, got: list[str]) -> None:
         if len(at) > LISTED_ALIKE and len(at) == len(self.rows):

@@ -11,11 +11,11 @@ from equipoise.arguments import checks_arguments
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, Problem
+from equipoise.formats.games.as_matches import build_matches
 from equipoise.formats.likely_doubles import describe_spellings
 from equipoise.formats.options import Instant, SkipBad, Where, check_options
 from equipoise.formats.sources import open_source
 from equipoise.formats.synonyms import Synonyms, read_synonyms
-from equipoise.formats.tables.long_table import build_history
 from equipoise.wording import counted, printable
 
 #: With more problems than this, a report starts with a count of each rule.
@@ -72,7 +72,7 @@ def scan_history(
     try:
         if synonyms is not None:
             options = replace(options, synonyms=read_synonyms(synonyms))
-        reading = build_history(open_source(source, format), options)
+        reading = build_matches(open_source(source, format), options)
     except InvalidDataError as error:
         return HistoryReading(history=None, problems=error.problems)
     if reading.history is None:

@@ -128,13 +128,17 @@ class Times(NamedTuple):
         return order_bound(value, name) if self.is_order else moment(value, name, self.time_format)
 
 
+#: The start of a note on an order without dates.
+ORDER = "the times, "
+
+
 def order_note(order: Ints) -> str:
     """Return a note on a history whose times are an order without dates."""
     numbers = f"numbers from {order[0]} to {order[-1]}"
     if order[0] == order[-1]:
         numbers = f"the number {order[0]} everywhere"
     return (
-        f"the times, {numbers}, are read as an order without dates: matches are rated in this "
+        f"{ORDER}{numbers}, are read as an order without dates: matches are rated in this "
         "order, and no days are counted; --time-format s reads them as seconds since 1970"
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -117,7 +117,7 @@ def find_layout(table: Table, renamed: Mapping[str, str], kind: Kind | None) -> 
             f"got columns {', '.join(frame.columns)}"
         )
     if fitting:
-        _check_once(fitting[0], table, renamed)
+        check_once(fitting[0], table, renamed)
         return fitting[0]
     got = f"columns {', '.join(frame.columns)}" if frame.columns else "no columns"
     rules = {"games": GAME_LIST, "pairs": PAIR_TABLE, "history": LONG_TABLE}
@@ -153,15 +153,15 @@ def _layouts(frame: pl.DataFrame, renamed: Mapping[str, str]) -> list[Layout]:
             raise InvalidParameterError(
                 f"columns must name a column of the table ({', '.join(frame.columns)}); got {old!r}"
             )
-    there = _spelled(frame, renamed)
+    there = _spelled(frame.columns, renamed)
     return [_list_layout(there), _pair_layout(there), _history_layout(frame, renamed)]
 
 
-def _spelled(frame: pl.DataFrame, renamed: Mapping[str, str]) -> dict[str, str]:
+def _spelled(names: Sequence[str], renamed: Mapping[str, str]) -> dict[str, str]:
     """Return {spelling: column of the source}; renamed columns come first, then the leftmost."""
     there = {spelling(new): old for new, old in renamed.items()}
     moved = set(renamed.values())
-    for name in frame.columns:
+    for name in names:
         if name not in moved:
             there.setdefault(spelling(name), name)
     return there
@@ -176,10 +176,14 @@ def _found(there: Mapping[str, str], known: Mapping[str, tuple[str, ...]]) -> di
     return found
 
 
+def _sides(there: Mapping[str, str]) -> tuple[str, str, bool]:
+    """Return the pair of sides with the most columns; white and black if there are none."""
+    return max(SIDES, key=lambda one: (one[0] in there) + (one[1] in there))
+
+
 def _list_layout(there: Mapping[str, str]) -> Layout:
     columns = _found(there, OF_GAMES)
-    # The pair of sides with the most columns; white and black if there are none.
-    first, second, coloured = max(SIDES, key=lambda one: (one[0] in there) + (one[1] in there))
+    first, second, coloured = _sides(there)
     missing = []
     for meaning, name in (("white", first), ("black", second)):
         if name in there:
@@ -210,7 +214,48 @@ def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
     return Layout("history", {}, False, tuple(missing))
 
 
-def _check_once(layout: Layout, table: Table, renamed: Mapping[str, str]) -> None:
+#: Names of the two sides of a match with scores, without "score": homescore, home_goals.
+_SCORE_STEMS = {"hometeam": "home", "awayteam": "away"}
+_SCORES = ("score", "goals")
+
+
+def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | None:
+    """Return the layout of a table with two sides and a result or scores, with what is missing.
+
+    names : of the columns; renamed : new name -> name in the source
+    Returns : None if there is no side at all
+    """
+    there = _spelled(names, renamed)
+    found = _list_layout(there)
+    columns = dict(found.columns)
+    first, second, _ = _sides(there)
+    for meaning, side in (("white_score", first), ("black_score", second)):
+        stems = (side, _SCORE_STEMS.get(side, side))
+        wanted = [stem + word for word in _SCORES for stem in stems]
+        name = next((one for one in wanted if one in there), None)
+        if name is not None:
+            columns[meaning] = there[name]
+    if not {"white", "black"} & set(columns):
+        return None
+    missing = found.missing
+    if {"white_score", "black_score"} <= set(columns):
+        missing = tuple(one for one in missing if one != "result")
+        columns.pop("points", None)
+    else:
+        for meaning in ("white_score", "black_score"):
+            columns.pop(meaning, None)
+    if "neutral" in there:
+        columns["neutral"] = there["neutral"]
+    return Layout("games", columns, found.coloured, missing)
+
+
+def has_long_columns(frame: pl.DataFrame, renamed: Mapping[str, str]) -> bool:
+    """Return whether a table has all that a history needs, under the exact names."""
+    there = {*renamed, *(name for name in frame.columns if name not in renamed.values())}
+    return {"match", "player"} <= there and bool({"rank", "winner", "score"} & there)
+
+
+def check_once(layout: Layout, table: Table, renamed: Mapping[str, str]) -> None:
     """Refuse a table with several columns of the same meaning, or several that could decide."""
     names = table.frame.columns
     meant = {name: spelling(name) for name in layout.columns.values()}

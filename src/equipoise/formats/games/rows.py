@@ -88,10 +88,21 @@ class GameRows:
 
     def numbers(self, meaning: str, default: float | None = None) -> Floats:
         """Return a column of numbers, NaN on faulty rows; without a default, empty is a fault."""
-        values, absent, faults = read_numbers(self.column(meaning))
+        return self.numbers_of(meaning, self.column(meaning), None, default)
+
+    def numbers_of(
+        self,
+        meaning: str,
+        column: pl.Series,
+        needed: Flags | None,
+        default: float | None = None,
+    ) -> Floats:
+        """Return numbers that stand for a column; `needed` are the rows that must have one."""
+        values, absent, faults = read_numbers(column)
         values = np.where(faulty_rows(faults, len(values)), np.nan, values)
         if absent is not None:
             if default is None:
+                absent = absent if needed is None else absent & needed
                 faults = (*faults, *faults_of((absent & ~faulty_rows(faults, len(values)), NUMBER)))
             else:
                 values = np.where(absent, default, values)
@@ -287,7 +298,7 @@ RESULT = "must be a result: 1-0, 0-1, 1/2-1/2, 1, 0, 0.5, a forfeit (+/-, 1-0F) 
 
 #: Reasons why a result is not a game, by number; 0 is a game.
 REASONS = ("", "unfinished", "forfeit", "bye", "adjudged")
-_UNFINISHED, _FORFEIT, BYE, _ADJUDGED = 1, 2, 3, 4
+UNFINISHED, _FORFEIT, BYE, _ADJUDGED = 1, 2, 3, 4
 _FAULTY = -1
 
 _WORDS = {
@@ -308,10 +319,10 @@ _WORDS = {
 }
 _SHARES = {"1": 1.0, "0": 0.0, "0.5": 0.5, "1/2": 0.5}
 _NOT_PLAYED = {
-    "*": _UNFINISHED,
-    "?": _UNFINISHED,
-    "*-*": _UNFINISHED,
-    "unfinished": _UNFINISHED,
+    "*": UNFINISHED,
+    "?": UNFINISHED,
+    "*-*": UNFINISHED,
+    "unfinished": UNFINISHED,
     "bye": BYE,
     "+": _FORFEIT,
     "-": _FORFEIT,
@@ -353,6 +364,15 @@ def read_results(column: pl.Series, first: str, second: str) -> Results:
     taken[mask(text.is_null())] = np.nan, _FAULTY
     reason = taken[:, 1].astype(np.int64)
     return Results(np.ascontiguousarray(taken[:, 0]), np.maximum(reason, 0), reason == _FAULTY)
+
+
+def _by_name(results: Results, first: pl.Series, second: pl.Series, column: pl.Series) -> Results:
+    """Return the results with rows that name the winner instead, a player of this row."""
+    named = text_of(column).str.strip_chars()
+    one, other = (mask(side.str.strip_chars() == named) for side in (first, second))
+    won, lost = results.faulty & one & ~other, results.faulty & other & ~one
+    points = np.where(won, 1.0, np.where(lost, 0.0, results.points))
+    return Results(points, results.reason, results.faulty & ~won & ~lost)
 
 
 def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
@@ -414,6 +434,10 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
     """
     column = rows.column("result")
     results = read_results(column, rows.columns[first], rows.columns[second])
+    if results.faulty.any():
+        results = _by_name(
+            results, text_of(rows.column(first)), text_of(rows.column(second)), column
+        )
     rows.add("result", *faults_of((results.faulty, RESULT)))
     draws = (results.points == 0.5).astype(np.float64)
     return Totals(results.points, np.ones(len(draws)), draws, results.reason)

@@ -1,0 +1,407 @@
+"""Turns a table with a row for each game into the long table of a history, with a row a player.
+
+Such a table has two sides and a result: `white`, `black` and `result` (or `points`), `model_a`,
+`model_b` and `winner`; or two sides and their scores: `home`, `away`, `home_score` and
+`away_score`. `layout` knows the spellings. Every game is a match, and a row that is no game
+(unfinished, a forfeit, a bye) is left out and counted. White and home are said by the column
+`side`. The reader of histories does the rest; a problem names the column of the file.
+
+A table that has the columns of a history is one, whatever else it has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.data.reading import HistoryReading
+from equipoise.data.tournaments.games import OTHER
+from equipoise.errors import Problem
+from equipoise.formats.findings import faulty_rows
+from equipoise.formats.games.layout import (
+    Layout,
+    check_once,
+    find_sides,
+    has_long_columns,
+    spelling,
+)
+from equipoise.formats.games.rows import (
+    BYE,
+    REASONS,
+    UNFINISHED,
+    GameRows,
+    Players,
+    choose_rows,
+    read_players,
+    read_single_results,
+)
+from equipoise.formats.options import Options
+from equipoise.formats.table import Table, refuse
+from equipoise.formats.tables.columns import faults_of, mask, read_truths, text_of
+from equipoise.formats.tables.long_table import LEFT, build_history
+from equipoise.formats.tables.matches import equal_rows
+from equipoise.formats.times import ORDER
+from equipoise.wording import counted
+
+FORMS = (
+    "must have match, player and rank (or winner, or score) to be a history; or white, black and "
+    "result (or points), home, away, home_score and away_score, or model_a, model_b and winner to "
+    "be a table of games (--column NEW=OLD names a column)"
+)
+ONE_GAME = "must be 0, 0.5 or 1: in a history every row of games is one match"
+SINGLE = "must be 1: in a history every row of games is one match"
+
+#: Columns that the long table gets from the two sides, so those of the file are left out.
+_MADE = ("player", "team", "rank", "winner", "score", "side", "at_home")
+#: Words for a score of a match that was not played yet.
+_NO_SCORE = ("", "na", "n/a", "nan", "-", "?", "*")
+#: Rounds give the order if they are numbers that the reader of times takes for an order.
+_ROUND = r"^(0|[1-9][0-9]{0,3})$"
+
+
+@dataclass(frozen=True, slots=True)
+class LongTable:
+    """A long table, the options for its reader, and what its columns are called in the file.
+
+    named : column of the long table -> column of the file, for problems
+    """
+
+    table: Table
+    options: Options
+    named: dict[str, str]
+
+
+class _Played(NamedTuple):
+    """What happened in every row.
+
+    ranks : of both sides, None if scores decide; scores : of both sides
+    reason : why a row is not a match, a number of `REASONS`
+    """
+
+    ranks: tuple[Ints, Ints] | None
+    scores: tuple[Floats, Floats] | None
+    reason: Ints
+
+
+def build_matches(table: Table, options: Options) -> HistoryReading:
+    """Return the history of a table of either kind, and all of its problems.
+
+    Raises : InvalidDataError        it is no history, or has no rows
+    Raises : InvalidParameterError   the options do not suit the table
+    """
+    frame = table.frame
+    renamed = {new: old for new, old in options.columns.items() if old in frame.columns}
+    if len(renamed) < len(options.columns):
+        return build_history(table, options)  # says which column does not exist
+    sides = find_sides(frame.columns, renamed)
+    if has_long_columns(frame, renamed):
+        reading = build_history(table, options)
+        if sides is None or sides.missing:
+            return reading
+        others = ", ".join(sides.columns[one] for one in ("white", "black"))
+        note = f"read by match and player, as a history; the columns {others} decide nothing"
+        return replace(reading, notes=(note, *reading.notes))
+    if sides is None or sides.missing:
+        # A table that is nearly a history is told column by column what it lacks.
+        nearly = {"match", "player"} & {*renamed, *frame.columns}
+        if not frame.width or (nearly and not (sides and len(sides.missing) < 2)):
+            return build_history(table, options)
+        missing = "no match, no player"
+        if sides is not None and len(sides.missing) < 3:
+            missing = ", ".join(f"no {one}" for one in sides.missing)
+        refuse(table.name, FORMS, f"{missing}, but columns {', '.join(frame.columns)}")
+    check_once(sides, table, renamed)
+    if not len(frame):
+        refuse(table.name, "must have at least one row", "none")
+    table, options, filtered = _of_wanted_sides(table, sides, options)
+    long = _as_long_table(table, sides, options)
+    reading = build_history(long.table, long.options)
+    return replace(
+        reading,
+        problems=_in_file(reading.problems, long.named),
+        notes=_with_rounds(reading.notes, sides, long.named),
+        filtered=reading.filtered + filtered,
+    )
+
+
+def _of_wanted_sides(table: Table, layout: Layout, options: Options) -> tuple[Table, Options, int]:
+    """Return the rows that have the wanted values in columns that the long table has not.
+
+    These are the columns of sides, results and scores. The last value is the number of other rows.
+    """
+    consumed = _consumed(layout) & {*table.frame.columns}
+    wanted = [(name, value) for name, value in options.where if name in consumed]
+    chosen = np.ones(len(table.frame), dtype=bool)
+    for name, value in wanted:
+        chosen &= equal_rows(table.frame[name], value)
+    chosen[[broken.row for broken in table.broken_rows]] = True
+    if not wanted or chosen.all():
+        return table, replace(options, where=_without(options, wanted)), 0
+    if not chosen.any():
+        refuse(table.name, LEFT, "no match is rated and selected")
+    left = replace(options, where=_without(options, wanted))
+    return table.without(~chosen), left, int(np.sum(~chosen))
+
+
+def _without(options: Options, wanted: list[tuple[str, object]]) -> tuple[tuple[str, object], ...]:
+    return tuple(one for one in options.where if one not in wanted)
+
+
+def _with_rounds(notes: tuple[str, ...], layout: Layout, named: dict[str, str]) -> tuple[str, ...]:
+    """Return notes that call the order of rounds by its name, not times."""
+    if "time" in layout.columns or "time" not in named:
+        return notes
+    said = f"{named['time']} is the order of the matches, and no days are counted"
+    return tuple(said if note.startswith(ORDER) else note for note in notes)
+
+
+def _in_file(problems: tuple[Problem, ...], named: dict[str, str]) -> tuple[Problem, ...]:
+    """Return problems with the columns of the file, each once though a game has two rows."""
+    return tuple(
+        dict.fromkeys(
+            replace(problem, field=named.get(problem.field, problem.field)) for problem in problems
+        )
+    )
+
+
+def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
+    """Return the long table of a table with two sides."""
+    everything = replace(options, where=(), since=None, until=None, time_format=None)
+    rows = choose_rows(table, layout, everything)
+    played = _by_scores(rows) if rows.has("white_score") else _by_result(rows)
+    players = read_players(rows, ("white", "black"), played.reason == BYE)
+    same = (players.first == players.second) & (players.first >= 0)
+    rows.add("black", *faults_of((same, OTHER)))
+    reason = np.where(players.bye, BYE, played.reason)
+    neutral = _neutral(rows)
+    broken = rows.findings.broken_rows()
+    # A rule that every row breaks is listed once, so the other rows have nothing to add.
+    listed = np.zeros(len(reason), dtype=bool)
+    listed[[one.row for one in broken]] = True
+    kept = np.flatnonzero(np.where(rows.findings.bad, listed, reason == 0))
+    at = np.full(len(reason), -1)
+    at[kept] = np.arange(len(kept))
+    frame, named = _long_frame(rows, layout, players, played, kept, neutral, options)
+    renamed = {
+        new: old
+        for new, old in options.columns.items()
+        if old in frame.columns and new not in frame.columns
+    }
+    long = Table(
+        frame=frame,
+        name=table.name,
+        untyped=table.untyped,
+        locate=lambda found: table.places(kept[found // 2]),
+        broken_rows=tuple(
+            one._replace(row=int(2 * at[one.row] + second)) for one in broken for second in (0, 1)
+        ),
+        notes=(*table.notes, *_notes(rows, layout, reason, kept, neutral, named, options)),
+    )
+    if not len(kept):
+        refuse(table.name, "must hold at least one game", _counts(reason) or "none")
+    return LongTable(long, replace(options, columns=renamed), named)
+
+
+def _by_result(rows: GameRows) -> _Played:
+    """Return who came first, by the column of results or of white's points."""
+    if rows.has("result"):
+        totals = read_single_results(rows, "white", "black")
+        points, reason = totals.points, totals.reason
+    else:
+        points = rows.numbers("points")
+        known = np.isin(points, (0.0, 0.5, 1.0)) | np.isnan(points)
+        rows.add("points", *faults_of((~known, ONE_GAME)))
+        reason = np.zeros(len(points), np.int64)
+        if rows.has("games"):
+            rows.add("games", *faults_of((rows.numbers("games") != 1, SINGLE)))
+    points = np.where(np.isnan(points), 0.5, points)
+    ranks = np.where(points < 0.5, 2, 1), np.where(points > 0.5, 2, 1)
+    return _Played(ranks, None, reason)
+
+
+def _by_scores(rows: GameRows) -> _Played:
+    """Return the scores of both sides; without both, a row is not played yet."""
+    names = ("white_score", "black_score")
+    absent = [_without_score(rows.column(name)) for name in names]
+    coming = absent[0] & absent[1]
+    scores = []
+    for name in names:
+        column = rows.column(name)
+        if coming.any():
+            column = column.set(pl.Series(coming), None)
+        scores.append(rows.numbers_of(name, column, ~coming))
+    return _Played(None, (scores[0], scores[1]), np.where(coming, UNFINISHED, 0))
+
+
+def _without_score(column: pl.Series) -> Flags:
+    text = text_of(column).str.strip_chars().str.to_lowercase()
+    return mask(text.is_null() | text.is_in(_NO_SCORE))
+
+
+def _neutral(rows: GameRows) -> Flags | None:
+    """Return the matches on neutral ground, None if the table does not say."""
+    if not rows.has("neutral"):
+        return None
+    truths, faults = read_truths(rows.column("neutral"))
+    rows.add("neutral", *faults)
+    flags: Flags = truths & ~mask(rows.column("neutral").is_null())
+    return flags & ~faulty_rows(faults, len(flags))
+
+
+def _long_frame(
+    rows: GameRows,
+    layout: Layout,
+    players: Players,
+    played: _Played,
+    kept: Ints,
+    neutral: Flags | None,
+    options: Options,
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Return two rows for each of some games, and the columns of the file behind its columns."""
+    frame = rows.frame
+    named = {"player": rows.columns["black"]}
+    pair = np.repeat(kept, 2)
+
+    def both(one: Ids, other: Ids) -> Ids:
+        pairs: Ids = np.stack([one[kept], other[kept]], axis=1).ravel()
+        return pairs
+
+    ids = [_ids(players, of) for of in (players.first, players.second)]
+    columns = {
+        "match": _match_ids(frame, options).gather(pair),
+        "player": pl.concat([ids[0].gather(kept), ids[1].gather(kept)]).gather(
+            np.arange(len(pair)) // 2 + np.arange(len(pair)) % 2 * len(kept)
+        ),
+    }
+    if played.ranks is not None:
+        columns["rank"] = pl.Series(both(*played.ranks))
+    if played.scores is not None:
+        columns["score"] = pl.Series(_whole(both(*played.scores)))
+    words = side_words(layout)
+    if words is not None:
+        sides = np.array([words[0], words[1], "neutral"])
+        ground = np.zeros(len(frame), np.int64) if neutral is None else 2 * neutral
+        code = both(ground, np.maximum(ground, 1))
+        columns["side"] = pl.Series(sides[code].tolist(), dtype=pl.String)
+    when = _time_column(rows, options)
+    if when is not None:
+        named["time"] = when
+        columns["time"] = frame[when].gather(pair)
+    taken = {*_consumed(layout), *columns, *_MADE, *(() if when is None else (when,))}
+    if when is not None and when == rows.columns.get("round"):
+        taken.discard(when)
+    for name in frame.columns:
+        if name not in taken:
+            columns[name] = frame[name].gather(pair)
+    return pl.DataFrame([column.alias(name) for name, column in columns.items()]), named
+
+
+def _whole(scores: Floats) -> Ids:
+    """Return scores as whole numbers if all are, as they are in other histories."""
+    fits = np.all((scores == np.floor(scores)) & (np.abs(scores) < 2**53))
+    return scores.astype(np.int64) if fits else scores
+
+
+def _ids(players: Players, of: Ints) -> pl.Series:
+    """Return the ids of a side; absent players, of rows that are left out, have none."""
+    ids = pl.Series(players.ids.tolist(), dtype=_dtype(players))
+    if not len(ids):
+        return pl.Series([None] * len(of), dtype=pl.String)
+    return ids.gather(np.maximum(of, 0)).set(pl.Series(of < 0), None)
+
+
+def _dtype(players: Players) -> type[pl.Int64] | type[pl.String]:
+    return pl.Int64 if players.ids.dtype == np.int64 else pl.String
+
+
+def _match_ids(frame: pl.DataFrame, options: Options) -> pl.Series:
+    """Return the column `match` if every row has one of its own, else the number of the row."""
+    name = options.columns.get("match", "match")
+    if name in frame.columns and not frame[name].dtype.is_nested():
+        column = frame[name]
+        if column.null_count() == 0 and column.n_unique() == len(column):
+            return column
+    return pl.Series(np.arange(1, len(frame) + 1))
+
+
+def _time_column(rows: GameRows, options: Options) -> str | None:
+    """Return the column of times; without one, that of rounds if these are numbers."""
+    if rows.has("time"):
+        return rows.columns["time"]
+    if not rows.has("round") or options.time_format is not None:
+        return None
+    rounds = text_of(rows.column("round"))
+    numbered = rounds.null_count() == 0 and rounds.str.contains(_ROUND).all()
+    return rows.columns["round"] if numbered else None
+
+
+def _consumed(layout: Layout) -> set[str]:
+    """Return the columns of the file that the long table has in another form."""
+    meanings = ["white", "black", "points", "games", "draws", "white_score", "black_score"]
+    meanings += ["neutral"] if side_words(layout) else []
+    if "white_score" not in layout.columns:
+        meanings.append("result")
+    return {layout.columns[one] for one in meanings if one in layout.columns}
+
+
+def side_words(layout: Layout) -> tuple[str, str] | None:
+    """Return what the column `side` says of both sides; None if neither has an advantage."""
+    if not layout.coloured:
+        return None
+    at_home = spelling(layout.columns["white"]).startswith("home")
+    return ("home", "away") if at_home else ("white", "black")
+
+
+def describe_matches(games: int, what: str, sided: bool) -> str:
+    """Return the sentence on what was understood."""
+    said = "; side says who is at home" if sided else ""
+    return (
+        f"read {counted(games, 'game')} of {what} as {'a match' if games == 1 else 'matches'}{said}"
+    )
+
+
+def describe_left_out(left_out: Counter[str]) -> str:
+    """Return the counts of results that are not games, as text; "" if there are none."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(left_out.items()) if count)
+
+
+def _counts(reason: Ints) -> str:
+    found = Counter({REASONS[one]: int(np.sum(reason == one)) for one in set(reason.tolist())})
+    del found[""]
+    return describe_left_out(found)
+
+
+def _notes(
+    rows: GameRows,
+    layout: Layout,
+    reason: Ints,
+    kept: Ints,
+    neutral: Flags | None,
+    named: dict[str, str],
+    options: Options,
+) -> list[str]:
+    """Return what was understood, and what was left out."""
+    columns = layout.columns
+    what = f"{columns['white']} and {columns['black']}"
+    good = int(np.sum(~rows.findings.bad[kept]))
+    notes = [describe_matches(good, what, layout.coloured)]
+    if layout.coloured and neutral is not None and neutral[kept].any():
+        notes[0] += f" ({int(neutral[kept].sum()):,} on neutral ground)"
+    out = _counts(np.where(rows.findings.bad, 0, reason))
+    if out:
+        notes.append(f"rows that are no games are left out: {out}")
+    if "white_score" in columns and "result" in columns:
+        scores = f"{columns['white_score']} and {columns['black_score']}"
+        notes.append(f"{scores} decide the places, not {columns['result']}")
+    dropped = [one for one in rows.frame.columns if one in _MADE and one not in columns.values()]
+    if dropped:
+        notes.append(f"left out, because the two sides say it: {', '.join(dropped)}")
+    own = options.columns.get("match", "match")
+    if own in rows.frame.columns and rows.frame[own].n_unique() < len(rows.frame):
+        notes.append(f"{own} repeats, so the number of the row is the id of a match")
+    return notes
