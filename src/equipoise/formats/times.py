@@ -129,7 +129,7 @@ class Times(NamedTuple):
 
 
 #: The start of a note on an order without dates.
-ORDER = "the times, "
+ORDER_NOTE = "the times, "
 
 
 def order_note(order: Ints) -> str:
@@ -138,7 +138,7 @@ def order_note(order: Ints) -> str:
     if order[0] == order[-1]:
         numbers = f"the number {order[0]} everywhere"
     return (
-        f"{ORDER}{numbers}, are read as an order without dates: matches are rated in this "
+        f"{ORDER_NOTE}{numbers}, are read as an order without dates: matches are rated in this "
         "order, and no days are counted; --time-format s reads them as seconds since 1970"
     )
 

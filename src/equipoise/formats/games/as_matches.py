@@ -45,7 +45,7 @@ from equipoise.formats.table import Table, refuse
 from equipoise.formats.tables.columns import faults_of, mask, read_truths, text_of
 from equipoise.formats.tables.long_table import LEFT, build_history
 from equipoise.formats.tables.matches import equal_rows
-from equipoise.formats.times import ORDER
+from equipoise.formats.times import ORDER_NOTE
 from equipoise.wording import counted
 
 FORMS = (
@@ -157,7 +157,7 @@ def _with_rounds(notes: tuple[str, ...], layout: Layout, named: dict[str, str]) 
     if "time" in layout.columns or "time" not in named:
         return notes
     said = f"{named['time']} is the order of the matches, and no days are counted"
-    return tuple(said if note.startswith(ORDER) else note for note in notes)
+    return tuple(said if note.startswith(ORDER_NOTE) else note for note in notes)
 
 
 def _in_file(problems: tuple[Problem, ...], named: dict[str, str]) -> tuple[Problem, ...]:
