@@ -6,11 +6,10 @@ so their changes add up; only the lowest rating can cut the sum.
 
 from __future__ import annotations
 
-import math
-
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.rating.federations.egf import EGF, bonus, head_start
+from equipoise.rating.federations.explain import only_opponent
 from equipoise.rating.federations.facts import facts_of
 from equipoise.rating.federations.together import RATING
 from equipoise.rating.single_match import explanation, single_match
@@ -42,15 +41,7 @@ def explain(system: EGF, before: State, history: History, match: int, row: int) 
         reason = f"no rating falls below {system.floor:g}"
         parts.append(Contribution(name="the lowest rating", change=rest, reason=reason))
     stones = facts_of(isolated, system.capabilities.uses).handicap
-    opponent = Opponent(
-        player=isolated.player_ids[isolated.player].tolist()[j],
-        rank=2 if score == 1.0 else 1,
-        rating=float(published[j]),
-        deviation=math.nan,
-        score=score,
-        expected=expected,
-        effect=own,
-    )
+    opponent = only_opponent(isolated, j, float(published[j]), score, expected, own)
     return explanation(
         system,
         single,

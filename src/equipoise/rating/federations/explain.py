@@ -44,15 +44,7 @@ def explain(
         else:
             name, reason = "first rating", "it follows from the matches against rated players"
         parts.append(Contribution(name=name, change=change - own, reason=reason))
-    opponent = Opponent(
-        player=isolated.player_ids[isolated.player].tolist()[j],
-        rank=2 if score == 1.0 else 1,
-        rating=float(published[j]),
-        deviation=math.nan,
-        score=score,
-        expected=expected,
-        effect=own,
-    )
+    opponent = only_opponent(isolated, j, float(published[j]), score, expected, own)
     return explanation(
         system,
         single,
@@ -79,4 +71,24 @@ def explain(
             ),
         ],
         opponents=[opponent],
+    )
+
+
+def only_opponent(
+    isolated: History, j: int, rating: float, score: float, expected: float, effect: float
+) -> Opponent:
+    """Return the opponent of a duel, for its explanation.
+
+    isolated : the match alone; j : row of the opponent in it
+    rating : published rating of the opponent
+    score, expected, effect : of the player whose change is explained; effect in rating points
+    """
+    return Opponent(
+        player=isolated.player_ids[isolated.player].tolist()[j],
+        rank=2 if score == 1.0 else 1,
+        rating=rating,
+        deviation=math.nan,
+        score=score,
+        expected=expected,
+        effect=effect,
     )

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
+from equipoise.rating.federations.explain import only_opponent
 from equipoise.rating.federations.together import MATCHES, RATING
 from equipoise.rating.federations.uscf import (
     EXPECTED,
@@ -90,15 +91,7 @@ def explain(system: USCF, before: State, history: History, match: int, row: int)
         reason = f"scored {score:g} where {expected:.2f} was expected"
         parts = [Contribution(name="this match", change=own, reason=reason)]
         parts += _rest_of_event(system, after, score, expected, change - own)
-    opponent = Opponent(
-        player=isolated.player_ids[isolated.player].tolist()[j],
-        rank=2 if score == 1.0 else 1,
-        rating=float(published[j]),
-        deviation=math.nan,
-        score=score,
-        expected=expected,
-        effect=own,
-    )
+    opponent = only_opponent(isolated, j, float(published[j]), score, expected, own)
     return explanation(
         system,
         single,
