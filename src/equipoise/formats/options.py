@@ -30,6 +30,8 @@ CANONICAL = (
     "share",
     "performance",
 )
+#: Columns that the reader keeps as they are, and that some systems use.
+KEPT = ("side", "at_home", "event", "birth_year", "games_before", "events_before")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -125,6 +125,9 @@ def build_matches(table: Table, options: Options) -> HistoryReading:
         reading,
         problems=_in_file(reading.problems, long.named),
         notes=_with_rounds(reading.notes, sides, long.named),
+        format=table.format,
+        kind="games",
+        columns=sides.columns,
         filtered=reading.filtered + filtered,
     )
 

@@ -6,7 +6,7 @@ The functions write notes on games: repeated pairings, and synonyms that do not 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,6 +40,8 @@ class GameColumns:
     locate : row -> file and line, for problems that are found later
     skipped : number of results that break a rule, which are not among the rows
     refused : whether a problem concerns more than single results, so that skipping is impossible
+    format, kind, meanings : how the source is stored, what it holds, and its columns that have a
+      meaning, as in `GamesReading`
     """
 
     white: Ids
@@ -61,6 +63,9 @@ class GameColumns:
     locate: Callable[[int], tuple[str, int | None]] | None = None
     skipped: int = 0
     refused: bool = False
+    format: str = ""
+    kind: str = ""
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
 
 #: Largest number of pairings or names in a note; the rest is counted.

@@ -51,6 +51,9 @@ def read_duels(table: Table, options: Options) -> GameColumns:
             problems=reading.problems,
             notes=reading.notes,
             skipped=len(reading.dropped_matches),
+            format=reading.format,
+            kind=reading.kind,
+            meanings=reading.columns,
         )
     lines = _Lines(table, options, history)
     duels = (history.sizes() == 2) & (history.teams() == 2)
@@ -64,6 +67,9 @@ def read_duels(table: Table, options: Options) -> GameColumns:
         problems=problems,
         notes=(*reading.notes, *ratings.notes),
         skipped=len(reading.dropped_matches) + int(np.sum(~good)),
+        format=reading.format,
+        kind=reading.kind,
+        meanings=reading.columns,
     )
 
 

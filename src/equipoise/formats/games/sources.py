@@ -104,11 +104,11 @@ def read_document(document: Document, format: str | None, options: Options) -> G
         raise
     if not len(table.frame):
         refuse(table.name, "must have at least one row", "none")
-    if layout.kind == "games":
-        return read_game_list(table, layout, options)
-    if layout.kind == "pairs":
-        return read_pair_table(table, layout, options)
-    return read_duels(table, options)
+    if layout.kind == "history":
+        return read_duels(table, options)
+    read = read_game_list if layout.kind == "games" else read_pair_table
+    found = read(table, layout, options)
+    return replace(found, format=table.format, kind=layout.kind, meanings=layout.columns)
 
 
 def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
@@ -159,7 +159,8 @@ def _read_cross_table(document: Document, options: Options) -> GameColumns:
     refuse_options(options, "a cross table")
     table = document.table
     if document.text is not None:
-        return read_cross_table(document.text, table.name, document.separator)
+        columns = read_cross_table(document.text, table.name, document.separator)
+        return replace(columns, format=table.format, kind="crosstable")
     # Other values are written as text, so that there is only one reader of cross tables.
     other = [one.name for one in table.frame if one.dtype.is_nested() or one.dtype in _NO_TEXT]
     kept = table.frame.drop(other)
@@ -170,7 +171,12 @@ def _read_cross_table(document: Document, options: Options) -> GameColumns:
         columns = read_cross_table(text, table.name, ",")
     except InvalidDataError as error:
         raise InvalidDataError(_without_header(error.problems)) from None
-    return replace(columns, problems=_without_header(columns.problems))
+    return replace(
+        columns,
+        problems=_without_header(columns.problems),
+        format=table.format,
+        kind="crosstable",
+    )
 
 
 def _without_header(problems: Sequence[Problem]) -> tuple[Problem, ...]:
@@ -226,7 +232,8 @@ def _read_path(path: Path, format: str | None, options: Options) -> GameColumns:
         format = format or _format_of(path)
         if format == "pgn":
             refuse_options(options, "PGN", tags=True)
-            return read_pgn_files(path, where=_tags(options))
+            found = read_pgn_files(path, where=_tags(options))
+            return replace(found, format="pgn", kind="games")
         if format == "trf":
             return _read_bytes(path.read_bytes(), name, format, options)
         return read_document(open_document(path, format), format, options)
@@ -270,12 +277,13 @@ def _archives_pgn(path: Path) -> bool:
 def _read_bytes(data: bytes, name: str, format: str, options: Options) -> GameColumns:
     if format == "pgn":
         refuse_options(options, "PGN", tags=True)
-        return read_pgn(data, name, where=_tags(options))
+        found = read_pgn(data, name, where=_tags(options))
+        return replace(found, format="pgn", kind="games")
     if format == "trf":
         refuse_options(options, "a report in TRF")
         if data.startswith(b"\x1f\x8b"):
             data = decompressed(data, name)
-        return read_trf(data, name)
+        return replace(read_trf(data, name), format="trf", kind="games")
     return read_document(open_document(data, format, name), format, options)
 
 

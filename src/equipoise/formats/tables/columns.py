@@ -12,7 +12,7 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import AT_HOME, NOT_AT_HOME, TRUTH
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.findings import Fault, faulty_rows
-from equipoise.formats.options import Options
+from equipoise.formats.options import CANONICAL, KEPT, Options
 from equipoise.formats.table import Table
 
 IDENTIFIER = "must be text or a whole number"
@@ -334,6 +334,15 @@ def places_from_score(columns: Sequence[str], options: Options) -> bool:
         and "score" not in options.statistics
         and not {"rank", "winner"} & set(columns)
     )
+
+
+def meanings(columns: Sequence[str], options: Options) -> dict[str, str]:
+    """Return the columns with a meaning -> their names in the source.
+
+    columns : of the table, after renaming
+    """
+    known = (*CANONICAL, *(("score",) if places_from_score(columns, options) else ()), *KEPT)
+    return {name: options.columns.get(name, name) for name in known if name in columns}
 
 
 def _require_column(frame: pl.DataFrame, name: str, parameter: str) -> None:

@@ -29,6 +29,7 @@ from equipoise.formats.tables.columns import (
     arrange_columns,
     keep_used,
     mask,
+    meanings,
     read_attribute,
     read_ids,
     read_truths,
@@ -239,7 +240,13 @@ def build_history(table: Table, options: Options) -> HistoryReading:
     Raises : InvalidParameterError   the options do not suit the table
     """
     frame, notes = arrange_columns(table, options)
-    reading = HistoryReading(history=None, notes=(*table.notes, *notes))
+    reading = HistoryReading(
+        history=None,
+        notes=(*table.notes, *notes),
+        format=table.format,
+        kind="history",
+        columns=meanings(frame.columns, options),
+    )
     if options.synonyms:
         names = text_of(frame["player"]).drop_nulls().unique().to_list()
         unknown = describe_strangers(strangers(options.synonyms, names))
