@@ -268,7 +268,7 @@ def read_pgn(
     Raises : InvalidDataError   there are no games, or the file cannot be read
     """
     file = io.BufferedReader(io.BytesIO(data))
-    return _read([partial(documents_of, file, name)], where, block)
+    return read_pgn_documents([partial(documents_of, file, name)], where=where, block=block)
 
 
 def read_pgn_files(path: Path, *, where: Mapping[str, str] | None = None) -> GameColumns:
@@ -278,10 +278,12 @@ def read_pgn_files(path: Path, *, where: Mapping[str, str] | None = None) -> Gam
       files. where : as for `read_pgn`
     Raises : InvalidDataError   there are no games, or a file cannot be read
     """
-    return _read(documents_in(path), where, BLOCK)
+    return read_pgn_documents(documents_in(path), where=where)
 
 
-def _read(sources: Sequence[Open], where: Mapping[str, str] | None, block: int) -> GameColumns:
+def read_pgn_documents(
+    sources: Sequence[Open], *, where: Mapping[str, str] | None = None, block: int = BLOCK
+) -> GameColumns:
     """Return the games of all sources; problems of complete files are raised together."""
     games = PgnGames(where)
     unreadable: list[Problem] = []
