@@ -271,6 +271,14 @@ def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | Non
     return Layout("games", columns, found.coloured, missing)
 
 
+def find_pairs(names: Sequence[str], renamed: Mapping[str, str]) -> Layout:
+    """Return the layout of a table of pairs, with what is missing.
+
+    names : of the columns; renamed : new name -> name in the source
+    """
+    return _pair_layout(_spelled(names, renamed))
+
+
 def has_long_columns(frame: pl.DataFrame, renamed: Mapping[str, str]) -> bool:
     """Return whether a table has all that a history needs, under the exact names."""
     there = {*renamed, *(name for name in frame.columns if name not in renamed.values())}
