@@ -24,11 +24,12 @@ from equipoise.data.tournaments.games import OTHER
 from equipoise.errors import Problem
 from equipoise.formats.findings import faulty_rows
 from equipoise.formats.games.layout import (
+    MEANINGS,
     Layout,
     check_once,
     find_sides,
     has_long_columns,
-    spelling,
+    instead,
 )
 from equipoise.formats.games.rows import (
     BYE,
@@ -43,8 +44,9 @@ from equipoise.formats.games.rows import (
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table, refuse
 from equipoise.formats.tables.columns import faults_of, mask, read_truths, text_of
-from equipoise.formats.tables.long_table import LEFT, build_history
+from equipoise.formats.tables.long_table import LEFT, build_history, in_file
 from equipoise.formats.tables.matches import equal_rows
+from equipoise.formats.tables.recognised import KNOWN, check_renamings, recognise, spelling
 from equipoise.formats.times import ORDER_NOTE
 from equipoise.wording import counted
 
@@ -95,9 +97,8 @@ def build_matches(table: Table, options: Options) -> HistoryReading:
     Raises : InvalidParameterError   the options do not suit the table
     """
     frame = table.frame
-    renamed = {new: old for new, old in options.columns.items() if old in frame.columns}
-    if len(renamed) < len(options.columns):
-        return build_history(table, options)  # says which column does not exist
+    renamed = options.columns
+    check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
     sides = find_sides(frame.columns, renamed)
     if has_long_columns(frame, renamed):
         reading = build_history(table, options)
@@ -108,19 +109,23 @@ def build_matches(table: Table, options: Options) -> HistoryReading:
         return replace(reading, notes=(note, *reading.notes))
     if sides is None or sides.missing:
         # A table that is nearly a history is told column by column what it lacks.
-        nearly = {"match", "player"} & {*renamed, *frame.columns}
+        found = recognise(frame, options)
+        nearly = len(found.missing) < 2 or {"match", "player"} & {*renamed, *frame.columns}
         if not frame.width or (nearly and not (sides and len(sides.missing) < 2)):
+            return build_history(table, options)
+        if not found.missing:
             return build_history(table, options)
         missing = "no match, no player"
         if sides is not None and len(sides.missing) < 3:
             missing = ", ".join(f"no {one}" for one in sides.missing)
-        refuse(table.name, FORMS, f"{missing}, but columns {', '.join(frame.columns)}")
+        got = f"{missing}, but columns {', '.join(frame.columns)}"
+        refuse(table.name, FORMS, got + ("" if sides is None else instead(sides, frame.columns)))
     check_once(sides, table, renamed)
     if not len(frame):
         refuse(table.name, "must have at least one row", "none")
     table, options, filtered = _of_wanted_sides(table, sides, options)
     long = _as_long_table(table, sides, options)
-    reading = build_history(long.table, long.options)
+    reading = build_history(long.table, long.options, own_names=True)
     return replace(
         reading,
         problems=_in_file(reading.problems, long.named),
@@ -165,11 +170,7 @@ def _with_rounds(notes: tuple[str, ...], layout: Layout, named: dict[str, str]) 
 
 def _in_file(problems: tuple[Problem, ...], named: dict[str, str]) -> tuple[Problem, ...]:
     """Return problems with the columns of the file, each once though a game has two rows."""
-    return tuple(
-        dict.fromkeys(
-            replace(problem, field=named.get(problem.field, problem.field)) for problem in problems
-        )
-    )
+    return tuple(dict.fromkeys(in_file(problems, named)))
 
 
 def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:

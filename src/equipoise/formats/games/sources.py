@@ -22,7 +22,7 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, read_cross_table
 from equipoise.formats.games.duels import read_duels
-from equipoise.formats.games.layout import Kind, find_layout, spelling
+from equipoise.formats.games.layout import Kind, find_layout
 from equipoise.formats.games.lists import read_game_list, read_pair_table
 from equipoise.formats.options import Options
 from equipoise.formats.pgn.games import read_pgn, read_pgn_files
@@ -39,6 +39,7 @@ from equipoise.formats.spreadsheets import escaped
 from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
 from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
+from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.trf import read_trf
 
 #: Formats that can only contain a history of matches.
@@ -97,7 +98,7 @@ def read_document(document: Document, format: str | None, options: Options) -> G
     if format == "history" or format in _CONTESTS:
         return read_duels(table, options)
     try:
-        layout = find_layout(table, options.columns, _KINDS.get(format or ""))
+        layout = find_layout(table, options, _KINDS.get(format or ""))
     except InvalidDataError:
         if format not in _KINDS and _looks_like_cross_table(table):
             return _read_cross_table(document, options)
