@@ -35,6 +35,7 @@ _COMMANDS = {
     "explain": _Place("files.explain", "explain"),
     "export": _Place("service.exchange", "export"),
     "import": _Place("service.exchange", "import_", "IMPORT_EXAMPLE"),
+    "inspect": _Place("files.inspect", "inspect"),
     "keys": _Place("service.keys", "application", ""),
     "performance": _Place("files.performance", "performance"),
     "plot": _Place("files.plot", "plot"),

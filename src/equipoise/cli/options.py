@@ -72,6 +72,15 @@ Database: TypeAlias = Annotated[
 Json: TypeAlias = Annotated[
     bool, option(False, "Print the answer and any errors as JSON.", name="--json")
 ]
+DryRun: TypeAlias = Annotated[
+    bool,
+    option(
+        False,
+        "Say what would be read, what is odd in it and what would refuse it, as "
+        "`equipoise inspect` does. Nothing else is done.",
+        name="--dry-run",
+    ),
+]
 RawText: TypeAlias = Annotated[
     bool,
     option(

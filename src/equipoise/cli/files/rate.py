@@ -5,8 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import typer
+
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.files.inspect import inspected
 from equipoise.cli.report import print_json, print_table, reading_lines, say, say_compiled, working
 from equipoise.cli.tables import table
 from equipoise.wording import counted
@@ -28,6 +31,7 @@ _MEASURABLE = 0.01
 
 def rate(
     *,
+    context: typer.Context,
     history: options.History,
     system: options.System,
     output: str | None = option(
@@ -50,8 +54,9 @@ def rate(
     threads: options.Threads,
     raw: options.RawText,
     reading: options.Reading,
+    dry_run: options.DryRun,
     as_json: options.Json,
-) -> None:
+) -> int | None:
     """Rate a history of matches.
 
     Prints the rating table, or writes it with --output. Nothing is written if there is a problem.
@@ -60,6 +65,14 @@ def rate(
     from equipoise.messages.histories import RateMessage
 
     settings = system.settings()
+    if dry_run:
+        chosen = system.chosen(settings)
+        return inspected(
+            context,
+            reading.request(history, settings),
+            as_json,
+            systems=[] if chosen is None else [chosen],
+        )
     request = rating.RateRequest(
         history=reading.request(history, settings),
         output=output,
@@ -79,11 +92,12 @@ def rate(
     if as_json:
         rows = [] if output else answer.replay.ratings.file_table().to_dicts()
         print_json(RateMessage(summary, rows))
-        return
+        return None
     if output is None:
         _print_ratings(answer)
     say_compiled(job.compilation)
     say(*_summary_lines(summary))
+    return None
 
 
 def _print_ratings(answer: RateAnswer) -> None:
