@@ -62,6 +62,15 @@ class ChangeSummary:
     """The changes of the players in both tables, rating points of the new scale.
 
     mean, median, standard_deviation : of the changes; mean_absolute : of their sizes
+
+    Examples
+    --------
+    >>> found = eq.compare_ratings(
+    ...     {"player": ["ann", "ben"], "rating": [1500, 1600]},
+    ...     {"player": ["ann", "ben"], "rating": [1490, 1630]},
+    ... )
+    >>> found.as_they_are.mean, found.as_they_are.mean_absolute
+    (10.0, 20.0)
     """
 
     mean: float
@@ -96,7 +105,7 @@ class RatingComparison(Tabular):
     >>> found
     <RatingComparison: 3 players in old and new, 1 only in old, 1 only in new; 66.7 % of pairs in the same order>
     >>> found.risen(1)["player"].to_list(), found.fallen(1)["player"].to_list()
-    (['ben'], ['ann'])
+    (['ben'], ['cid'])
     """  # noqa: E501
 
     old: str
