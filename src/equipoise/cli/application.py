@@ -28,6 +28,7 @@ _COMMANDS = {
     "backup": _Place("service.backups", "backup", "BACKUP_EXAMPLE"),
     "balance": _Place("files.balance", "balance"),
     "check": _Place("service.backups", "check", "CHECK_EXAMPLE"),
+    "compare": _Place("files.compare", "compare"),
     "compile": _Place("compile", "compile_"),
     "demo": _Place("demo", "demo"),
     "doctor": _Place("doctor", "doctor"),
