@@ -20,7 +20,7 @@ from equipoise.cli.report import (
     say_compiled,
     working,
 )
-from equipoise.cli.tables import table
+from equipoise.cli.tables import dates, table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ _SHOWN = 20
 
 #: Players that --diff lists who rose most, and who fell most.
 _MOVED = 10
+#: The column of times of the rating table.
+_LAST_TIME = "last_time"
 
 #: Least seconds of rating for which participations per second are shown.
 _MEASURABLE = 0.01
@@ -142,7 +144,12 @@ def _print_ratings(answer: RateAnswer) -> None:
         name: ".2f" if kind.is_float() else ">" if kind.is_numeric() else ""
         for name, kind in frame.schema.items()
     }
-    print_table(table(columns, shown.iter_rows()))
+    # A column of seconds is one of dates to people. Files keep the seconds.
+    values = [
+        dates(column.to_list()) if column.name == _LAST_TIME else column.to_list()
+        for column in shown
+    ]
+    print_table(table(columns, zip(*values, strict=True)))
     if len(shown) < len(frame):
         more = counted(len(frame) - len(shown), "more player")
         say(f"... and {more}; --output FILE keeps them all.")
