@@ -36,6 +36,7 @@ _COMMANDS = {
     "export": _Place("service.exchange", "export"),
     "import": _Place("service.exchange", "import_", "IMPORT_EXAMPLE"),
     "keys": _Place("service.keys", "application", ""),
+    "leaderboard": _Place("studies.leaderboard", "leaderboard"),
     "performance": _Place("files.performance", "performance"),
     "plot": _Place("files.plot", "plot"),
     "predict": _Place("files.predict", "predict"),
