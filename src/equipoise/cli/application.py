@@ -32,6 +32,7 @@ _COMMANDS = {
     "completion": _Place("completion", "completion"),
     "inspect": _Place("files.inspect", "inspect"),
     "rate": _Place("files.rate", "rate"),
+    "leaderboard": _Place("files.leaderboard", "leaderboard"),
     "explain": _Place("files.explain", "explain"),
     "compare": _Place("files.compare", "compare"),
     "predict": _Place("files.predict", "predict"),

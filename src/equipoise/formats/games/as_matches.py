@@ -248,7 +248,11 @@ def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
         broken_rows=tuple(
             one._replace(row=int(2 * at[one.row] + second)) for one in broken for second in (0, 1)
         ),
-        notes=(*table.notes, *_notes(rows, layout, reason, kept, neutral, named, options)),
+        notes=(
+            *table.notes,
+            *_notes(rows, layout, reason, kept, neutral, named, options),
+            *rows.notes,
+        ),
     )
     if not len(kept):
         refuse(table.name, "must hold at least one game", _counts(reason) or "none")

@@ -70,7 +70,7 @@ OF_GAMES: dict[str, tuple[str, ...]] = {
     ),
     "weight": ("weight",),
     "round": ("round",),
-    "time": ("time", "date", "utcdate"),
+    "time": ("time", "date", "utcdate", "tstamp"),
 }
 #: Columns of a table of pairs.
 OF_PAIRS: dict[str, tuple[str, ...]] = {
