@@ -20,11 +20,11 @@ import polars as pl
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.findings import Fault, Findings, faulty_rows
-from equipoise.formats.games.layout import spelling
 from equipoise.formats.sources import format_of, open_source
 from equipoise.formats.table import SURROGATE, Table, refuse, refuse_unreadable, shown
 from equipoise.formats.tables.columns import NUMBER, read_numbers, required_ids
 from equipoise.formats.tables.json_lines import read_json_rows
+from equipoise.formats.tables.recognised import spelling
 from equipoise.wording import counted
 
 #: Spellings of columns that can have only one meaning in a table of ratings, without capitals and

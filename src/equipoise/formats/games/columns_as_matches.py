@@ -23,11 +23,11 @@ from equipoise.data.tournaments.games import OTHER
 from equipoise.data.tournaments.rounds import round_numbers
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.games.columns import GameColumns
-from equipoise.formats.games.layout import spelling
 from equipoise.formats.games.notes import describe_left_out, describe_matches
 from equipoise.formats.options import Options
 from equipoise.formats.table import BrokenRow, Table, shown
 from equipoise.formats.tables.long_table import build_history
+from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.times import ORDER_NOTE
 from equipoise.wording import counted
 

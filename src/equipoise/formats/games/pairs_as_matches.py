@@ -13,7 +13,7 @@ from itertools import compress
 
 import numpy as np
 
-from equipoise.formats.games.layout import Layout, spelling
+from equipoise.formats.games.layout import Layout
 from equipoise.formats.games.lists import (
     MIRROR,
     OWN_GAMES,
@@ -27,6 +27,7 @@ from equipoise.formats.games.rows import BYE, GameRows, Totals, choose_rows, rea
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table, refuse
 from equipoise.formats.tables.columns import text_of
+from equipoise.formats.tables.recognised import spelling
 
 TOTALS = (
     "must be points or a result of single games to be a history; equipoise performance reads "
