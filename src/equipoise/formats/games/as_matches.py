@@ -154,6 +154,7 @@ def _by_pairs(table: Table, pairs: Layout, options: Options) -> HistoryReading:
     check_once(pairs, table, options.columns)
     games, sides = games_of_pairs(table, pairs, everything_of(options))
     reading = _by_sides(games, sides, options)
+    reading = replace(reading, kind="pairs", columns=dict(pairs.columns))
     if len(games.frame) == len(table.frame):
         return reading
     less = counted(len(table.frame) - len(games.frame), "row repeats", "rows repeat")
