@@ -195,7 +195,8 @@ def test_a_selection_may_use_either_name() -> None:
 
 def test_a_score_against_an_opponent_is_not_a_place() -> None:
     table = {"Game": [1], "Player": ["a"], "Opponent": ["b"], "Score": [1]}
-    assert eq.scan_history(table).history is None
+    history = eq.read_history(table)
+    assert (history.players, history.match_ids.tolist()) == (2, [1])
     assert eq.scan_games(table).kind == "pairs"
 
 

@@ -70,7 +70,7 @@ OF_GAMES: dict[str, tuple[str, ...]] = {
     ),
     "weight": ("weight",),
     "round": ("round",),
-    "time": ("time", "date", "utcdate"),
+    "time": ("time", "date", "utcdate", "tstamp"),
 }
 #: Columns of a table of pairs.
 OF_PAIRS: dict[str, tuple[str, ...]] = {
@@ -282,6 +282,14 @@ def names_a_table(names: Sequence[str]) -> bool:
     there = _spelled(frame.columns, {})
     sides = find_sides(frame.columns, {})
     return not _pair_layout(there).missing or (sides is not None and not sides.missing)
+
+
+def find_pairs(names: Sequence[str], renamed: Mapping[str, str]) -> Layout:
+    """Return the layout of a table of pairs, with what is missing.
+
+    names : of the columns; renamed : new name -> name in the source
+    """
+    return _pair_layout(_spelled(names, renamed))
 
 
 def has_long_columns(frame: pl.DataFrame, renamed: Mapping[str, str]) -> bool:
