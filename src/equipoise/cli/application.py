@@ -29,6 +29,7 @@ _COMMANDS = {
     "balance": _Place("files.balance", "balance"),
     "check": _Place("service.backups", "check", "CHECK_EXAMPLE"),
     "compile": _Place("compile", "compile_"),
+    "convert": _Place("files.convert", "convert"),
     "demo": _Place("demo", "demo"),
     "doctor": _Place("doctor", "doctor"),
     "erase": _Place("service.erase", "erase"),
