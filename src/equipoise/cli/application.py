@@ -31,6 +31,7 @@ _COMMANDS = {
     "compile": _Place("compile", "compile_"),
     "completion": _Place("completion", "completion"),
     "inspect": _Place("files.inspect", "inspect"),
+    "convert": _Place("files.convert", "convert"),
     "rate": _Place("files.rate", "rate"),
     "explain": _Place("files.explain", "explain"),
     "compare": _Place("files.compare", "compare"),
