@@ -26,6 +26,7 @@ class _Place(NamedTuple):
 #: In the order of the help. The folder of the module is the group, see `_TITLES`.
 _COMMANDS = {
     "demo": _Place("demo", "demo"),
+    "data": _Place("data", "data"),
     "systems": _Place("systems", "systems"),
     "doctor": _Place("doctor", "doctor"),
     "compile": _Place("compile", "compile_"),
