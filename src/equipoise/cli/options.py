@@ -282,6 +282,16 @@ class ReadingWhole(Reading):
     since: None = None
 
 
+def named_values(given: list[str] | None, name: str) -> dict[str, str]:
+    """Return NAME=VALUE as a mapping. name : of the option. Raises : InvalidParameterError."""
+    if not given:
+        return {}
+    # It loads every system, which a command without such an option may not need.
+    from equipoise.analysis.files.systems import assignments
+
+    return assignments(given, name)
+
+
 def thread_count(threads: int | None) -> int:
     """Return the value of `--threads`, by default the number of cores."""
     from equipoise.numeric.workers import available_cores
