@@ -121,7 +121,9 @@ def test_columns_can_be_renamed() -> None:
     text = "Weiss,Schwarz,Ergebnis,black\na,b,1-0,x\n"
     names = {"white": "Weiss", "black": "Schwarz", "result": "Ergebnis"}
     assert rows(text, columns=names) == [("a", "b", 1.0, 1.0)]
-    with pytest.raises(InvalidParameterError, match="columns must name a column of the table"):
+    with pytest.raises(
+        InvalidParameterError, match=r"must name a column of the table.*did you mean"
+    ):
         scan(text, columns={"white": "Wei\u00df"})
 
 

@@ -42,7 +42,7 @@ def test_white_and_black_are_matches_with_a_side(tmp_path: Path) -> None:
     assert reading.history.order is not None
     assert reading.history.order.tolist() == [1, 2]
     assert reading.notes == (
-        "read 2 games of white and black as matches; side says who is at home",
+        "read 2 games of white and black as matches; side says who has white",
         "round is the order of the matches, and no days are counted",
     )
 

@@ -55,6 +55,7 @@ class Table:
     locate : from rows to files and lines; None counts rows from 1
     broken_rows : rows that the reader could not parse
     notes : sentences for users
+    format : how the source is stored, "" if it says nothing
     """
 
     frame: pl.DataFrame
@@ -64,6 +65,7 @@ class Table:
     locate: Locate | None = None
     broken_rows: tuple[BrokenRow, ...] = ()
     notes: tuple[str, ...] = ()
+    format: str = ""
 
     def places(self, rows: Ints) -> list[tuple[str, int | None]]:
         """Return the file and line of rows."""

@@ -9,6 +9,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -95,11 +96,13 @@ def _table_of(documents: Iterator[tuple[Origin, bytes]], name: str, kind: str | 
     """Return the table of documents, or raise with the problems of all of them."""
     contests: list[Contest] = []
     problems: list[Problem] = []
+    kinds: set[str] = set()
     for origin, data in documents:
         try:
             document = _decode(data, origin)
             chosen = kind or _kind_of(document, origin)
             contests.extend(READERS[chosen](document, origin))
+            kinds.add(chosen)
         except InvalidDataError as error:
             problems.extend(error.problems)
     if problems:
@@ -107,7 +110,7 @@ def _table_of(documents: Iterator[tuple[Origin, bytes]], name: str, kind: str | 
     table = contest_table(contests, name)
     if not len(table.frame):
         refuse(name, "must have at least one rated participant", "none")
-    return table
+    return replace(table, format=kinds.pop() if len(kinds) == 1 else "contests")
 
 
 def _decode(data: bytes, origin: Origin) -> Any:

@@ -164,6 +164,9 @@ def assemble_games(
         skipped=0 if games is None else skipped,
         left_out=left_out,
         notes=notes,
+        format=columns.format,
+        kind=columns.kind,
+        columns=columns.meanings,
     )
 
 

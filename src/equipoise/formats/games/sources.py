@@ -18,11 +18,20 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import polars as pl
 
+from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.games.as_matches import build_matches, is_matches
 from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.columns_as_matches import (
+    CROSS_TABLE,
+    PGN,
+    TRF,
+    check_tags,
+    matches_of_games,
+)
 from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, read_cross_table
 from equipoise.formats.games.duels import read_duels
-from equipoise.formats.games.layout import Kind, find_layout, spelling
+from equipoise.formats.games.layout import Kind, find_layout
 from equipoise.formats.games.lists import read_game_list, read_pair_table
 from equipoise.formats.options import Options
 from equipoise.formats.pgn.games import read_pgn, read_pgn_files
@@ -39,6 +48,7 @@ from equipoise.formats.spreadsheets import escaped
 from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
 from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
+from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.trf import read_trf
 
 #: Formats that can only contain a history of matches.
@@ -97,18 +107,18 @@ def read_document(document: Document, format: str | None, options: Options) -> G
     if format == "history" or format in _CONTESTS:
         return read_duels(table, options)
     try:
-        layout = find_layout(table, options.columns, _KINDS.get(format or ""))
+        layout = find_layout(table, options, _KINDS.get(format or ""))
     except InvalidDataError:
         if format not in _KINDS and _looks_like_cross_table(table):
             return _read_cross_table(document, options)
         raise
     if not len(table.frame):
         refuse(table.name, "must have at least one row", "none")
-    if layout.kind == "games":
-        return read_game_list(table, layout, options)
-    if layout.kind == "pairs":
-        return read_pair_table(table, layout, options)
-    return read_duels(table, options)
+    if layout.kind == "history":
+        return read_duels(table, options)
+    read = read_game_list if layout.kind == "games" else read_pair_table
+    found = read(table, layout, options)
+    return replace(found, format=table.format, kind=layout.kind, meanings=layout.columns)
 
 
 def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
@@ -159,7 +169,8 @@ def _read_cross_table(document: Document, options: Options) -> GameColumns:
     refuse_options(options, "a cross table")
     table = document.table
     if document.text is not None:
-        return read_cross_table(document.text, table.name, document.separator)
+        columns = read_cross_table(document.text, table.name, document.separator)
+        return replace(columns, format=table.format, kind="crosstable")
     # Other values are written as text, so that there is only one reader of cross tables.
     other = [one.name for one in table.frame if one.dtype.is_nested() or one.dtype in _NO_TEXT]
     kept = table.frame.drop(other)
@@ -170,7 +181,12 @@ def _read_cross_table(document: Document, options: Options) -> GameColumns:
         columns = read_cross_table(text, table.name, ",")
     except InvalidDataError as error:
         raise InvalidDataError(_without_header(error.problems)) from None
-    return replace(columns, problems=_without_header(columns.problems))
+    return replace(
+        columns,
+        problems=_without_header(columns.problems),
+        format=table.format,
+        kind="crosstable",
+    )
 
 
 def _without_header(problems: Sequence[Problem]) -> tuple[Problem, ...]:
@@ -180,6 +196,17 @@ def _without_header(problems: Sequence[Problem]) -> tuple[Problem, ...]:
         for problem in problems
     )
 
+
+#: Options that select and rename nothing.
+_EVERYTHING = Options(
+    columns={},
+    statistics=(),
+    skip_bad=None,
+    since=None,
+    until=None,
+    time_format=None,
+    where=(),
+)
 
 #: What a source contains, however it is stored.
 Content: TypeAlias = Literal["pgn", "trf", "games", "pairs", "crosstable", "history"]
@@ -193,24 +220,90 @@ _TRF_START = re.compile(rb"(\xef\xbb\xbf)?\s*(\d{3}|XX[A-Z]|BB[A-Z]|###)[ \r\n]"
 _PEEKED = 4096
 
 
-def read_columns(source: object, format: str | None, options: Options) -> GameColumns:
+def read_matches(source: object, format: str | None, options: Options) -> HistoryReading:
+    """Return the history of any source of matches or of games, and all of its problems.
+
+    format : one of `Content` or of `sources.Format`; None detects it
+    Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
+    Raises : InvalidDataError        it does not have this format, or cannot be read
+    """
+    known = (*get_args(Format), *get_args(Content))
+    if format is not None and format not in known:
+        raise InvalidParameterError(f"format must be one of {', '.join(known)}; got {format!r}")
+    is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
+    if is_path and format is None:
+        format = _format_of_games(Path(str(source)))
+    name = str(source) if is_path else ""
+    if format == "pgn":
+        columns = read_columns(source, format, options, dated=True)
+        return matches_of_games(columns, PGN, name, replace(options, where=()))
+    if format == "trf":
+        refuse_options(replace(options, since=None, until=None, where=()), "a report in TRF")
+        columns = read_columns(source, format, _EVERYTHING)
+        return matches_of_games(columns, TRF, name, options)
+    stored = format if format in get_args(Format) else None
+    if format is not None and stored is None:
+        table = _open_content(source, format)
+    else:
+        table = open_source(source, stored)
+    is_cross = format == "crosstable" or (
+        format not in _KINDS and not is_matches(table, options) and _looks_like_cross_table(table)
+    )
+    if is_cross:
+        refuse_options(replace(options, since=None, until=None, where=()), "a cross table")
+        columns = _read_cross_table(Document(table), _EVERYTHING)
+        return matches_of_games(columns, CROSS_TABLE, table.name, options)
+    return build_matches(table, options, _KINDS.get(format or ""))
+
+
+def _open_content(source: object, content: str) -> Table:
+    """Return the table of a source that is known to be a table with some content."""
+    if isinstance(source, str) and source == "-":
+        source = sys.stdin.buffer
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        try:
+            if not path.exists():
+                refuse(str(path), NO_FILE, "")
+            return open_document(path, content).table
+        except OSError as error:
+            refuse_unreadable(str(path), error)
+    if hasattr(source, "read"):
+        data, name = read_stream(source)
+        return open_document(data, content, name).table
+    return open_document(source, content).table
+
+
+def _format_of_games(path: Path) -> str | None:
+    """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
+    try:
+        found = _format_of(path) if path.exists() else None
+    except (OSError, InvalidParameterError):
+        return None  # the reader of tables reports it
+    return found if found in ("pgn", "trf") else None
+
+
+def read_columns(
+    source: object, format: str | None, options: Options, *, dated: bool = False
+) -> GameColumns:
     """Return the games of a source as its reader returns them.
 
     format : one of `Content` or of `sources.Format`; None detects it
+    dated : whether PGN is read as a history: with dates, events, and the tags that become columns
     Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
     Raises : InvalidDataError        it does not have this format, or cannot be read
     """
     if isinstance(source, str) and source == "-":
         source = sys.stdin.buffer
     if isinstance(source, str | os.PathLike):
-        return _read_path(Path(source), format, options)
+        return _read_path(Path(source), format, options, dated)
     if hasattr(source, "read"):
         if format is None:
             known = (*get_args(Content), *get_args(Format))
             raise InvalidParameterError(
                 f"format must be given for a stream: one of {', '.join(known)}"
             )
-        return _read_bytes(*read_stream(source), format, options)
+        return _read_bytes(*read_stream(source), format, options, dated)
     if format in ("pgn", "trf"):
         raise InvalidParameterError(
             f"source must be a path or a stream if format is {format}; got {type(source).__name__}"
@@ -218,17 +311,18 @@ def read_columns(source: object, format: str | None, options: Options) -> GameCo
     return read_document(open_document(source, format), format, options)
 
 
-def _read_path(path: Path, format: str | None, options: Options) -> GameColumns:
+def _read_path(path: Path, format: str | None, options: Options, dated: bool) -> GameColumns:
     name = str(path)
     try:
         if not path.exists():
             refuse(name, NO_FILE, "")
         format = format or _format_of(path)
         if format == "pgn":
-            refuse_options(options, "PGN", tags=True)
-            return read_pgn_files(path, where=_tags(options))
+            tags = _check_pgn(options, dated)
+            found = read_pgn_files(path, where=_tags(options), dated=dated, tags=tags)
+            return replace(found, format="pgn", kind="games")
         if format == "trf":
-            return _read_bytes(path.read_bytes(), name, format, options)
+            return _read_bytes(path.read_bytes(), name, format, options, dated)
         return read_document(open_document(path, format), format, options)
     except OSError as error:
         refuse_unreadable(name, error)
@@ -267,16 +361,25 @@ def _archives_pgn(path: Path) -> bool:
         return False  # the reader of archives reports the problem
 
 
-def _read_bytes(data: bytes, name: str, format: str, options: Options) -> GameColumns:
+def _read_bytes(data: bytes, name: str, format: str, options: Options, dated: bool) -> GameColumns:
     if format == "pgn":
-        refuse_options(options, "PGN", tags=True)
-        return read_pgn(data, name, where=_tags(options))
+        tags = _check_pgn(options, dated)
+        found = read_pgn(data, name, where=_tags(options), dated=dated, tags=tags)
+        return replace(found, format="pgn", kind="games")
     if format == "trf":
         refuse_options(options, "a report in TRF")
         if data.startswith(b"\x1f\x8b"):
             data = decompressed(data, name)
-        return read_trf(data, name)
+        return replace(read_trf(data, name), format="trf", kind="games")
     return read_document(open_document(data, format, name), format, options)
+
+
+def _check_pgn(options: Options, dated: bool) -> tuple[str, ...]:
+    """Return the tags of PGN to keep, after checking that options suit it."""
+    if dated:
+        return tuple(dict.fromkeys(check_tags(options).values()))
+    refuse_options(options, "PGN", tags=True)
+    return ()
 
 
 def _tags(options: Options) -> dict[str, str]:

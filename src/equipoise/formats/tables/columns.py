@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -14,6 +15,12 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.findings import Fault, faulty_rows
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table
+from equipoise.formats.tables.recognised import (
+    check_renamings,
+    problems_of_columns,
+    recognise,
+    unknown_column,
+)
 
 IDENTIFIER = "must be text or a whole number"
 NOT_EMPTY = "must not be empty"
@@ -287,29 +294,47 @@ def _iso_text(column: pl.Series) -> pl.Series:
     return column.cast(pl.String)
 
 
-PLACES = "needs a rank, winner or score column"
+class Arranged(NamedTuple):
+    """A table under the names of a history, and what was understood.
+
+    frame : the columns, renamed; options : with `where` by the new names
+    columns : column with a meaning -> its name in the source
+    taken : those that were recognised by another name
+    notes : sentences for users
+    """
+
+    frame: pl.DataFrame
+    options: Options
+    columns: dict[str, str]
+    taken: dict[str, str]
+    notes: tuple[str, ...]
 
 
-def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple[str, ...]]:
+def arrange_columns(table: Table, options: Options, *, own_names: bool = False) -> Arranged:
     """Return the table with its columns renamed, and notes.
 
+    own_names : the columns have the exact names, so no other names are looked for
     Raises : InvalidParameterError   a named column does not exist
-    Raises : InvalidDataError        required columns or all rows are missing
+    Raises : InvalidDataError        required columns or all rows are missing, or one is in doubt
     """
-    frame, names = table.frame, list(options.columns)
-    for old in options.columns.values():
-        _require_column(frame, old, "columns")
-    moved = set(options.columns.values())
-    hidden = [name for name in frame.columns if name in names and name not in moved]
-    kept = [name for name in frame.columns if name not in moved and name not in names and name]
-    if names or len(kept) < len(frame.columns):
+    frame = table.frame
+    check_renamings(frame, options.columns)
+    found = recognise(frame, options)
+    renamed = {**options.columns, **found.taken}
+    moved = set(renamed.values())
+    hidden = [name for name in frame.columns if name in renamed and name not in moved]
+    kept = [name for name in frame.columns if name not in moved and name not in renamed and name]
+    if renamed or len(kept) < len(frame.columns):
         # Column by column, because as an expression a name such as * or ^a.*$ means several
         # columns.
-        renamed = [frame[old].alias(new) for new, old in options.columns.items()]
-        frame = pl.DataFrame([*(frame[name] for name in kept), *renamed])
+        columns = [frame[old].alias(new) for new, old in renamed.items()]
+        frame = pl.DataFrame([*(frame[name] for name in kept), *columns])
     for name in options.statistics:
-        _require_column(frame, name, "statistics")
-    problems = list(_column_problems(frame, table.name, options))
+        if name not in frame.columns:
+            raise InvalidParameterError(unknown_column("statistics (--stat)", name, frame.columns))
+    problems = problems_of_columns(found, table.frame, table.name, options)
+    if not len(frame):
+        problems.append(Problem(table.name, None, "", "must have at least one row", "none"))
     if problems:
         raise InvalidDataError(problems)
     by_score = places_from_score(frame.columns, options)
@@ -318,13 +343,17 @@ def arrange_columns(table: Table, options: Options) -> tuple[pl.DataFrame, tuple
             "lower_score_is_better (--lower-score-is-better) needs a score column that decides "
             f"the places; here {'rank' if 'rank' in frame.columns else 'winner'} decides them"
         )
-    notes = [f"column {name!r} of the file is replaced by the renamed one" for name in hidden]
+    notes = [] if own_names else found.describe()
+    notes += [f"column {name!r} of the file is replaced by the renamed one" for name in hidden]
     if "" in table.frame.columns:
         notes.append("a column without a name is left out")
     if by_score:
         first = "lowest" if options.lower_score_is_better else "highest"
         notes.append(f"the column score decides the places: the {first} is first")
-    return frame, tuple(notes)
+    new_of = {old: new for new, old in found.taken.items()}
+    where = tuple((new_of.get(name, name), value) for name, value in options.where)
+    meant = {name: old for name, old in found.columns.items() if name != "score" or by_score}
+    return Arranged(frame, replace(options, where=where), meant, dict(found.taken), tuple(notes))
 
 
 def places_from_score(columns: Sequence[str], options: Options) -> bool:
@@ -334,31 +363,3 @@ def places_from_score(columns: Sequence[str], options: Options) -> bool:
         and "score" not in options.statistics
         and not {"rank", "winner"} & set(columns)
     )
-
-
-def _require_column(frame: pl.DataFrame, name: str, parameter: str) -> None:
-    if name not in frame.columns:
-        raise InvalidParameterError(
-            f"{parameter} must name a column of the table ({', '.join(frame.columns)}); "
-            f"got {name!r}"
-        )
-
-
-def _column_problems(frame: pl.DataFrame, name: str, options: Options) -> list[Problem]:
-    got = "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
-    problems = [
-        Problem(name, None, required, "must be a column of the table", got)
-        for required in ("match", "player")
-        if required not in frame.columns
-    ]
-    deciding = {"rank", "winner"} & set(frame.columns)
-    if not deciding and not places_from_score(frame.columns, options):
-        if "score" in frame.columns:
-            got += ", of which score is a statistic (--stat)"
-        problems.append(Problem(name, None, "rank", PLACES, got))
-    if len(deciding) == 2:
-        rule = "cannot be combined with rank: only one of the two can decide a match"
-        problems.append(Problem(name, None, "winner", rule, "both columns"))
-    if not len(frame):
-        problems.append(Problem(name, None, "", "must have at least one row", "none"))
-    return problems

@@ -27,6 +27,7 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
 
     Text that was escaped for spreadsheets comes as it was before.
     """
+    stored = "tsv" if separator == "\t" else "csv"
     data = _plain_text(data, name)
     body = data.lstrip(b"\r\n")
     above = data[: len(data) - len(body)].count(b"\n")
@@ -44,7 +45,7 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
     if table is None:
         table = _careful(body, name, separator, header, above)
     frame = unescaped(table.frame) if may_be_escaped(body) else table.frame
-    table = replace(table, frame=frame, notes=notes)
+    table = replace(table, frame=frame, notes=notes, format=stored)
     blank = _blank_rows(table.frame)
     blank[[row.row for row in table.broken_rows]] = False
     return table.without(blank) if blank.any() else table
