@@ -146,7 +146,6 @@ def test_standard_input_is_read_once(
     ("name", "text", "kind", "command"),
     [
         ("lobby.csv", "player,rating,party\nann,1500,\nben,1600,\n", "lobby", "balance"),
-        ("cross.csv", "player,ann,ben\nann,-,1\nben,0,-\n", "tournament", "performance"),
         ("log.ndjson", '{"equipoise_log":3,"pool":"x"}\n', "log", "import"),
     ],
 )

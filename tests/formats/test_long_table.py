@@ -228,8 +228,8 @@ def test_missing_columns_are_all_told(problems_of):
             None,
             "rank",
             PLACES,
-            "columns player, points; --column score=points if the highest points is first, with "
-            "--lower-score-is-better if the lowest is; --column rank=points if it is the place",
+            "columns player, points; --column score=points if more is better, with "
+            "--lower-score-is-better if less is; --column rank=points if it is the place",
         ),
     ]
 

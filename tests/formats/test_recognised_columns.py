@@ -194,8 +194,11 @@ def test_a_selection_may_use_either_name() -> None:
 
 
 def test_a_score_against_an_opponent_is_not_a_place() -> None:
+    """It is the result of a game, and the row is a pair."""
     table = {"Game": [1], "Player": ["a"], "Opponent": ["b"], "Score": [1]}
-    assert eq.scan_history(table).history is None
+    reading = eq.scan_history(table)
+    assert reading.history is not None
+    assert (reading.kind, reading.history.matches) == ("pairs", 1)
     assert eq.scan_games(table).kind == "pairs"
 
 
@@ -216,8 +219,8 @@ def test_problems_name_the_column_of_the_file() -> None:
         ({"match": [1], "Team": ["a"], "rank": [1]}, "like one player: --column player=Team"),
         (
             {"match": [1], "player": ["a"], "Total points": [1], "pts": [1]},
-            "--column score=pts if the highest pts is first, with --lower-score-is-better if the "
-            "lowest is; --column rank=pts if it is the place",
+            "--column score=pts if more is better, with --lower-score-is-better if less is; "
+            "--column rank=pts if it is the place",
         ),
         ({"white": [1], "blakc": ["a"], "result": [1]}, "did you mean --column black=blakc?"),
     ],

@@ -97,6 +97,21 @@ def test_whole_seconds(times):
     assert (history.time_kind, history.times().tolist()) == ("seconds", [5, 7])
 
 
+@pytest.mark.parametrize("time_format", [None, "s"])
+def test_seconds_with_fractions_are_read_to_the_microsecond(time_format):
+    """No other times have such numbers: days of a spreadsheet are smaller."""
+    for times in (["1682351591.1322", "1682351592"], [1_682_351_591.1322, 1_682_351_592.0]):
+        history = read_history(table_of(times), time_format=time_format)
+        assert history.time.tolist() == [1_682_351_591_132_200, 1_682_351_592_000_000]
+        written = io.BytesIO(history.file_table().write_csv().encode())
+        assert_same_history(read_history(written, format="csv"), history)
+
+
+@pytest.mark.parametrize("times", [["45322.75", "45323"], ["1682351591.5", "x"], [1e12 + 0.5]])
+def test_other_fractions_are_refused(times):
+    assert scan_history(table_of(times)).history is None
+
+
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])
 def test_timestamps_of_frames(unit):
     """Zones are converted to UTC, units to microseconds."""

@@ -18,6 +18,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 from typer.models import OptionInfo, ParameterInfo
 
+#: Options that also have a letter. A letter means the same in every command.
+LETTERS = {"--output": "-o", "--system": "-s"}
+
 
 def option(
     default: object, help_text: str, metavar: str | None = None, *, name: str = "", **more: Any
@@ -92,7 +95,9 @@ def _parameter(name: str, kind: Any, declared: Any) -> inspect.Parameter:
         declared = copy(declared)
         if not declared.param_decls:
             # With the full name, Typer does not add a second option that switches a flag off.
-            declared.param_decls = (f"--{name.strip('_').replace('_', '-')}",)
+            spelled = f"--{name.strip('_').replace('_', '-')}"
+            letter = LETTERS.get(spelled)
+            declared.param_decls = (spelled,) if letter is None else (spelled, letter)
         if declared.metavar is None:
             choices = (one for one in (kind, *get_args(kind)) if get_origin(one) is Literal)
             declared.metavar = "|".join(get_args(next(choices, None))) or None

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
+from equipoise.cli import completion
 from equipoise.cli.declaring import argument, option
 from equipoise.errors import InvalidParameterError
 
@@ -99,6 +100,7 @@ TimeFormat: TypeAlias = Annotated[
         None,
         "Format of times: iso, s, ms, us, excel, or a pattern such as %d/%m/%Y.",
         "FORMAT",
+        autocompletion=completion.time_formats,
     ),
 ]
 Synonyms: TypeAlias = Annotated[
@@ -146,13 +148,16 @@ class System:
     """Which rating system, with which parameters."""
 
     system: str | None = option(
-        None, "Rating system; `equipoise systems` lists them. [default: elo-mmr]"
+        None,
+        "Rating system; `equipoise systems` lists them. [default: elo-mmr]",
+        autocompletion=completion.systems,
     )
     set_: list[str] | None = option(
         None,
         "Set a parameter of the system. Repeatable. `equipoise systems SYSTEM` lists them. "
         + _OPPONENTS,
         "NAME=VALUE",
+        autocompletion=completion.parameters,
     )
     parameters: _Parameters
 
@@ -175,12 +180,14 @@ class Systems:
         None,
         "A rating system, optionally with a label. Repeatable. [default: elo-mmr]",
         "[LABEL=]NAME",
+        autocompletion=completion.systems,
     )
     set_: list[str] | None = option(
         None,
         "Set a parameter of the system with this label. Repeatable. The default label of a system "
         "is its name. " + _OPPONENTS,
         "[LABEL.]NAME=VALUE",
+        autocompletion=completion.labelled_parameters,
     )
     parameters: _Parameters
 
@@ -231,7 +238,11 @@ class Reading:
         None, "Use only matches with this value. Repeatable.", "COLUMN=VALUE"
     )
     synonyms: Synonyms
-    format_: str | None = option(None, "Format of the history, if the file name does not show it.")
+    format_: str | None = option(
+        None,
+        "Format of the history, if the file name does not show it.",
+        autocompletion=completion.formats,
+    )
     strict: bool = option(
         False,
         "Reject columns and options that the system does not use, instead of listing them "
@@ -269,6 +280,16 @@ class ReadingWhole(Reading):
     """The same without `--from`, which means something else in some commands."""
 
     since: None = None
+
+
+def named_values(given: list[str] | None, name: str) -> dict[str, str]:
+    """Return NAME=VALUE as a mapping. name : of the option. Raises : InvalidParameterError."""
+    if not given:
+        return {}
+    # It loads every system, which a command without such an option may not need.
+    from equipoise.analysis.files.systems import assignments
+
+    return assignments(given, name)
 
 
 def thread_count(threads: int | None) -> int:

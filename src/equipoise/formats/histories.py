@@ -11,10 +11,9 @@ from equipoise.arguments import checks_arguments
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.games.as_matches import build_matches
+from equipoise.formats.games.sources import read_matches
 from equipoise.formats.likely_doubles import describe_spellings
 from equipoise.formats.options import Instant, SkipBad, Where, check_options
-from equipoise.formats.sources import open_source
 from equipoise.formats.synonyms import Synonyms, read_synonyms
 from equipoise.wording import counted, printable
 
@@ -72,7 +71,7 @@ def scan_history(
     try:
         if synonyms is not None:
             options = replace(options, synonyms=read_synonyms(synonyms))
-        reading = build_matches(open_source(source, format), options)
+        reading = read_matches(source, format, options)
     except InvalidDataError as error:
         return HistoryReading(history=None, problems=error.problems)
     if reading.history is None:

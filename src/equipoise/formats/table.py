@@ -56,6 +56,7 @@ class Table:
     broken_rows : rows that the reader could not parse
     notes : sentences for users
     format : how the source is stored, "" if it says nothing
+    by_commas : commas separate its columns, so none in a number is a decimal comma
     """
 
     frame: pl.DataFrame
@@ -66,6 +67,7 @@ class Table:
     broken_rows: tuple[BrokenRow, ...] = ()
     notes: tuple[str, ...] = ()
     format: str = ""
+    by_commas: bool = False
 
     def places(self, rows: Ints) -> list[tuple[str, int | None]]:
         """Return the file and line of rows."""

@@ -128,6 +128,9 @@ class Times(NamedTuple):
         return order_bound(value, name) if self.is_order else moment(value, name, self.time_format)
 
 
+#: Seconds since 1970, perhaps with a fraction.
+_PRECISE = re.compile(r"[0-9]{8,12}(\.[0-9]{1,9})?")
+
 #: The start of a note on an order without dates.
 ORDER_NOTE = "the times, "
 
@@ -190,7 +193,27 @@ def read_times(column: pl.Series, time_format: str | None = None) -> Times | Non
     else:
         every = Fault(np.ones(len(column), bool), TIME)
         found = Times(np.zeros(len(column), np.int64), 1, "seconds", (every,))
+    if found.faults and time_format in (None, "s"):
+        precise = _precise_seconds(column)
+        found = found if precise is None else _from_stamps(precise, None)
     return found._replace(time_format=time_format)
+
+
+def _precise_seconds(column: pl.Series) -> pl.Series | None:
+    """Return date-times if all values are seconds since 1970 (from 1973) and some have fractions.
+
+    No other kind of time has such numbers. They are read to the microsecond; None if it is not so.
+    """
+    if column.dtype == pl.String:
+        if not column.str.contains(f"^({_PRECISE.pattern})$").all():
+            return None
+        column = column.cast(pl.Float64)
+    elif not column.dtype.is_float():
+        return None
+    inside = (column >= SECONDS_FROM) & (column <= SECONDS_LIMIT)
+    if not inside.all() or (column.floor() == column).all():
+        return None
+    return (column * MICROSECONDS).round().cast(pl.Int64).cast(pl.Datetime("us"))
 
 
 def instant(value: object, name: str) -> int:

@@ -51,7 +51,8 @@ def backtest(
     ),
     min_history: int | None = option(
         None,
-        "Score only players with at least this many earlier matches. [default: 5]",
+        "Score only players with at least this many earlier matches. [default: 5, or fewer if that "
+        "leaves nothing to score]",
         min=0,
     ),
     min_total: int | None = option(

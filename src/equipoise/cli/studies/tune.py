@@ -51,10 +51,11 @@ def tune(
         "rank_deviation_top100, ndcg, log_loss or brier.",
         "METRIC",
     ),
-    first: str = option(
-        "10%",
+    first: str | None = option(
+        None,
         "Search on the first matches: a share of them (10%), or those before a time. The others "
-        "are held out for the comparison.",
+        "are held out for the comparison. [default: 10%, or 25% or 50% if that leaves nothing to "
+        "score]",
         "SHARE|TIME",
     ),
     grid: list[str] | None = option(
@@ -88,8 +89,11 @@ def tune(
         None, "Name of the study in the database. [default: system and metric]", "NAME"
     ),
     workers: int = option(1, "Number of processes that run trials.", min=1),
-    min_history: int = option(
-        5, "Score only players with at least this many earlier matches.", min=0
+    min_history: int | None = option(
+        None,
+        "Score only players with at least this many earlier matches. [default: 5, or fewer if that "
+        "leaves nothing to score]",
+        min=0,
     ),
     ties_as_authors: options.TiesAsAuthors,
     least_difference: options.LeastDifference,

@@ -25,12 +25,16 @@ from equipoise.errors import Problem
 from equipoise.formats.findings import faulty_rows
 from equipoise.formats.games.layout import (
     MEANINGS,
+    Kind,
     Layout,
     check_once,
+    find_pairs,
     find_sides,
     has_long_columns,
     instead,
 )
+from equipoise.formats.games.notes import describe_left_out, describe_matches
+from equipoise.formats.games.pairs_as_matches import games_of_pairs
 from equipoise.formats.games.rows import (
     BYE,
     REASONS,
@@ -55,8 +59,9 @@ FORMS = (
     "result (or points), home, away, home_score and away_score, or model_a, model_b and winner to "
     "be a table of games (--column NEW=OLD names a column)"
 )
-ONE_GAME = "must be 0, 0.5 or 1: in a history every row of games is one match"
-SINGLE = "must be 1: in a history every row of games is one match"
+_TOTALS = "in a history every row is one game; equipoise performance reads totals of several"
+ONE_GAME = f"must be 0, 0.5 or 1: {_TOTALS}"
+SINGLE = f"must be 1: {_TOTALS}"
 
 #: Columns that the long table gets from the two sides, so those of the file are left out.
 _MADE = ("player", "team", "rank", "winner", "score", "side", "at_home")
@@ -90,23 +95,41 @@ class _Played(NamedTuple):
     reason: Ints
 
 
-def build_matches(table: Table, options: Options) -> HistoryReading:
-    """Return the history of a table of either kind, and all of its problems.
+def is_matches(table: Table, options: Options) -> bool:
+    """Return whether the columns of a table are those of a history, of games or of pairs."""
+    names, renamed = table.frame.columns, options.columns
+    sides = find_sides(names, renamed)
+    return (
+        has_long_columns(table.frame, renamed)
+        or (sides is not None and not sides.missing)
+        or not find_pairs(names, renamed).missing
+    )
 
+
+def build_matches(table: Table, options: Options, kind: Kind | None = None) -> HistoryReading:
+    """Return the history of a table of any kind, and all of its problems.
+
+    kind : of the table; None detects it from the columns
     Raises : InvalidDataError        it is no history, or has no rows
     Raises : InvalidParameterError   the options do not suit the table
     """
     frame = table.frame
     renamed = options.columns
     check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
+    if kind == "history":
+        return build_history(table, options)
     sides = find_sides(frame.columns, renamed)
-    if has_long_columns(frame, renamed):
+    pairs = find_pairs(frame.columns, renamed)
+    paired = kind == "pairs" or (not pairs.missing and (sides is None or bool(sides.missing)))
+    if kind is None and has_long_columns(frame, renamed):
         reading = build_history(table, options)
         if sides is None or sides.missing:
             return reading
         others = ", ".join(sides.columns[one] for one in ("white", "black"))
         note = f"read by match and player, as a history; the columns {others} decide nothing"
         return replace(reading, notes=(note, *reading.notes))
+    if paired and not pairs.missing and len(frame):
+        return _by_pairs(table, pairs, options)
     if sides is None or sides.missing:
         # A table that is nearly a history is told column by column what it lacks.
         found = recognise(frame, options)
@@ -123,6 +146,29 @@ def build_matches(table: Table, options: Options) -> HistoryReading:
     check_once(sides, table, renamed)
     if not len(frame):
         refuse(table.name, "must have at least one row", "none")
+    return _by_sides(table, sides, options)
+
+
+def _by_pairs(table: Table, pairs: Layout, options: Options) -> HistoryReading:
+    """Return the history of a table of pairs whose rows are single games."""
+    check_once(pairs, table, options.columns)
+    games, sides = games_of_pairs(table, pairs, everything_of(options))
+    reading = _by_sides(games, sides, options)
+    reading = replace(reading, kind="pairs", columns=dict(pairs.columns))
+    if len(games.frame) == len(table.frame):
+        return reading
+    less = counted(len(table.frame) - len(games.frame), "row repeats", "rows repeat")
+    note = f"{less} the game of another row from the other side, or hold none, and do not count"
+    return replace(reading, notes=(*reading.notes, note))
+
+
+def everything_of(options: Options) -> Options:
+    """Return options that select nothing, with the same names of columns."""
+    return replace(options, where=(), since=None, until=None, time_format=None)
+
+
+def _by_sides(table: Table, sides: Layout, options: Options) -> HistoryReading:
+    """Return the history of a table with two sides, and all of its problems."""
     table, options, filtered = _of_wanted_sides(table, sides, options)
     long = _as_long_table(table, sides, options)
     reading = build_history(long.table, long.options, own_names=True)
@@ -175,8 +221,7 @@ def _in_file(problems: tuple[Problem, ...], named: dict[str, str]) -> tuple[Prob
 
 def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
     """Return the long table of a table with two sides."""
-    everything = replace(options, where=(), since=None, until=None, time_format=None)
-    rows = choose_rows(table, layout, everything)
+    rows = choose_rows(table, layout, everything_of(options))
     played = _by_scores(rows) if rows.has("white_score") else _by_result(rows)
     players = read_players(rows, ("white", "black"), played.reason == BYE)
     same = (players.first == players.second) & (players.first >= 0)
@@ -194,7 +239,7 @@ def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
     renamed = {
         new: old
         for new, old in options.columns.items()
-        if old in frame.columns and new not in frame.columns
+        if old in frame.columns and new not in frame.columns and old not in _consumed(layout)
     }
     long = Table(
         frame=frame,
@@ -204,7 +249,11 @@ def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
         broken_rows=tuple(
             one._replace(row=int(2 * at[one.row] + second)) for one in broken for second in (0, 1)
         ),
-        notes=(*table.notes, *_notes(rows, layout, reason, kept, neutral, named, options)),
+        notes=(
+            *table.notes,
+            *_notes(rows, layout, reason, kept, neutral, named, options),
+            *rows.notes,
+        ),
     )
     if not len(kept):
         refuse(table.name, "must hold at least one game", _counts(reason) or "none")
@@ -361,19 +410,6 @@ def side_words(layout: Layout) -> tuple[str, str] | None:
     return ("home", "away") if at_home else ("white", "black")
 
 
-def describe_matches(games: int, what: str, sided: bool) -> str:
-    """Return the sentence on what was understood."""
-    said = "; side says who is at home" if sided else ""
-    return (
-        f"read {counted(games, 'game')} of {what} as {'a match' if games == 1 else 'matches'}{said}"
-    )
-
-
-def describe_left_out(left_out: Counter[str]) -> str:
-    """Return the counts of results that are not games, as text; "" if there are none."""
-    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(left_out.items()) if count)
-
-
 def _counts(reason: Ints) -> str:
     found = Counter({REASONS[one]: int(np.sum(reason == one)) for one in set(reason.tolist())})
     del found[""]
@@ -393,7 +429,7 @@ def _notes(
     columns = layout.columns
     what = f"{columns['white']} and {columns['black']}"
     good = int(np.sum(~rows.findings.bad[kept]))
-    notes = [describe_matches(good, what, layout.coloured)]
+    notes = [describe_matches(good, what, side_words(layout))]
     if layout.coloured and neutral is not None and neutral[kept].any():
         notes[0] += f" ({int(neutral[kept].sum()):,} on neutral ground)"
     out = _counts(np.where(rows.findings.bad, 0, reason))

@@ -87,7 +87,14 @@ def _weighted(rows: GameRows, totals: Totals) -> Totals:
 
 
 MIRROR = "must mirror the other side's row: the same games, and points that sum to their number"
-SIDES = "must be listed from both sides like the other pairings, or all of them from one side"
+OWN_GAMES = (
+    "if every row is a game of its own: --format games --column white=player --column "
+    "black=opponent"
+)
+SIDES = (
+    "must be listed from both sides like the other pairings, or all of them from one side "
+    f"({OWN_GAMES})"
+)
 
 #: Sums that differ by less than this per game are equal, because weights may be fractions.
 _TOLERANCE = 1e-9
@@ -215,7 +222,7 @@ def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColum
     Raises : InvalidParameterError   the options do not suit the table
     """
     rows = choose_rows(table, layout, options)
-    totals = _read_totals(rows)
+    totals = read_totals(rows)
     players = read_players(rows, ("player", "opponent"), totals.reason == BYE)
     totals = totals._replace(reason=np.where(players.bye, BYE, totals.reason))
     # The diagonal of a square matrix has no games, which is not a problem.
@@ -238,7 +245,7 @@ def read_pair_table(table: Table, layout: Layout, options: Options) -> GameColum
     )
 
 
-def _read_totals(rows: GameRows) -> Totals:
+def read_totals(rows: GameRows) -> Totals:
     """Return points and games of every row, after recording problems."""
     size = len(rows.frame)
     if rows.has("points"):

@@ -18,8 +18,17 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import polars as pl
 
+from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.games.as_matches import build_matches, is_matches
 from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.columns_as_matches import (
+    CROSS_TABLE,
+    PGN,
+    TRF,
+    check_tags,
+    matches_of_games,
+)
 from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, read_cross_table
 from equipoise.formats.games.duels import read_duels
 from equipoise.formats.games.layout import Kind, find_layout
@@ -188,6 +197,17 @@ def _without_header(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     )
 
 
+#: Options that select and rename nothing.
+_EVERYTHING = Options(
+    columns={},
+    statistics=(),
+    skip_bad=None,
+    since=None,
+    until=None,
+    time_format=None,
+    where=(),
+)
+
 #: What a source contains, however it is stored.
 Content: TypeAlias = Literal["pgn", "trf", "games", "pairs", "crosstable", "history"]
 
@@ -200,24 +220,90 @@ _TRF_START = re.compile(rb"(\xef\xbb\xbf)?\s*(\d{3}|XX[A-Z]|BB[A-Z]|###)[ \r\n]"
 _PEEKED = 4096
 
 
-def read_columns(source: object, format: str | None, options: Options) -> GameColumns:
+def read_matches(source: object, format: str | None, options: Options) -> HistoryReading:
+    """Return the history of any source of matches or of games, and all of its problems.
+
+    format : one of `Content` or of `sources.Format`; None detects it
+    Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
+    Raises : InvalidDataError        it does not have this format, or cannot be read
+    """
+    known = (*get_args(Format), *get_args(Content))
+    if format is not None and format not in known:
+        raise InvalidParameterError(f"format must be one of {', '.join(known)}; got {format!r}")
+    is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
+    if is_path and format is None:
+        format = _format_of_games(Path(str(source)))
+    name = str(source) if is_path else ""
+    if format == "pgn":
+        columns = read_columns(source, format, options, dated=True)
+        return matches_of_games(columns, PGN, name, replace(options, where=()))
+    if format == "trf":
+        refuse_options(replace(options, since=None, until=None, where=()), "a report in TRF")
+        columns = read_columns(source, format, _EVERYTHING)
+        return matches_of_games(columns, TRF, name, options)
+    stored = format if format in get_args(Format) else None
+    if format is not None and stored is None:
+        table = _open_content(source, format)
+    else:
+        table = open_source(source, stored)
+    is_cross = format == "crosstable" or (
+        format not in _KINDS and not is_matches(table, options) and _looks_like_cross_table(table)
+    )
+    if is_cross:
+        refuse_options(replace(options, since=None, until=None, where=()), "a cross table")
+        columns = _read_cross_table(Document(table), _EVERYTHING)
+        return matches_of_games(columns, CROSS_TABLE, table.name, options)
+    return build_matches(table, options, _KINDS.get(format or ""))
+
+
+def _open_content(source: object, content: str) -> Table:
+    """Return the table of a source that is known to be a table with some content."""
+    if isinstance(source, str) and source == "-":
+        source = sys.stdin.buffer
+    if isinstance(source, str | os.PathLike):
+        path = Path(source)
+        try:
+            if not path.exists():
+                refuse(str(path), NO_FILE, "")
+            return open_document(path, content).table
+        except OSError as error:
+            refuse_unreadable(str(path), error)
+    if hasattr(source, "read"):
+        data, name = read_stream(source)
+        return open_document(data, content, name).table
+    return open_document(source, content).table
+
+
+def _format_of_games(path: Path) -> str | None:
+    """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
+    try:
+        found = _format_of(path) if path.exists() else None
+    except (OSError, InvalidParameterError):
+        return None  # the reader of tables reports it
+    return found if found in ("pgn", "trf") else None
+
+
+def read_columns(
+    source: object, format: str | None, options: Options, *, dated: bool = False
+) -> GameColumns:
     """Return the games of a source as its reader returns them.
 
     format : one of `Content` or of `sources.Format`; None detects it
+    dated : whether PGN is read as a history: with dates, events, and the tags that become columns
     Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
     Raises : InvalidDataError        it does not have this format, or cannot be read
     """
     if isinstance(source, str) and source == "-":
         source = sys.stdin.buffer
     if isinstance(source, str | os.PathLike):
-        return _read_path(Path(source), format, options)
+        return _read_path(Path(source), format, options, dated)
     if hasattr(source, "read"):
         if format is None:
             known = (*get_args(Content), *get_args(Format))
             raise InvalidParameterError(
                 f"format must be given for a stream: one of {', '.join(known)}"
             )
-        return _read_bytes(*read_stream(source), format, options)
+        return _read_bytes(*read_stream(source), format, options, dated)
     if format in ("pgn", "trf"):
         raise InvalidParameterError(
             f"source must be a path or a stream if format is {format}; got {type(source).__name__}"
@@ -225,18 +311,18 @@ def read_columns(source: object, format: str | None, options: Options) -> GameCo
     return read_document(open_document(source, format), format, options)
 
 
-def _read_path(path: Path, format: str | None, options: Options) -> GameColumns:
+def _read_path(path: Path, format: str | None, options: Options, dated: bool) -> GameColumns:
     name = str(path)
     try:
         if not path.exists():
             refuse(name, NO_FILE, "")
         format = format or _format_of(path)
         if format == "pgn":
-            refuse_options(options, "PGN", tags=True)
-            found = read_pgn_files(path, where=_tags(options))
+            tags = _check_pgn(options, dated)
+            found = read_pgn_files(path, where=_tags(options), dated=dated, tags=tags)
             return replace(found, format="pgn", kind="games")
         if format == "trf":
-            return _read_bytes(path.read_bytes(), name, format, options)
+            return _read_bytes(path.read_bytes(), name, format, options, dated)
         return read_document(open_document(path, format), format, options)
     except OSError as error:
         refuse_unreadable(name, error)
@@ -275,10 +361,10 @@ def _archives_pgn(path: Path) -> bool:
         return False  # the reader of archives reports the problem
 
 
-def _read_bytes(data: bytes, name: str, format: str, options: Options) -> GameColumns:
+def _read_bytes(data: bytes, name: str, format: str, options: Options, dated: bool) -> GameColumns:
     if format == "pgn":
-        refuse_options(options, "PGN", tags=True)
-        found = read_pgn(data, name, where=_tags(options))
+        tags = _check_pgn(options, dated)
+        found = read_pgn(data, name, where=_tags(options), dated=dated, tags=tags)
         return replace(found, format="pgn", kind="games")
     if format == "trf":
         refuse_options(options, "a report in TRF")
@@ -286,6 +372,14 @@ def _read_bytes(data: bytes, name: str, format: str, options: Options) -> GameCo
             data = decompressed(data, name)
         return replace(read_trf(data, name), format="trf", kind="games")
     return read_document(open_document(data, format, name), format, options)
+
+
+def _check_pgn(options: Options, dated: bool) -> tuple[str, ...]:
+    """Return the tags of PGN to keep, after checking that options suit it."""
+    if dated:
+        return tuple(dict.fromkeys(check_tags(options).values()))
+    refuse_options(options, "PGN", tags=True)
+    return ()
 
 
 def _tags(options: Options) -> dict[str, str]:

@@ -271,7 +271,11 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
     if keys.rated is not None:
         rows.columns["rated"] = keys.rated
     reading = _apply_skip_policy(table, options, reading, keys, grouping, findings, rows)
-    return replace(reading, problems=in_file(reading.problems, taken))
+    return replace(
+        reading,
+        problems=in_file(reading.problems, taken),
+        notes=(*reading.notes, *findings.notes),
+    )
 
 
 def in_file(problems: tuple[Problem, ...], named: Mapping[str, str]) -> tuple[Problem, ...]:
