@@ -1,6 +1,7 @@
 """Reads the ratings with which players begin: columns `player`, `rating` and perhaps `deviation`.
 
-A table that `equipoise rate --output` wrote has these columns; others are ignored.
+A table that `equipoise rate --output` wrote has these columns; others are ignored. PGN and FIDE
+reports have the ratings of their players.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import numpy as np
 from equipoise.arguments import checks_arguments
 from equipoise.data.ratings import InitialRatings
 from equipoise.formats.findings import Fault, Findings
+from equipoise.formats.games.given_ratings import read_given_ratings
 from equipoise.formats.players import (
     check_player_columns,
     open_players,
@@ -27,7 +29,8 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     """Return the ratings of a source; players without a deviation have that of newcomers.
 
     source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
-        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
+        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array; or PGN or
+        a FIDE report, which give the rating of every player in the first game
     format : format of the source, if its name does not show it
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
@@ -38,6 +41,9 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     >>> known.rating.tolist()
     [1700.0, 1500.0]
     """
+    given = read_given_ratings(source, format)
+    if given is not None:
+        return given
     table, what = open_players(source, format), "the initial ratings"
     check_player_columns(table, what)
     frame = table.frame

@@ -225,7 +225,7 @@ def read_matches(source: object, format: str | None, options: Options) -> Histor
         raise InvalidParameterError(f"format must be one of {', '.join(known)}; got {format!r}")
     is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
     if is_path and format is None:
-        format = _format_of_games(Path(str(source)))
+        format = content_of(Path(str(source)))
     name = str(source) if is_path else ""
     if format == "pgn":
         columns = read_columns(source, format, options, dated=True)
@@ -267,7 +267,7 @@ def _open_content(source: object, content: str) -> Table:
     return open_document(source, content).table
 
 
-def _format_of_games(path: Path) -> str | None:
+def content_of(path: Path) -> str | None:
     """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
     try:
         found = _format_of(path) if path.exists() else None
