@@ -8,7 +8,7 @@ ignored. PGN and FIDE reports have the ratings of their players.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -28,7 +28,11 @@ from equipoise.formats.players import (
     rename_player_columns,
 )
 from equipoise.formats.synonyms import merge_ids
+from equipoise.formats.table import Table
 from equipoise.wording import counted
+
+#: What the table is, where it has no name.
+WHAT = "the initial ratings"
 
 _POSITIVE = "must be positive"
 _ONCE = "must not repeat a player"
@@ -42,6 +46,9 @@ _FROM_ZERO = "must be at least 0"
 @checks_arguments()
 def read_initial_ratings(source: object, *, format: str | None = None) -> InitialRatings:
     """Return the ratings of a source; players without a deviation have that of newcomers.
+
+    A column with another name is taken if it is the only one that can be meant, such as Elo for
+    rating; `notes` of the result say so.
 
     source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
         `format`), a Polars, pandas or Arrow table, or a mapping of column name to array; or PGN or
@@ -59,8 +66,16 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     given = read_given_ratings(source, format)
     if given is not None:
         return given
-    table, what = open_players(source, format), "the initial ratings"
-    check_player_columns(table, what)
+    table, notes = rename_player_columns(open_players(source, format), {}, WHAT)
+    return replace(initial_ratings_of(table), notes=notes)
+
+
+def initial_ratings_of(table: Table) -> InitialRatings:
+    """Return the ratings of a table whose columns have their own names.
+
+    Raises : InvalidDataError
+    """
+    check_player_columns(table, what := WHAT)
     frame = table.frame
     findings = Findings(table, np.arange(len(frame)))
     ids = player_ids(table, findings)
