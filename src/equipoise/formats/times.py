@@ -189,20 +189,22 @@ def read_times(column: pl.Series, time_format: str | None = None) -> Times | Non
         column = column.fill_nan(None)
     if column.dtype in (pl.Categorical, pl.Enum, pl.Binary):
         column = column.cast(pl.String, strict=False)
-    if column.dtype == pl.String:
-        return _from_runs(column, time_format)
-    if column.null_count() == len(column):
+    text = column.dtype == pl.String
+    if not text and column.null_count() == len(column):
         return None
     numeric = column.dtype.is_integer() or column.dtype.is_float() or column.dtype.is_decimal()
+    found: Times | None
     if column.dtype == pl.Date or column.dtype == pl.Datetime:
         found = _from_stamps(column, time_format)
-    elif numeric and time_format not in (None, "s", "ms", "us"):
-        return _from_runs(column, time_format)
+    elif text or (numeric and time_format not in (None, "s", "ms", "us")):
+        found = _from_runs(column, time_format)
     elif numeric:
         found = _from_whole(column, time_format)
     else:
         every = Fault(np.ones(len(column), bool), TIME)
         found = Times(np.zeros(len(column), np.int64), 1, "seconds", (every,))
+    if found is None:
+        return None
     if found.faults and time_format in (None, "s"):
         precise = _precise_seconds(column)
         found = found if precise is None else _from_stamps(precise, None)
@@ -215,6 +217,7 @@ def _precise_seconds(column: pl.Series) -> pl.Series | None:
     No other kind of time has such numbers. They are read to the microsecond; None if it is not so.
     """
     if column.dtype == pl.String:
+        column = column.str.strip_chars()
         if not column.str.contains(f"^({_PRECISE.pattern})$").all():
             return None
         column = column.cast(pl.Float64)
