@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
+from equipoise.cli import completion
 from equipoise.cli.declaring import argument, option
 from equipoise.errors import InvalidParameterError
 
@@ -24,7 +25,8 @@ History: TypeAlias = Annotated[
     list[str],
     argument(
         f"The matches: {SOURCES} Tables of white, black and result, of home and away with scores, "
-        "and of model_a, model_b and winner are read too.",
+        "of model_a, model_b and winner, and of player, opponent and points are read too, and so "
+        "are PGN, FIDE reports and cross tables.",
         "HISTORY",
     ),
 ]
@@ -48,8 +50,9 @@ Initial: TypeAlias = Annotated[
     option(
         None,
         "Begin with known ratings: a table with the columns player, rating and, optionally, "
-        "deviation, such as one that `equipoise rate --output` wrote, or a state that it saved. "
-        "Players who are not in it are newcomers.",
+        "deviation, such as one that `equipoise rate --output` wrote, or a state that it saved; "
+        "or PGN or a FIDE report, with the ratings of first games. Players who are not in it are "
+        "newcomers.",
         "FILE",
     ),
 ]
@@ -85,6 +88,15 @@ Database: TypeAlias = Annotated[
 Json: TypeAlias = Annotated[
     bool, option(False, "Print the answer and any errors as JSON.", name="--json")
 ]
+DryRun: TypeAlias = Annotated[
+    bool,
+    option(
+        False,
+        "Say what would be read, what is odd in it and what would refuse it, as "
+        "`equipoise inspect` does. Nothing else is done.",
+        name="--dry-run",
+    ),
+]
 RawText: TypeAlias = Annotated[
     bool,
     option(
@@ -103,6 +115,7 @@ TimeFormat: TypeAlias = Annotated[
         None,
         "Format of times: iso, s, ms, us, excel, or a pattern such as %d/%m/%Y.",
         "FORMAT",
+        autocompletion=completion.time_formats,
     ),
 ]
 Synonyms: TypeAlias = Annotated[
@@ -150,13 +163,16 @@ class System:
     """Which rating system, with which parameters."""
 
     system: str | None = option(
-        None, "Rating system; `equipoise systems` lists them. [default: elo-mmr]"
+        None,
+        "Rating system; `equipoise systems` lists them. [default: elo-mmr]",
+        autocompletion=completion.systems,
     )
     set_: list[str] | None = option(
         None,
         "Set a parameter of the system. Repeatable. `equipoise systems SYSTEM` lists them. "
         + _OPPONENTS,
         "NAME=VALUE",
+        autocompletion=completion.parameters,
     )
     parameters: _Parameters
 
@@ -179,12 +195,14 @@ class Systems:
         None,
         "A rating system, optionally with a label. Repeatable. [default: elo-mmr]",
         "[LABEL=]NAME",
+        autocompletion=completion.systems,
     )
     set_: list[str] | None = option(
         None,
         "Set a parameter of the system with this label. Repeatable. The default label of a system "
         "is its name. " + _OPPONENTS,
         "[LABEL.]NAME=VALUE",
+        autocompletion=completion.labelled_parameters,
     )
     parameters: _Parameters
 
@@ -236,7 +254,9 @@ class Reading:
     )
     synonyms: Synonyms
     format_: str | None = option(
-        None, "Format of the history, if neither its name nor its content shows it."
+        None,
+        "Format of the history, if neither its name nor its content shows it.",
+        autocompletion=completion.formats,
     )
     sheet: Sheet
     strict: bool = option(
@@ -277,6 +297,16 @@ class ReadingWhole(Reading):
     """The same without `--from`, which means something else in some commands."""
 
     since: None = None
+
+
+def named_values(given: list[str] | None, name: str) -> dict[str, str]:
+    """Return NAME=VALUE as a mapping. name : of the option. Raises : InvalidParameterError."""
+    if not given:
+        return {}
+    # It loads every system, which a command without such an option may not need.
+    from equipoise.analysis.files.systems import assignments
+
+    return assignments(given, name)
 
 
 def thread_count(threads: int | None) -> int:

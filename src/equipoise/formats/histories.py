@@ -11,14 +11,12 @@ from equipoise.arguments import checks_arguments
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.games.as_matches import build_matches
+from equipoise.formats.games.sources import read_matches
 from equipoise.formats.likely_doubles import describe_spellings
 from equipoise.formats.opening.naming import listed_files
 from equipoise.formats.opening.workbooks import check_sheet
-from equipoise.formats.options import Instant, Options, SkipBad, Where, check_options
-from equipoise.formats.sources import open_source
+from equipoise.formats.options import Instant, SkipBad, Where, check_options
 from equipoise.formats.synonyms import Synonyms, read_synonyms
-from equipoise.formats.table import Table
 from equipoise.wording import counted, printable
 
 #: With more problems than this, a report starts with a count of each rule.
@@ -79,18 +77,13 @@ def scan_history(
     try:
         if synonyms is not None:
             options = replace(options, synonyms=read_synonyms(synonyms))
-        reading = build_matches(_opened(source, format, sheet, options), options)
+        reading = read_matches(source, format, options, sheet)
     except InvalidDataError as error:
         return HistoryReading(history=None, problems=error.problems)
     if reading.history is None:
         return reading
     doubles = describe_spellings(reading.history.player_ids)
     return replace(reading, notes=(*reading.notes, *doubles)) if doubles else reading
-
-
-def _opened(source: object, format: str | None, sheet: str | int | None, options: Options) -> Table:
-    """Return the table of a source; every one of several files has the columns of the options."""
-    return open_source(source, format, sheet, [*options.columns.values(), *options.statistics])
 
 
 @checks_arguments("skip_bad")

@@ -31,7 +31,16 @@ CANONICAL = (
     "performance",
 )
 #: Columns that the reader keeps as they are, and that some systems use.
-KEPT = ("side", "at_home", "event", "birth_year", "games_before", "events_before")
+KEPT = (
+    "side",
+    "at_home",
+    "role",
+    "event",
+    "birth_year",
+    "games_before",
+    "events_before",
+    "handicap",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,11 +20,11 @@ import polars as pl
 from equipoise.data.tournaments.games import ONCE
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.findings import Findings
-from equipoise.formats.games.layout import spelling
 from equipoise.formats.opening.contents import contents_of
 from equipoise.formats.sources import table_of
 from equipoise.formats.table import Table, refuse, shown
 from equipoise.formats.tables.columns import required_ids, whole_numbers
+from equipoise.formats.tables.recognised import spelling
 
 #: A file of synonyms, or a mapping of names to the name of the player.
 Synonyms: TypeAlias = str | os.PathLike[str] | Mapping[Any, Any]

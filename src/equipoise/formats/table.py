@@ -56,6 +56,7 @@ class Table:
     broken_rows : rows that the reader could not parse
     notes : sentences for users
     format : how the source is stored, "" if it says nothing
+    by_commas : commas separate its columns, so none in a number is a decimal comma
     files : names of the files, if there are several; file_of : the number of the file of each row
     """
 
@@ -67,6 +68,7 @@ class Table:
     broken_rows: tuple[BrokenRow, ...] = ()
     notes: tuple[str, ...] = ()
     format: str = ""
+    by_commas: bool = False
     files: tuple[str, ...] = ()
     file_of: Ints | None = None
 

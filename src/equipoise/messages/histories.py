@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from equipoise.messages.comparing.ratings import RatingComparisonMessage
 from equipoise.messages.errors import ProblemMessage
 
 
@@ -55,11 +56,31 @@ class RateSummary(msgspec.Struct, frozen=True):
     kernels_compiled: int
 
 
-class RateMessage(msgspec.Struct, frozen=True):
-    """The answer of `equipoise rate --json`."""
+class RateMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The answer of `equipoise rate --json`; diff : absent without --diff."""
 
     summary: RateSummary
     ratings: list[dict[str, Any]]
+    diff: RatingComparisonMessage | None = None
+
+
+class PublicHistory(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A public history of matches: where it can be had, and the commands that read it.
+
+    file : which file to take; as_of : day, month or year of the facts
+    checked : what the commands were tried on, if not on files of that day
+    """
+
+    name: str
+    what: str
+    address: str
+    file: str
+    format: str
+    size: str
+    licence: str
+    as_of: str
+    commands: list[str]
+    checked: str = ""
 
 
 class ParameterMessage(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from equipoise.analysis.files.reading import advice_on
 from equipoise.charts import theme
 from equipoise.charts.values import tournament_chart
 from equipoise.data.files import check_distinct
@@ -134,7 +135,10 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         skip_bad=request.skip_bad,
     )
     if reading.games is None:
-        raise InvalidDataError(reading.problems, summarise(reading.problems, request.games))
+        advice = advice_on(reading.problems, skipping=request.skip_bad)
+        raise InvalidDataError(
+            reading.problems, summarise(reading.problems, request.games), advice=advice
+        )
     found = performance(
         reading.games,
         curve=request.curve,

@@ -7,7 +7,8 @@ however it is stored.
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+import os
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,11 +16,20 @@ from typing import Literal, NamedTuple, NoReturn, TypeAlias, get_args
 
 import polars as pl
 
+from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.games.as_matches import build_matches, is_matches
 from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.columns_as_matches import (
+    CROSS_TABLE,
+    PGN,
+    TRF,
+    check_tags,
+    matches_of_games,
+)
 from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, read_cross_table
 from equipoise.formats.games.duels import read_duels
-from equipoise.formats.games.layout import Kind, find_layout, spelling
+from equipoise.formats.games.layout import Kind, find_layout
 from equipoise.formats.games.lists import read_game_list, read_pair_table
 from equipoise.formats.opening.contents import Content, contents_of, is_source
 from equipoise.formats.opening.kinds import CONTEST_FORMATS, WORDS, Format
@@ -30,6 +40,7 @@ from equipoise.formats.sources import open_source, table_of
 from equipoise.formats.spreadsheets import escaped
 from equipoise.formats.table import Table, refuse
 from equipoise.formats.tables.columns import text_of
+from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.trf import read_trf
 
 #: Formats that can only contain a history of matches.
@@ -49,12 +60,14 @@ class Document(NamedTuple):
     separator: str = ","
 
 
-def document_of(contents: list[Content], sheet: str | int | None) -> Document:
+def document_of(
+    contents: list[Content], sheet: str | int | None, needed: Collection[str] = ()
+) -> Document:
     """Return the table of files.
 
     Raises : InvalidDataError   a file does not have its format, or cannot be read
     """
-    table = table_of(contents, sheet)
+    table = table_of(contents, sheet, needed)
     if len(contents) == 1 and contents[0].format in ("csv", "tsv"):
         separator = "," if contents[0].format == "csv" else "\t"
         return Document(table, contents[0].content(), separator)
@@ -74,7 +87,7 @@ def read_document(document: Document, format: str | None, options: Options) -> G
     if format == "history" or format in _CONTESTS:
         return read_duels(table, options)
     try:
-        layout = find_layout(table, options.columns, _KINDS.get(format or ""))
+        layout = find_layout(table, options, _KINDS.get(format or ""))
     except InvalidDataError:
         if format not in _KINDS and _looks_like_cross_table(table):
             return _read_cross_table(document, options)
@@ -152,6 +165,82 @@ _NO_TABLE = ("pgn", "trf")
 ONE_REPORT = "must be the only source: reports are read one at a time"
 
 
+#: Options that select and rename nothing.
+_EVERYTHING = Options(
+    columns={},
+    statistics=(),
+    skip_bad=None,
+    since=None,
+    until=None,
+    time_format=None,
+    where=(),
+)
+
+
+def read_matches(
+    source: object, format: str | None, options: Options, sheet: str | int | None = None
+) -> HistoryReading:
+    """Return the history of any source of matches or of games, and all of its problems.
+
+    format, sheet : as for `read_columns`
+    Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
+    Raises : InvalidDataError        it does not have this format, or cannot be read
+    """
+    known = (*get_args(Format), *get_args(Holding))
+    if format is not None and format not in known:
+        raise InvalidParameterError(f"format must be one of {', '.join(known)}; got {format!r}")
+    stored = format if format in (*get_args(Format), *_NO_TABLE) else None
+    # Every one of several files has the columns that the options name.
+    needed = [*options.columns.values(), *options.statistics]
+    if not is_source(source):
+        _refuse_values(source, format)
+        document = Document(open_source(source, stored))
+    else:
+        contents = contents_of(source, stored)
+        kinds = {one.format for one in contents}
+        name = contents[0].name if len(contents) == 1 else ""
+        if kinds == {"pgn"}:
+            found = _read_pgn(contents, options, dated=True)
+            return matches_of_games(found, PGN, name, replace(options, where=()))
+        if kinds == {"trf"}:
+            _refuse_selection(options, "a report in TRF")
+            return matches_of_games(_read_trf(contents), TRF, name, options)
+        if kinds & {*_NO_TABLE}:
+            refuse_mixed(contents)
+        document = document_of(contents, sheet, needed)
+    table = document.table
+    is_cross = format == "crosstable" or (
+        format not in _KINDS and not is_matches(table, options) and _looks_like_cross_table(table)
+    )
+    if is_cross:
+        _refuse_selection(options, "a cross table")
+        columns = _read_cross_table(document, _EVERYTHING)
+        return matches_of_games(columns, CROSS_TABLE, table.name, options)
+    return build_matches(table, options, _KINDS.get(format or ""))
+
+
+def content_of(source: str | os.PathLike[str]) -> str | None:
+    """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
+    try:
+        kinds = {one.format for one in contents_of(source, None)}
+    except (InvalidDataError, InvalidParameterError):
+        return None  # the reader of tables reports it
+    return kinds.pop() if len(kinds) == 1 and kinds <= {*_NO_TABLE} else None
+
+
+def _refuse_selection(options: Options, what: str) -> None:
+    """Refuse the options that only tables have. Raises : InvalidParameterError."""
+    refuse_options(replace(options, since=None, until=None, where=()), what)
+
+
+def _refuse_values(source: object, format: str | None) -> None:
+    """Refuse values in memory as a format of files. Raises : InvalidParameterError."""
+    if format in _NO_TABLE:
+        raise InvalidParameterError(
+            f"source must be a path or a stream if format is {format}; got {type(source).__name__}"
+        )
+
+
 def read_columns(
     source: object, format: str | None, options: Options, sheet: str | int | None = None
 ) -> GameColumns:
@@ -164,23 +253,15 @@ def read_columns(
     """
     stored = format if format in (*get_args(Format), *_NO_TABLE) else None
     if not is_source(source):
-        if format in _NO_TABLE:
-            raise InvalidParameterError(
-                f"source must be a path or a stream if format is {format}; "
-                f"got {type(source).__name__}"
-            )
+        _refuse_values(source, format)
         return read_document(Document(open_source(source, stored)), format, options)
     contents = contents_of(source, stored)
     kinds = {one.format for one in contents}
     if kinds == {"pgn"}:
-        found = _with_notes(_read_pgn(contents, options), contents)
-        return replace(found, format="pgn", kind="games")
+        return _read_pgn(contents, options)
     if kinds == {"trf"}:
         refuse_options(options, "a report in TRF")
-        if len(contents) > 1:
-            refuse(contents[1].name, ONE_REPORT, f"the report {contents[0].name} before it")
-        found = _with_notes(read_trf(contents[0].content(), contents[0].name), contents)
-        return replace(found, format="trf", kind="games")
+        return _read_trf(contents)
     if kinds & {*_NO_TABLE}:
         refuse_mixed(contents)
     return read_document(document_of(contents, sheet), format, options)
@@ -194,10 +275,13 @@ def refuse_mixed(contents: Sequence[Content]) -> NoReturn:
     refuse(other.name, "must have the format of the other files: read them one by one", got)
 
 
-def _read_pgn(contents: Sequence[Content], options: Options) -> GameColumns:
+def _read_pgn(contents: Sequence[Content], options: Options, *, dated: bool = False) -> GameColumns:
     """Return the games of files, folders and archives of PGN."""
-    refuse_options(options, "PGN", tags=True)
-    where = _tags(options)
+    tags: tuple[str, ...] = ()
+    if dated:
+        tags = tuple(dict.fromkeys(check_tags(options).values()))
+    else:
+        refuse_options(options, "PGN", tags=True)
     documents: list[Open] = []
     for one in contents:
         if isinstance(one.data, Path):
@@ -205,7 +289,16 @@ def _read_pgn(contents: Sequence[Content], options: Options) -> GameColumns:
         else:
             file = io.BufferedReader(io.BytesIO(one.content()))
             documents.append(partial(documents_of, file, one.name))
-    return read_pgn_documents(documents, where=where)
+    found = read_pgn_documents(documents, where=_tags(options), dated=dated, tags=tags)
+    return replace(_with_notes(found, contents), format="pgn", kind="games")
+
+
+def _read_trf(contents: Sequence[Content]) -> GameColumns:
+    """Return the games of a report."""
+    if len(contents) > 1:
+        refuse(contents[1].name, ONE_REPORT, f"the report {contents[0].name} before it")
+    found = _with_notes(read_trf(contents[0].content(), contents[0].name), contents)
+    return replace(found, format="trf", kind="games")
 
 
 def _with_notes(columns: GameColumns, contents: Sequence[Content]) -> GameColumns:

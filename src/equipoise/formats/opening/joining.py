@@ -15,9 +15,10 @@ import polars as pl
 
 from equipoise.arrays import Ints
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.games.layout import OF_GAMES, OF_PAIRS, SIDES, spelling
+from equipoise.formats.games.layout import OF_GAMES, OF_PAIRS, SIDES
 from equipoise.formats.opening.naming import listed, listed_files
 from equipoise.formats.table import Table, check_cells
+from equipoise.formats.tables.recognised import spelling
 from equipoise.wording import counted
 
 IN_EVERY_FILE = "must be a column of every file that is read together"

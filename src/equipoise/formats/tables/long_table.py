@@ -5,6 +5,7 @@ The matches of a history are in order of time, and its players in order of id.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,7 +31,6 @@ from equipoise.formats.tables.columns import (
     arrange_columns,
     keep_used,
     mask,
-    meanings,
     read_attribute,
     read_ids,
     read_truths,
@@ -234,13 +234,14 @@ class _Keys:
         )
 
 
-def build_history(table: Table, options: Options) -> HistoryReading:
+def build_history(table: Table, options: Options, *, own_names: bool = False) -> HistoryReading:
     """Return the history of a table, and all of its problems.
 
+    own_names : the columns have the exact names, because Equipoise made them
     Raises : InvalidDataError        required columns, or all rows, are missing
     Raises : InvalidParameterError   the options do not suit the table
     """
-    frame, notes = arrange_columns(table, options)
+    frame, options, columns, taken, notes = arrange_columns(table, options, own_names=own_names)
     table, frame, more = tell_apart(table, frame)
     notes = (*notes, *more)
     reading = HistoryReading(
@@ -248,7 +249,7 @@ def build_history(table: Table, options: Options) -> HistoryReading:
         notes=(*table.notes, *notes),
         format=table.format,
         kind="history",
-        columns=meanings(frame.columns, options),
+        columns=columns,
     )
     if options.synonyms:
         names = text_of(frame["player"]).drop_nulls().unique().to_list()
@@ -276,7 +277,24 @@ def build_history(table: Table, options: Options) -> HistoryReading:
         rows.columns["time"] = keys.times.values
     if keys.rated is not None:
         rows.columns["rated"] = keys.rated
-    return _apply_skip_policy(table, options, reading, keys, grouping, findings, rows)
+    reading = _apply_skip_policy(table, options, reading, keys, grouping, findings, rows)
+    return replace(
+        reading,
+        problems=in_file(reading.problems, taken),
+        notes=(*reading.notes, *findings.notes),
+    )
+
+
+def in_file(problems: tuple[Problem, ...], named: Mapping[str, str]) -> tuple[Problem, ...]:
+    """Return problems with the names that columns have in the file.
+
+    named : column of the long table -> column of the file
+    """
+    if not named:
+        return problems
+    return tuple(
+        replace(problem, field=named.get(problem.field, problem.field)) for problem in problems
+    )
 
 
 def _read_keys(frame: pl.DataFrame, untyped: bool, time_format: str | None) -> _Keys:
