@@ -173,6 +173,25 @@ def test_games_of_many_files(tmp_path):
     assert (Path(problem.file).name, problem.line) == ("b.csv", 2)
 
 
+def test_games_in_two_files_are_noted(tmp_path):
+    head = "date,white,black,result\n"
+    row = "2024-05-04,ann,ben,1-0\n"
+    written(tmp_path, a=head + row, b=head + row + "2024-05-05,ann,ben,1-0\n")
+    reading = scan_history(tmp_path)
+    assert reading.history.matches == 3
+    assert any(note.startswith("1 game is in several files") for note in reading.notes)
+
+
+def test_reports_and_games_are_not_mixed_with_tables(tmp_path):
+    (tmp_path / "a.pgn").write_text('[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n1. e4 1-0\n')
+    (tmp_path / "b.csv").write_text("white,black,result\nb,a,1-0\n")
+    for scan in (scan_history, scan_games):
+        (problem,) = scan([tmp_path / "a.pgn", tmp_path / "b.csv"]).problems
+        assert problem.rule.startswith("must have the format of the other files")
+    (tmp_path / "c.txt").write_text((tmp_path / "a.pgn").read_text())
+    assert read_games([tmp_path / "a.pgn", tmp_path / "c.txt"]).rows == 2
+
+
 def test_a_pattern_without_files_is_a_problem(tmp_path):
     (problem,) = scan_history(str(tmp_path / "2024-*.csv")).problems
     assert problem.rule == "no file has a name of this pattern"

@@ -94,6 +94,19 @@ def test_a_wrong_name_is_said_in_a_note(name, content, words, tmp_path):
     assert words in reading.notes[0]
 
 
+def test_lines_of_rows_may_be_called_json(tmp_path):
+    """As many programs call them."""
+    path = tmp_path / "history.json"
+    path.write_bytes(FILES["jsonl"])
+    assert_same_history(read_history(path, time_format="s"), read_history(FRAME, time_format="s"))
+
+
+def test_unicode_text_of_spreadsheets_is_known_by_its_content(tmp_path):
+    path = tmp_path / "history.txt"
+    path.write_bytes(FILES["tsv"].decode().encode("utf-16"))
+    assert_same_history(read_history(path, time_format="s"), read_history(FRAME, time_format="s"))
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

@@ -9,6 +9,7 @@ from typing import get_args
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.contests.files import (
     first_is_contest,
+    is_lines,
     read_contest_documents,
     read_contest_file,
 )
@@ -137,6 +138,8 @@ def open_bytes(data: bytes, name: str, format: str) -> Table:
         return read_arrow(data, name)
     if not data:
         refuse(name, "must hold at least one row", "an empty file")
+    if format == "json" and is_lines(data) and not first_is_contest(data):
+        return read_json_lines(data, name)
     if format in CONTEST_FORMATS:
         return read_contest_file(data, name, None if format == "json" else format)
     _refuse_misnamed(data, name, format)

@@ -68,7 +68,7 @@ def read_contest_file(data: bytes, name: str, kind: str | None, *, lines: bool =
     """
     data = data.removeprefix(b"\xef\xbb\xbf")
     origin = Origin(name, Path(name).stem)
-    if lines or _is_lines(data):
+    if lines or is_lines(data):
         documents = [
             (Origin(name, origin.stem, at), line)
             for at, line in enumerate(data.split(b"\n"), start=1)
@@ -123,7 +123,7 @@ def _kind_of(document: Any, origin: Origin) -> str:
     return found[0]
 
 
-def _is_lines(data: bytes) -> bool:
+def is_lines(data: bytes) -> bool:
     """Return whether the first line is a complete document and other lines follow."""
     first, _, rest = data.lstrip().partition(b"\n")
     if not rest.strip() or not first.rstrip().endswith(b"}"):

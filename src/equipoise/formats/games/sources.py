@@ -11,8 +11,9 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple, NoReturn, TypeAlias, get_args
+from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -32,7 +33,8 @@ from equipoise.formats.games.duels import read_duels
 from equipoise.formats.games.layout import Kind, find_layout
 from equipoise.formats.games.lists import read_game_list, read_pair_table
 from equipoise.formats.opening.contents import Content, contents_of, is_source
-from equipoise.formats.opening.kinds import CONTEST_FORMATS, WORDS, Format
+from equipoise.formats.opening.kinds import CONTEST_FORMATS, WORDS, Format, format_of
+from equipoise.formats.opening.remote import is_address
 from equipoise.formats.options import Options
 from equipoise.formats.pgn.games import read_pgn_documents
 from equipoise.formats.pgn.text import Open, documents_in, documents_of
@@ -221,6 +223,9 @@ def read_matches(
 
 def content_of(source: str | os.PathLike[str]) -> str | None:
     """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
+    if isinstance(source, str) and is_address(source):
+        found = format_of(PurePosixPath(urlsplit(source).path))  # not downloaded twice
+        return found if found in _NO_TABLE else None
     try:
         kinds = {one.format for one in contents_of(source, None)}
     except (InvalidDataError, InvalidParameterError):

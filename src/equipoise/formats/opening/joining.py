@@ -18,7 +18,7 @@ from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.games.layout import OF_GAMES, OF_PAIRS, SIDES
 from equipoise.formats.opening.naming import listed, listed_files
 from equipoise.formats.table import Table, check_cells
-from equipoise.formats.tables.recognised import spelling
+from equipoise.formats.tables.recognised import KNOWN, SYNONYMS, spelling
 from equipoise.wording import counted
 
 IN_EVERY_FILE = "must be a column of every file that is read together"
@@ -29,7 +29,8 @@ _DECIDING = frozenset(
     (
         *(one for side in SIDES for one in side[:2]),
         *(one for names in (*OF_GAMES.values(), *OF_PAIRS.values()) for one in names),
-        *("match", "player", "team", "rank", "winner", "score", "rated", "weight", "share"),
+        *(spelling(one) for names in SYNONYMS.values() for one in names),
+        *(spelling(one) for one in KNOWN),
         *("homescore", "awayscore", "homegoals", "awaygoals"),
         *("hometeamscore", "awayteamscore", "hometeamgoals", "awayteamgoals", "neutral"),
     )
@@ -58,8 +59,10 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
     names = list(dict.fromkeys(name for one in frames for name in one.columns))
     check_cells(int(rows.sum()), len(names), listed_files([one.name for one in tables]))
     starts = np.cumsum(rows) - rows
+    frame = _concatenated(frames, names, untyped)
+    file_of = np.repeat(np.arange(len(tables)), rows)
     return Table(
-        frame=_concatenated(frames, names, untyped),
+        frame=frame,
         name=listed_files([one.name for one in tables]),
         untyped=untyped,
         borrowed=False,
@@ -69,10 +72,14 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
             for table, start in zip(tables, starts, strict=True)
             for broken in table.broken_rows
         ),
-        notes=(*_notes(tables), *_missing_notes(missing, len(tables))),
+        notes=(
+            *_notes(tables),
+            *_missing_notes(missing, len(tables)),
+            *_repeated_notes(frame, file_of),
+        ),
         format=", ".join(dict.fromkeys(one.format for one in tables)),
         files=tuple(one.name for one in tables),
-        file_of=np.repeat(np.arange(len(tables)), rows),
+        file_of=file_of,
     )
 
 
@@ -189,6 +196,24 @@ def _notes(tables: Sequence[Table]) -> list[str]:
         alone = len(having) == len(tables) or any(name in note for name in having if name)
         notes.append(note if alone else f"{listed(having)}: {note}")
     return notes
+
+
+def _repeated_notes(frame: pl.DataFrame, file_of: Ints) -> list[str]:
+    """Return a note on games that several files have, which may be the same or not.
+
+    A row of two sides is a match of its own. Rows of a history have ids, which tell.
+    """
+    spelled = {spelling(one) for one in frame.columns}
+    if not any({*side[:2]} <= spelled for side in SIDES):
+        return []
+    texts = [one.cast(pl.String, strict=False) for one in frame if not one.dtype.is_nested()]
+    rows = pl.DataFrame(texts).select(pl.struct(pl.all()).hash()).to_series()
+    files = pl.DataFrame({"row": rows, "file": file_of})
+    again = files.group_by("row").agg(pl.col("file").n_unique()).filter(pl.col("file") > 1)
+    if not len(again):
+        return []
+    which = counted(len(again), "game is", "games are")
+    return [f"{which} in several files with the same row, and counted in each: likely doubles"]
 
 
 def _missing_notes(missing: dict[str, list[str]], files: int) -> list[str]:

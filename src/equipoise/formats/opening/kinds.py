@@ -125,7 +125,8 @@ def kind_of(start: bytes) -> Kind:
         if start.startswith(magic):
             return Kind(None, what)
     if start.startswith(_UTF_16_MARKS):
-        return Kind(None)
+        # Cut off after any byte, so the last character may be lost.
+        return _text_kind(start.decode("utf-16", "ignore").encode("utf-8", "ignore").lstrip())
     if b"\0" in start[:1024]:
         return Kind(None, "a binary file")
     return _text_kind(start.removeprefix(_UTF_8_MARK).lstrip())
