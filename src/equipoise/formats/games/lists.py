@@ -33,6 +33,7 @@ from equipoise.formats.games.rows import (
     GameRows,
     Players,
     Totals,
+    always_won,
     choose_rows,
     read_draws,
     read_players,
@@ -52,7 +53,10 @@ def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumn
     """
     rows = choose_rows(table, layout, options)
     single = rows.has("result")
-    totals = read_single_results(rows, "white", "black") if single else _read_points(rows)
+    if layout.decided:
+        totals = always_won(len(rows.frame))
+    else:
+        totals = read_single_results(rows, "white", "black") if single else _read_points(rows)
     players = read_players(rows, ("white", "black"), totals.reason == BYE)
     totals = totals._replace(reason=np.where(players.bye, BYE, totals.reason))
     same = (players.first == players.second) & (players.first >= 0)
