@@ -129,12 +129,15 @@ def test_columns_can_be_renamed() -> None:
 
 def test_of_two_columns_for_one_meaning_none_is_guessed() -> None:
     assert problems("White,white,black,result\na,a,b,1-0\n") == [
-        "None White: must be the name of only one column; White, white"
+        "None White: must be the name of only one column; White, white; choose "
+        "--column white=White or --column white=white"
     ]
     assert problems("white,black,result,points\na,b,1-0,1\n") == [
         "None points: cannot be combined with result: only one of the two can decide a game; "
-        "points and result"
+        "points and result; --column unused=points makes points a column like any other"
     ]
+    text = "white,black,result,points\na,b,1-0,1\n"
+    assert rows(text, columns={"unused": "points"}) == [("a", "b", 1.0, 1.0)]
     # A renamed column is the one that was meant.
     text = "White,white,black,result\na,x,b,1-0\n"
     assert rows(text, columns={"white": "White"}) == [("a", "b", 1.0, 1.0)]
@@ -143,8 +146,10 @@ def test_of_two_columns_for_one_meaning_none_is_guessed() -> None:
 def test_a_table_that_fits_nothing_says_what_each_kind_would_need() -> None:
     found = problems("white,opponent,result\na,b,1-0\n")
     assert [one.partition(";")[2] for one in found] == [
-        " no black, but columns white, opponent, result",
-        " no player, but columns white, opponent, result",
+        " no black, but columns white, opponent, result; --column black=NAME says which column it "
+        "is",
+        " no player, but columns white, opponent, result; --column player=NAME says which column "
+        "it is",
         " no match, no player, no rank, but columns white, opponent, result",
     ]
     assert found[0].startswith("None : must have white, black and result (or points, or")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import equipoise as eq
 from equipoise.cli import run
 from equipoise.errors import InvalidParameterError
+from equipoise.formats.tables.outcomes import OUTCOMES
 from equipoise.formats.tables.recognised import KNOWN, ONE_COLUMN, SYNONYMS, nearest, spelling
 from equipoise.messages.matches import MatchRequest
 
@@ -250,6 +251,52 @@ def test_options_name_the_nearest_column(options: dict[str, Any], hint: str) -> 
     table = {"match": [1, 1], "player": ["a", "b"], "winner": ["a", "a"], "place": [1, 2]}
     with pytest.raises(InvalidParameterError, match=hint):
         eq.scan_history(table, **options)
+
+
+@pytest.mark.parametrize(
+    "words", [("win", "loss", "draw"), ("W", "L", "D"), ("Won", "lost ", "tie")]
+)
+@pytest.mark.parametrize("options", [{}, {"columns": {"rank": "Result"}}])
+def test_words_of_results_are_places(words: tuple[str, ...], options: dict[str, Any]) -> None:
+    won, lost, drawn = words
+    table = {
+        "Match": [1, 1, 2, 2, 3, 3],
+        "Player": list("abbcca"),
+        "Result": [lost, won, won, lost, drawn, drawn],
+    }
+    history = eq.read_history(table, **options)
+    assert history.rank.tolist() == [1, 0, 0, 1, 0, 0]
+    assert eq.read_games(table, **options).points.tolist() == [0.0, 1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("results", "got"),
+    [
+        (["win", "win"], "2 won, 0 drawn and 0 lost in match 1"),
+        (["win", "draw"], "1 won, 1 drawn and 0 lost in match 1"),
+        (["win", "win", "loss"], "2 won, 0 drawn and 1 lost in match 1"),
+    ],
+)
+def test_words_that_contradict_each_other_are_refused(results: list[str], got: str) -> None:
+    players = list(range(len(results)))
+    table = {"Match": [1] * len(results), "Player": players, "Result": results}
+    (problem,) = eq.scan_history(table).problems
+    assert (problem.line, problem.field, problem.rule, problem.got) == (1, "Result", OUTCOMES, got)
+
+
+def test_words_count_for_teams() -> None:
+    table = {"Match": [1] * 4, "Player": list("abcd"), "Team": ["x", "x", "y", "y"]}
+    history = eq.read_history({**table, "Result": ["l", "l", "w", "w"]})
+    assert history.rank.tolist() == [1, 1, 0, 0]
+    (problem,) = eq.scan_history({**table, "Result": ["l", "w", "w", "w"]}).problems
+    assert problem.rule == "must be the same for all players of a team"
+
+
+def test_other_results_may_be_scores() -> None:
+    for values in (["1", "2"], ["win", "1"], ["win", None]):
+        table = {"Match": [1, 1], "Player": ["a", "b"], "Result": values}
+        (problem,) = eq.scan_history(table).problems
+        assert "--column score=Result" in problem.got
 
 
 def test_games_of_a_history_may_have_other_names() -> None:

@@ -39,6 +39,7 @@ from equipoise.formats.games.rows import (
     REASONS,
     GameRows,
     Players,
+    always_won,
     choose_rows,
     read_players,
     read_single_results,
@@ -219,7 +220,7 @@ def _in_file(problems: tuple[Problem, ...], named: dict[str, str]) -> tuple[Prob
 def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
     """Return the long table of a table with two sides."""
     rows = choose_rows(table, layout, everything_of(options))
-    played = _by_scores(rows) if rows.has("white_score") else _by_result(rows)
+    played = _by_scores(rows) if rows.has("white_score") else _by_result(rows, layout)
     players = read_players(rows, ("white", "black"), played.reason == BYE)
     same = (players.first == players.second) & (players.first >= 0)
     rows.add("black", *faults_of((same, OTHER)))
@@ -259,9 +260,12 @@ def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
     return LongTable(long, replace(options, columns=renamed), named)
 
 
-def _by_result(rows: GameRows) -> _Played:
+def _by_result(rows: GameRows, layout: Layout) -> _Played:
     """Return who came first, by the column of results or of white's points."""
-    if rows.has("result"):
+    if layout.decided:
+        totals = always_won(len(rows.frame))
+        points, reason = totals.points, totals.reason
+    elif rows.has("result"):
         totals = read_single_results(rows, "white", "black")
         points, reason = totals.points, totals.reason
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -47,6 +48,24 @@ SIDES: tuple[tuple[str, str, bool], ...] = (
     ("playera", "playerb", False),
     ("modela", "modelb", False),
 )
+#: More columns of two sides, for tables that are not a history or a table of pairs as well.
+MORE_SIDES: tuple[tuple[str, str, bool], ...] = (
+    ("hometeamname", "awayteamname", True),
+    ("homename", "awayname", True),
+    ("homeplayer", "awayplayer", True),
+    ("team1", "team2", False),
+    ("teama", "teamb", False),
+    ("team1name", "team2name", False),
+    ("player1name", "player2name", False),
+    ("player1id", "player2id", False),
+)
+#: Columns of two sides of which the first has won every game.
+DECIDED: tuple[tuple[str, str, bool], ...] = (
+    ("winner", "loser", False),
+    ("winnername", "losername", False),
+    ("winnerid", "loserid", False),
+    ("winningteam", "losingteam", False),
+)
 #: Other columns of a list of games; the first spelling found is used.
 OF_GAMES: dict[str, tuple[str, ...]] = {
     "result": ("result", "winner", "outcome", "score"),
@@ -89,8 +108,9 @@ OF_PAIRS: dict[str, tuple[str, ...]] = {
     "opponent_rating": ("opponentrating", "opponentelo"),
     "time": ("time", "date"),
 }
+_ALL_SIDES = (*SIDES, *MORE_SIDES, *DECIDED)
 #: All names that a renamed column may have.
-MEANINGS = (*OF_GAMES, *OF_PAIRS, *(name for one, other, _ in SIDES for name in (one, other)))
+MEANINGS = (*OF_GAMES, *OF_PAIRS, *(name for one in _ALL_SIDES for name in one[:2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,12 +120,14 @@ class Layout:
     columns : meaning -> column of the source
     coloured : whether the first side has the white pieces or plays at home
     missing : required columns that are missing
+    decided : whether the first side has won every game
     """
 
     kind: Kind
     columns: Mapping[str, str]
     coloured: bool
     missing: tuple[str, ...]
+    decided: bool = False
 
 
 def find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
@@ -132,18 +154,13 @@ def find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
         return fitting[0]
     got = f"columns {', '.join(frame.columns)}" if frame.columns else "no columns"
     rules = {"games": GAME_LIST, "pairs": PAIR_TABLE, "history": LONG_TABLE}
-    raise InvalidDataError(
-        [
-            Problem(
-                table.name,
-                None,
-                "",
-                rules[one.kind],
-                f"no {', no '.join(one.missing)}, but {got}{instead(one, frame.columns)}",
-            )
-            for one in sorted(layouts, key=lambda layout: len(layout.missing))
-        ]
-    )
+    fewest = min(len(one.missing) for one in layouts)
+    problems = []
+    for one in sorted(layouts, key=lambda layout: len(layout.missing)):
+        hint = instead(one, frame.columns) if len(one.missing) == fewest else ""
+        lacking = f"no {', no '.join(one.missing)}, but {got}{hint}"
+        problems.append(Problem(table.name, None, "", rules[one.kind], lacking))
+    raise InvalidDataError(problems)
 
 
 def source_column(name: str, frame: pl.DataFrame, renamed: Mapping[str, str], of: str) -> str:
@@ -173,7 +190,11 @@ def instead(layout: Layout, names: Sequence[str]) -> str:
         near = nearest((lacking, *others), free)
         if near:
             ways.append(option_for(lacking, near[0]))
-    return f"; did you mean {' '.join(ways)}?" if ways else ""
+    if ways:
+        return f"; did you mean {' '.join(ways)}?"
+    if len(layout.missing) > 1:
+        return ""
+    return f"; {option_for(layout.missing[0], 'NAME')} says which column it is"
 
 
 def _layouts(frame: pl.DataFrame, renamed: Mapping[str, str]) -> list[Layout]:
@@ -203,7 +224,11 @@ def _found(there: Mapping[str, str], known: Mapping[str, tuple[str, ...]]) -> di
 
 def _sides(there: Mapping[str, str]) -> tuple[str, str, bool]:
     """Return the pair of sides with the most columns; white and black if there are none."""
-    return max(SIDES, key=lambda one: (one[0] in there) + (one[1] in there))
+    known = SIDES
+    if "opponent" not in there and not {"match", "player"} <= {*there}:
+        decided = (one for one in DECIDED if one[0] in there and one[1] in there)
+        known = (*SIDES, *MORE_SIDES, *decided)
+    return max(known, key=lambda one: (one[0] in there) + (one[1] in there))
 
 
 def _list_layout(there: Mapping[str, str]) -> Layout:
@@ -215,10 +240,19 @@ def _list_layout(there: Mapping[str, str]) -> Layout:
             columns[meaning] = there[name]
         else:
             missing.append(name)
-    columns |= _score_columns(there)
-    if not {"result", "points", "white_score"} & set(columns):
+    decided = (first, second, coloured) in DECIDED
+    if decided:
+        columns.pop("result", None)
+        columns.pop("points", None)
+    else:
+        single = bool({"result", "points"} & set(columns))
+        columns |= _score_columns(there, single)
+        if not single and "white_score" not in columns:
+            missing.append("result")
+    if "neutral" in there:
+        columns["neutral"] = there["neutral"]
         missing.append("result")
-    return Layout("games", columns, coloured, tuple(missing))
+    return Layout("games", columns, coloured, tuple(missing), decided)
 
 
 def _pair_layout(there: Mapping[str, str]) -> Layout:
@@ -243,6 +277,10 @@ def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
 #: Names of the two sides of a match with scores, without "score": homescore, home_goals.
 _SCORE_STEMS = {"hometeam": "home", "awayteam": "away"}
 _SCORES = ("score", "goals")
+#: More names of scores, for tables without a result: home_points, score1, scoreHome, and FTHG and
+#: FTAG of football-data.co.uk. White's points are a result.
+_MORE_SCORES = ("score", "goals", "points", "pts")
+_FULL_TIME = {"home": "fthg", "away": "ftag"}
 
 
 def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | None:
@@ -258,24 +296,35 @@ def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | Non
         return None
     if "white_score" in columns:
         columns.pop("points", None)
-    return Layout("games", columns, found.coloured, found.missing)
+    return Layout("games", columns, found.coloured, found.missing, found.decided)
 
 
-def _score_columns(there: Mapping[str, str]) -> dict[str, str]:
-    """Return the columns of the scores of both sides, and that of neutral ground."""
+def _score_columns(there: Mapping[str, str], single: bool) -> dict[str, str]:
+    """Return the columns of the scores of both sides; none if one is missing.
+
+    single : whether the table has results or points of games too
+    """
     first, second, _ = _sides(there)
     found = {}
     for meaning, side in (("white_score", first), ("black_score", second)):
         stems = (side, _SCORE_STEMS.get(side, side))
         wanted = [stem + word for word in _SCORES for stem in stems]
+        if not single and side not in ("white", "black"):
+            wanted += _more_scores(side)
         name = next((one for one in wanted if one in there), None)
         if name is not None:
             found[meaning] = there[name]
-    if len(found) < 2:
-        found = {}
-    if "neutral" in there:
-        found["neutral"] = there["neutral"]
-    return found
+    return found if len(found) == 2 else {}
+
+
+def _more_scores(side: str) -> list[str]:
+    """Return other names of the score of a side."""
+    stem = re.sub("(team|player)?(name|id)?$", "", side) or side
+    short = re.sub("^(team|player|model)", "", stem)
+    stems = dict.fromkeys((side, stem, short))
+    wanted = [stem + word for word in _MORE_SCORES for stem in stems]
+    wanted += [word + stem for word in _MORE_SCORES for stem in stems]
+    return [*wanted, *([_FULL_TIME[stem]] if stem in _FULL_TIME else [])]
 
 
 def names_a_table(names: Sequence[str]) -> bool:
@@ -308,12 +357,13 @@ def has_long_columns(frame: pl.DataFrame, renamed: Mapping[str, str]) -> bool:
 def check_once(layout: Layout, table: Table, renamed: Mapping[str, str]) -> None:
     """Refuse a table with several columns of the same meaning, or several that could decide."""
     names = table.frame.columns
-    meant = {name: spelling(name) for name in layout.columns.values()}
-    for name, spelled in meant.items():
-        alike = [one for one in names if spelling(one) == spelled]
+    for meaning, name in layout.columns.items():
+        alike = [one for one in names if spelling(one) == spelling(name)]
         if len(alike) > 1 and name not in renamed.values():
-            refuse(table.name, ONE_COLUMN, ", ".join(alike), field=name)
+            ways = " or ".join(option_for(meaning, one) for one in alike)
+            refuse(table.name, ONE_COLUMN, f"{', '.join(alike)}; choose {ways}", field=name)
     if {"result", "points"} <= set(layout.columns):
         points = layout.columns["points"]
         got = f"{points} and {layout.columns['result']}"
+        got += f"; {option_for('unused', points)} makes {points} a column like any other"
         refuse(table.name, ONE_DECIDES, got, field=points)

@@ -35,6 +35,7 @@ from equipoise.formats.games.rows import (
     GameRows,
     Players,
     Totals,
+    always_won,
     choose_rows,
     read_draws,
     read_players,
@@ -54,7 +55,9 @@ def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumn
     Raises : InvalidParameterError   the options do not suit the table
     """
     rows = choose_rows(table, layout, options)
-    if rows.has("result"):
+    if layout.decided:
+        totals = always_won(len(rows.frame))
+    elif rows.has("result"):
         totals = read_single_results(rows, "white", "black")
     else:
         totals = _read_points(rows) if rows.has("points") else read_scored_games(rows)

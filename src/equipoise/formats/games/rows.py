@@ -37,6 +37,7 @@ from equipoise.formats.tables.columns import (
 )
 from equipoise.formats.tables.matches import equal_rows, within
 from equipoise.formats.tables.notation import numbers_of
+from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.times import Times, read_times
 from equipoise.wording import counted
 
@@ -335,6 +336,8 @@ _NOT_PLAYED = {
 }
 #: Plus and minus with any separator or none: +/-, -:+, +--, --.
 _SIGNS = re.compile(r"[+-][/-]?[+-]")
+#: Scores of both sides.
+_SCORES = r"^(\d+(?:\.5)?)[-:\x{2010}-\x{2015}](\d+(?:\.5)?)$"
 _NUMBERS = re.compile(r"([01]|1/2|0\.5)(f*)-([01]|1/2|0\.5)(f*)(forfeit)?")
 
 
@@ -383,6 +386,17 @@ def _by_name(results: Results, first: pl.Series, second: pl.Series, column: pl.S
     won, lost = results.faulty & one & ~other, results.faulty & other & ~one
     points = np.where(won, 1.0, np.where(lost, 0.0, results.points))
     return results._replace(points=points, faulty=results.faulty & ~won & ~lost)
+
+
+def _by_score(column: pl.Series) -> Results | None:
+    """Return the results of scores such as 2-1 or 3:0, None unless all values are scores."""
+    text = text_of(column).str.replace_all(r"\s", "").str.replace_all(",", ".", literal=True)
+    if not len(text.drop_nulls()) or not text.drop_nulls().str.contains(_SCORES).all():
+        return None
+    one, other = (text.str.extract(_SCORES, at).cast(pl.Float64) for at in (1, 2))
+    lead = np.sign((one - other).fill_null(0.0).to_numpy())
+    points: Floats = (1.0 + lead) / 2
+    return Results(points, np.zeros(len(text), np.int64), mask(text.is_null()))
 
 
 def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
@@ -437,6 +451,11 @@ class Totals(NamedTuple):
     reason: Ints
 
 
+def always_won(rows: int) -> Totals:
+    """Return the totals of games that the first player has won."""
+    return Totals(np.ones(rows), np.ones(rows), np.zeros(rows), np.zeros(rows, np.int64))
+
+
 def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
     """Return the totals of rows with one game each, after recording faults.
 
@@ -444,7 +463,14 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
     """
     column = rows.column("result")
     results = read_results(column, rows.columns[first], rows.columns[second])
-    if results.faulty.any():
+    # A list of chess has no scores: there 0-0 is a forfeit, and 2-1 is a slip.
+    of_chess = spelling(rows.columns[first]).startswith("white")
+    by_score = None if of_chess or not results.faulty.any() else _by_score(column)
+    if by_score is not None:
+        results = by_score
+        name = rows.columns["result"]
+        rows.notes.append(f"{name} has the scores of both sides: the higher one wins")
+    elif results.faulty.any():
         results = _by_name(
             results, text_of(rows.column(first)), text_of(rows.column(second)), column
         )

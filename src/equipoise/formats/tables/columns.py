@@ -15,6 +15,7 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.findings import Fault, faulty_rows
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table
+from equipoise.formats.tables.outcomes import holds_outcomes, outcomes_as_places
 from equipoise.formats.tables.recognised import (
     check_renamings,
     problems_of_columns,
@@ -387,6 +388,8 @@ def arrange_columns(table: Table, options: Options, *, own_names: bool = False) 
         problems.append(Problem(table.name, None, "", "must have at least one row", "none"))
     if problems:
         raise InvalidDataError(problems)
+    if "rank" in renamed and holds_outcomes(frame["rank"]):
+        frame = outcomes_as_places(frame, table, renamed["rank"])
     by_score = places_from_score(frame.columns, options)
     if options.lower_score_is_better and not by_score:
         raise InvalidParameterError(

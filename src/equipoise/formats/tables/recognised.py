@@ -18,6 +18,8 @@ import polars as pl
 
 from equipoise.errors import InvalidParameterError, Problem
 from equipoise.formats.options import CANONICAL, KEPT, Options
+from equipoise.formats.tables.outcomes import NAMES as OUTCOME_NAMES
+from equipoise.formats.tables.outcomes import holds_outcomes
 
 #: Other names of the columns of a history. The reference page on tables lists them.
 SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -184,6 +186,11 @@ def recognise(frame: pl.DataFrame, options: Options) -> Recognition:
         both = [taken.pop(new, "") or doubtful[new][0] for new in ("rank", "winner")]
         doubtful.pop("winner", None)
         doubtful["rank"] = tuple(both)
+    if not deciding and not {*DECIDING} & {*taken, *doubtful}:
+        # Words such as win and loss are places; other results may be scores.
+        words = [one for one in free if spelling(one) in OUTCOME_NAMES]
+        if len(words) == 1 and holds_outcomes(frame[words[0]]):
+            taken["rank"] = words[0]
     return Recognition({**columns, **taken}, taken, doubtful, {})
 
 
