@@ -101,3 +101,28 @@ def test_what_cannot_be_written_is_refused_and_nothing_is_written(
     assert run(["convert", *arguments]) == status
     assert said in capsys.readouterr().err
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_file_that_exists_is_only_replaced_on_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A pattern that a shell expands must not lose its last file."""
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_bytes((EXAMPLES / "worldcup2022.csv").read_bytes())
+    before = (tmp_path / "two.csv").read_bytes()
+    names = [str(tmp_path / "one.csv"), str(tmp_path / "two.csv")]
+    assert run(["convert", *names]) == 2
+    assert "add --overwrite to replace it" in capsys.readouterr().err
+    assert (tmp_path / "two.csv").read_bytes() == before
+    assert run(["convert", *names, "--overwrite"]) == 0
+    assert (tmp_path / "two.csv").read_bytes() != before
+
+
+def test_several_files_become_one(tmp_path: Path) -> None:
+    rows = (EXAMPLES / "contests.csv").read_text().splitlines()
+    head, first, second = rows[0], rows[1:60], rows[60:117]
+    for name, part in (("a.csv", first), ("b.csv", second)):
+        (tmp_path / name).write_text("\n".join([head, *part]) + "\n")
+    target = str(tmp_path / "all.parquet")
+    assert run(["convert", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), target]) == 0
+    assert read_history(target).participations == 116

@@ -19,6 +19,7 @@ from equipoise.analysis.files.reading import (
     history_message,
     read,
 )
+from equipoise.analysis.inspecting.next_commands import source_in_words
 from equipoise.analysis.inspecting.other_kinds import games_of
 from equipoise.arrays import Ids
 from equipoise.data.files import check_place, whole_file
@@ -49,12 +50,14 @@ class ConvertRequest:
     """What to read, and what to write.
 
     target : path; form : what it holds; None means what its suffix says
+    overwrite : whether a file that exists is replaced
     raw : whether CSV and TSV have text that spreadsheets run as it is
     """
 
     history: HistoryRequest
     target: str
     form: Form | None = None
+    overwrite: bool = False
     raw: bool = False
 
 
@@ -67,13 +70,18 @@ def convert(request: ConvertRequest) -> ConvertMessage:
     form = _form_of(request)
     suffix = format_of(Path(request.target), _SUFFIXES[form])
     check_outputs(request.history, {"OUT": request.target})
+    if Path(request.target).is_file() and not request.overwrite:
+        raise InvalidParameterError(
+            f"{request.target} exists, and the last name is that of the file to write: name "
+            "another, or add --overwrite to replace it"
+        )
     check_place(request.target)
     if form == "trf":
         return _as_report(request, started)
     history, reading = read(request.history)
     written, lost = _WRITERS[form](history, request, suffix)
     return ConvertMessage(
-        source=_source(request),
+        source=source_in_words(request.history),
         output=request.target,
         form=form,
         written=written,
@@ -102,11 +110,6 @@ def _form_of(request: ConvertRequest) -> Form:
     return form
 
 
-def _source(request: ConvertRequest) -> str:
-    source = request.history.source
-    return source if isinstance(source, str) else "standard input"
-
-
 def _as_report(request: ConvertRequest, started: float) -> ConvertMessage:
     """Write a FIDE report of the games of a tournament."""
     wanted = request.history
@@ -116,10 +119,10 @@ def _as_report(request: ConvertRequest, started: float) -> ConvertMessage:
     reading = games_of(wanted, wanted.source)
     if reading.games is None:
         raise InvalidDataError(reading.problems, summarise(reading.problems, wanted.source))
-    text, lost = trf_text(reading.games, Path(_source(request)).stem)
+    text, lost = trf_text(reading.games, Path(source_in_words(wanted)).stem)
     _write(request.target, text.encode())
     return ConvertMessage(
-        source=_source(request),
+        source=source_in_words(request.history),
         output=request.target,
         form="trf",
         written=reading.games.rows,

@@ -46,6 +46,7 @@ def convert(
         "report. [default: what the name of OUT says, else history]",
         name="--as",
     ),
+    overwrite: bool = option(False, "Replace OUT if it exists."),
     raw: options.RawText,
     reading: options.Reading,
     as_json: options.Json,
@@ -61,7 +62,11 @@ def convert(
 
     answer = converted(
         ConvertRequest(
-            history=reading.request(history, Settings()), target=output, form=form, raw=raw
+            history=reading.request(history, Settings()),
+            target=output,
+            form=form,
+            overwrite=overwrite,
+            raw=raw,
         )
     )
     if as_json:
