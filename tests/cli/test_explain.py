@@ -94,12 +94,12 @@ def printed(capsys: pytest.CaptureFixture[str], found: Explanation) -> str:
 def test_it_begins_with_what_happened() -> None:
     assert summary(explain_message(made(), partial(written, kind="seconds"))) == (
         "jade-kite came 3rd of 48 (expected about 9th) in match 40, 2020-09-30, and gained 23.42 "
-        "points: 1812.30 +- 61.23 -> 1835.72 +- 60.80."
+        "points: 1812.30 +- 120 -> 1835.72 +- 119 (95 %)."
     )
     tied = made(tied=2, rating=1812.304, rating_before=1835.717, time=math.nan)
     assert summary(explain_message(tied, partial(written, kind="date"))) == (
         "jade-kite came 3rd of 48, tied with 2 others (expected about 9th) in match 40, and lost "
-        "23.42 points: 1835.72 +- 61.23 -> 1812.30 +- 60.80."
+        "23.42 points: 1835.72 +- 120 -> 1812.30 +- 119 (95 %)."
     )
 
 
@@ -191,7 +191,9 @@ def test_the_sample_is_explained_as_it_was_rated(
     assert explain(SAMPLE, "--player", "cedar-bear") == 0
     out = capsys.readouterr().out
     assert out.startswith("cedar-bear came ")
-    assert f"-> {last['rating']:.2f} +- {last['deviation']:.2f}." in out.splitlines()[0]
+    assert (
+        f"-> {last['rating']:.2f} +- {1.96 * last['deviation']:.0f} (95 %)." in out.splitlines()[0]
+    )
     assert explain(SAMPLE, "--player", "cedar-bear", "--json") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["match"], found["time"]) == (last["match"], last["time"])

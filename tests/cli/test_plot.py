@@ -90,7 +90,7 @@ def test_without_a_file_the_chart_is_text(capsys: pytest.CaptureFixture[str]) ->
     out, err = capsys.readouterr()
     lines = out.splitlines()
     assert lines[0] == "jade-kite"
-    assert "two deviations either way (band), performances (dots)" in lines[1]
+    assert "95 % range (band), performances (dots)" in lines[1]
     assert max(map(len, lines)) <= 80
     assert any(line.endswith("jade-kite 2302") for line in lines)
     assert "\x1b" not in out

@@ -59,7 +59,7 @@ def test_a_duel_is_one_table_and_what_each_result_would_do(
     assert list(expected) == ["jade-kite", "cedar-bear"]
     assert sum(expected.values()) == pytest.approx(1, abs=1e-9)
     assert lines[4] == "match quality 0.730 (estimated)"
-    assert lines[6].startswith("Rating of cedar-bear after each result, now 2134.73 +- 80.16")
+    assert lines[6].startswith("Rating of cedar-bear after each result, now 2134.73 +- 157 (95 %)")
     results = {line.split()[0]: float(line.split()[1]) for line in lines[8:]}
     assert list(results) == ["win", "draw", "loss"]
     assert results["win"] > results["draw"] > results["loss"]

@@ -193,8 +193,11 @@ def test_wrong_usage_is_refused_with_the_reason(
 @pytest.mark.slow
 def test_too_few_matches_to_search_on_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     """A tenth of forty matches is four, in which nobody has five earlier ones."""
-    assert tune(SAMPLE, "--system", "elo", "--grid", "k=1,2") == 1
-    assert "the first 4 matches (10%; see --first): nothing to score" in capsys.readouterr().err
+    tenth = ("--first", "10%", "--min-history", "5")
+    assert tune(SAMPLE, "--system", "elo", "--grid", "k=1,2", *tenth) == 1
+    said = capsys.readouterr().err
+    assert "the first 4 matches (10%; see --first): nothing to score" in said
+    assert said.endswith("Try --first 25%\n")
 
 
 @pytest.mark.slow

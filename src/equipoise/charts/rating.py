@@ -17,6 +17,7 @@ from equipoise.charts import theme
 from equipoise.charts.axes import round_moments, round_numbers, shortened, spread_out
 from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
 from equipoise.charts.theme import set_horizontal_axis
+from equipoise.data.intervals import HALF_WIDTH
 from equipoise.data.ratings import Trace
 from equipoise.errors import require
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 #: player's rated matches.
 Along: TypeAlias = Literal["time", "match", "played"]
 
-#: A band extends this many deviations on either side: about 95 % of a normal distribution.
-BAND = 2.0
 #: A pause is longer than this many typical gaps between a player's matches ...
 _PAUSE_GAPS = 8.0
 #: ... and than this share of the player's time.
@@ -143,7 +142,7 @@ def visible_range(
     A first place among thousands can mean a performance thousands of points above all ratings. A
     few such points would compress everything else.
     """
-    reach = BAND if band else 0.0
+    reach = HALF_WIDTH if band else 0.0
     spread = [reach * np.nan_to_num(one.deviation) for one in series]
     low = min(float((one.rating - by).min()) for one, by in zip(series, spread, strict=True))
     high = max(float((one.rating + by).max()) for one, by in zip(series, spread, strict=True))
@@ -201,7 +200,7 @@ def rating_figure(
 ) -> Figure:
     """Return the figure of some players' ratings, each with at least one match.
 
-    band : show two deviations on either side, if there are deviations
+    band : show the 95 % range, if there are deviations
     performances : show performances as dots, and those beyond the range as carets at its edge
     Raises : InvalidParameterError   more players than can be distinguished
     """
@@ -261,11 +260,12 @@ def _look(number: int) -> dict[str, Any]:
 def _draw_band(axes: Axes, one: RatingSeries, colour: str, weight: _Weight, along: Along) -> None:
     if len(one.rating) == 1:
         # An area at a single place has no width.
-        low, high = one.rating - BAND * one.deviation, one.rating + BAND * one.deviation
+        width = HALF_WIDTH * one.deviation
+        low, high = one.rating - width, one.rating + width
         axes.vlines(one.place, low, high, colour, lw=8, alpha=2 * weight.band)
         return
     place, rating, deviation = line_of(one, along)
-    spread = BAND * deviation
+    spread = HALF_WIDTH * deviation
     axes.fill_between(
         place, rating - spread, rating + spread, color=colour, alpha=weight.band, lw=0
     )
@@ -437,7 +437,7 @@ def _paint_band(
     fine = (np.arange(8 * canvas.columns) + 0.5) / (8 * canvas.columns)
     low, high = (
         np.interp(fine, x, scale.y(edge)).reshape(-1, 8).mean(axis=1)
-        for edge in (rating - BAND * deviation, rating + BAND * deviation)
+        for edge in (rating - HALF_WIDTH * deviation, rating + HALF_WIDTH * deviation)
     )
     reach = 0.5 / canvas.columns
     for middle, bottom, top in zip(middles.tolist(), low.tolist(), high.tolist(), strict=True):

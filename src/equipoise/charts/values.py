@@ -45,7 +45,7 @@ def rating_title(players: Sequence[object]) -> str:
 
 def rating_subtitle(system: str, *, band: bool, performances: bool) -> str:
     """Return the meaning of line, band and dots; system : may be empty."""
-    words = ["two deviations either way (band)"] * band + ["performances (dots)"] * performances
+    words = ["95 % range (band)"] * band + ["performances (dots)"] * performances
     rating = f"{system} rating".strip()
     return ", ".join([f"{rating} (line)", *words]) if words else rating
 

@@ -5,19 +5,28 @@ Heavy libraries are imported inside the commands, so that `equipoise --help` is 
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from equipoise.errors import EquipoiseError, exit_status
+
+#: Exit status after Ctrl-C.
+_STOPPED = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with status 0 (done), 1 (failed) or 2 (wrong usage)."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(run(given))
+    status = run(given)
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _leave_pipe()
+    sys.exit(status)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -25,18 +34,15 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from equipoise.cli.application import create_application
-    from equipoise.cli.report import (
-        report_error,
-        report_system_error,
-        report_usage_error,
-        say,
-    )
+    from equipoise.cli.completion import command_to_complete
+    from equipoise.cli.report import report_error, report_system_error, report_usage_error, say
+    from equipoise.cli.usage import explain_usage, help_wanted
 
     as_json = "--json" in arguments
-    application = create_application(arguments[0] if arguments else None)
+    named = command_to_complete(os.environ) or (arguments[0] if arguments else None)
     try:
         with _print_approximations():
-            status = application(
+            status = create_application(named)(
                 args=_with_default_values(arguments),
                 prog_name="equipoise",
                 standalone_mode=False,
@@ -45,23 +51,32 @@ def run(arguments: Sequence[str]) -> int:
     except EquipoiseError as error:
         report_error(error, as_json)
         return exit_status(error)
-    except typer.Abort:
-        say("stopped")
-        return 130
+    except (typer.Abort, KeyboardInterrupt):
+        status = _STOPPED
     except typer.TyperException as error:
-        # Without arguments, the message is the help.
-        is_help = type(error).__name__ == "NoArgsIsHelpError"
-        report_usage_error(error.format_message(), as_json, is_help=is_help)
+        if help_wanted(error) and not as_json:
+            say(*error.format_message().split("\n"))
+        else:
+            message, advice = explain_usage(error)
+            report_usage_error(message, as_json, advice=advice)
         return error.exit_code
     except BrokenPipeError:
-        # The program that reads the output has ended (head, less).
-        sys.stderr.close()
+        _leave_pipe()
         return 0
     except OSError as error:
         # For instance a full disk. This is no error in the package, so there is no traceback.
         report_system_error(error, as_json)
         return 1
+    if status == _STOPPED:
+        # Typer makes a status of Ctrl-C.
+        say("stopped")
     return status if isinstance(status, int) else 0
+
+
+def _leave_pipe() -> None:
+    """Write nothing more: the program that reads the output has ended (head, less)."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from equipoise.cli.declaring import add_command
+from equipoise.cli.grouping import SHORT_HELP, CommandGroup
 
 
 class _Place(NamedTuple):
@@ -22,34 +23,58 @@ class _Place(NamedTuple):
     example: str = "EXAMPLE"
 
 
+#: In the order of the help. The folder of the module is the group, see `_TITLES`.
 _COMMANDS = {
-    "audit": _Place("studies.audit", "application", ""),
-    "backtest": _Place("studies.backtest", "backtest"),
-    "backup": _Place("service.backups", "backup", "BACKUP_EXAMPLE"),
-    "balance": _Place("files.balance", "balance"),
-    "check": _Place("service.backups", "check", "CHECK_EXAMPLE"),
-    "compare": _Place("files.compare", "compare"),
-    "compile": _Place("compile", "compile_"),
     "demo": _Place("demo", "demo"),
-    "doctor": _Place("doctor", "doctor"),
-    "erase": _Place("service.erase", "erase"),
-    "explain": _Place("files.explain", "explain"),
-    "export": _Place("service.exchange", "export"),
-    "import": _Place("service.exchange", "import_", "IMPORT_EXAMPLE"),
-    "keys": _Place("service.keys", "application", ""),
-    "performance": _Place("files.performance", "performance"),
-    "plot": _Place("files.plot", "plot"),
-    "predict": _Place("files.predict", "predict"),
-    "rate": _Place("files.rate", "rate"),
-    "rebalance": _Place("files.rebalance", "rebalance"),
-    "restore": _Place("service.backups", "restore", "RESTORE_EXAMPLE"),
-    "serve": _Place("service.serve", "serve"),
-    "simulate": _Place("files.simulate", "simulate"),
-    "strengths": _Place("files.strengths", "strengths"),
+    "data": _Place("data", "data"),
     "systems": _Place("systems", "systems"),
+    "doctor": _Place("doctor", "doctor"),
+    "compile": _Place("compile", "compile_"),
+    "completion": _Place("completion", "completion"),
+    "inspect": _Place("files.inspect", "inspect"),
+    "convert": _Place("files.convert", "convert"),
+    "rate": _Place("files.rate", "rate"),
+    "explain": _Place("files.explain", "explain"),
+    "compare": _Place("files.compare", "compare"),
+    "predict": _Place("files.predict", "predict"),
+    "plot": _Place("files.plot", "plot"),
+    "performance": _Place("files.performance", "performance"),
+    "strengths": _Place("files.strengths", "strengths"),
+    "balance": _Place("files.balance", "balance"),
+    "rebalance": _Place("files.rebalance", "rebalance"),
+    "simulate": _Place("files.simulate", "simulate"),
+    "backtest": _Place("studies.backtest", "backtest"),
+    "leaderboard": _Place("studies.leaderboard", "leaderboard"),
     "tune": _Place("studies.tune", "tune"),
+    "audit": _Place("studies.audit", "application", ""),
+    "serve": _Place("service.serve", "serve"),
+    "keys": _Place("service.keys", "application", ""),
+    "import": _Place("service.exchange", "import_", "IMPORT_EXAMPLE"),
+    "export": _Place("service.exchange", "export"),
     "verify": _Place("service.verify", "verify"),
+    "check": _Place("service.backups", "check", "CHECK_EXAMPLE"),
+    "backup": _Place("service.backups", "backup", "BACKUP_EXAMPLE"),
+    "restore": _Place("service.backups", "restore", "RESTORE_EXAMPLE"),
+    "erase": _Place("service.erase", "erase"),
 }
+#: Folder below `equipoise.cli` -> heading of its commands.
+_TITLES = {
+    "": "First steps",
+    "files": "From files to answers",
+    "studies": "Studies of a whole history",
+    "service": "The service and its database",
+}
+
+
+class _Commands(CommandGroup):
+    """All commands, under headings that say what they are for."""
+
+    def sections(self) -> dict[str, list[str]]:
+        """Return the names of the commands under each heading."""
+        found: dict[str, list[str]] = {title: [] for title in _TITLES.values()}
+        for name, place in _COMMANDS.items():
+            found[_TITLES[place.module.rpartition(".")[0]]].append(name)
+        return found
 
 
 def create_application(command: str | None = None) -> typer.Typer:
@@ -60,6 +85,8 @@ def create_application(command: str | None = None) -> typer.Typer:
     """
     application = typer.Typer(
         name="equipoise",
+        cls=_Commands,
+        context_settings=SHORT_HELP,
         help="Ratings, tournament performance and fair teams.",
         no_args_is_help=True,
         add_completion=False,

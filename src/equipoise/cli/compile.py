@@ -6,7 +6,7 @@ import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from equipoise.cli import options
+from equipoise.cli import completion, options
 from equipoise.cli.declaring import argument
 from equipoise.cli.report import compiling, print_json, print_lines, say
 from equipoise.wording import counted
@@ -22,7 +22,10 @@ Example:
 def compile_(
     *,
     systems: list[str] | None = argument(
-        "Rating systems. [default: all that are built in]", "SYSTEM ...", default=None
+        "Rating systems. [default: all that are built in]",
+        "SYSTEM ...",
+        default=None,
+        autocompletion=completion.systems,
     ),
     as_json: options.Json,
 ) -> None:

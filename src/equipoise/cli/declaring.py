@@ -18,6 +18,9 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 from typer.models import OptionInfo, ParameterInfo
 
+#: Options that also have a letter. A letter means the same in every command.
+LETTERS = {"--output": "-o", "--system": "-s"}
+
 
 def option(
     default: object, help_text: str, metavar: str | None = None, *, name: str = "", **more: Any
@@ -92,7 +95,9 @@ def _parameter(name: str, kind: Any, declared: Any) -> inspect.Parameter:
         declared = copy(declared)
         if not declared.param_decls:
             # With the full name, Typer does not add a second option that switches a flag off.
-            declared.param_decls = (f"--{name.strip('_').replace('_', '-')}",)
+            spelled = f"--{name.strip('_').replace('_', '-')}"
+            letter = LETTERS.get(spelled)
+            declared.param_decls = (spelled,) if letter is None else (spelled, letter)
         if declared.metavar is None:
             choices = (one for one in (kind, *get_args(kind)) if get_origin(one) is Literal)
             declared.metavar = "|".join(get_args(next(choices, None))) or None
@@ -101,17 +106,20 @@ def _parameter(name: str, kind: Any, declared: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def command_line(context: typer.Context, files: Collection[str]) -> str:
+def command_line(
+    context: typer.Context, files: Collection[str], leave_out: Collection[str] = ()
+) -> str:
     """Return the running command as a user can type it again, its options in a fixed order.
 
     files : names of the parameters that are paths; only the name of the file is kept, because the
         folders of one machine mean nothing on another
+    leave_out : names of parameters that are left out
     """
     words = context.command_path.split()
     parameters: list[Any] = list(context.command.params)
     for parameter in sorted(parameters, key=lambda one: one.param_type_name != "argument"):
         source = context.get_parameter_source(parameter.name)
-        if source is None or source.name != "COMMANDLINE":
+        if source is None or source.name != "COMMANDLINE" or parameter.name in leave_out:
             continue
         given = context.params[parameter.name]
         for value in given if isinstance(given, list | tuple) else [given]:

@@ -255,7 +255,8 @@ def report_error(error: EquipoiseError, as_json: bool) -> None:
     # These errors have one line for each problem, sweep or group.
     listing = isinstance(error, InvalidDataError | NoEquilibriumError | NoStrengthsError)
     first, *others = str(error).split("\n") if listing else [str(error)]
-    say(f"equipoise: {first}", *others)
+    advice = error.advice if isinstance(error, InvalidDataError) else ""
+    say(f"equipoise: {first}", *others, *([advice] if advice else []))
 
 
 def report_system_error(error: OSError, as_json: bool) -> None:
@@ -265,14 +266,11 @@ def report_system_error(error: OSError, as_json: bool) -> None:
     _report("system", message, as_json)
 
 
-def report_usage_error(message: str, as_json: bool, *, is_help: bool = False) -> None:
-    """Print an error of usage, or help, which has several lines."""
-    if is_help and not as_json:
-        say(*message.split("\n"))
-        return
+def report_usage_error(message: str, as_json: bool, *, advice: Sequence[str] = ()) -> None:
+    """Print an error of usage, and lines on what to type instead."""
     _report("wrong-usage", message, as_json)
     if not as_json:
-        say("See `equipoise --help` and `equipoise COMMAND --help`.")
+        say(*advice)
 
 
 def _report(code: str, message: str, as_json: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equipoise.cli import options
+from equipoise.cli import completion, options
 from equipoise.cli.declaring import argument
 from equipoise.cli.report import print_json, print_lines, print_table, say
 from equipoise.cli.tables import table
@@ -14,7 +14,12 @@ Example:
 
 def systems(
     *,
-    name: str | None = argument("The system whose parameters to show.", "NAME", default=None),
+    name: str | None = argument(
+        "The system whose parameters to show.",
+        "NAME",
+        default=None,
+        autocompletion=completion.systems,
+    ),
     as_json: options.Json,
 ) -> None:
     """List the rating systems, or the parameters of one.

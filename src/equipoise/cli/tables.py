@@ -8,6 +8,9 @@ from typing import NamedTuple
 
 from equipoise.wording import printable
 
+#: Ends a time that is a day.
+_MIDNIGHT = " 00:00"
+
 
 class Table(NamedTuple):
     """A table of text; the columns named in `numbers` are aligned to the right."""
@@ -65,6 +68,14 @@ def minutes(time: int | date | datetime | None) -> str | None:
     from equipoise.data.times import to_the_minute
 
     return None if time is None else to_the_minute(time)
+
+
+def dates(times: Sequence[int | date | datetime | None]) -> list[str | None]:
+    """Return the cells of a column of times: days, or minutes if a time is not a midnight."""
+    cells = [minutes(time) for time in times]
+    if all(one is None or one.endswith(_MIDNIGHT) or ":" not in one for one in cells):
+        return [None if one is None else one.removesuffix(_MIDNIGHT) for one in cells]
+    return cells
 
 
 def cut(text: str, letters: int) -> str:

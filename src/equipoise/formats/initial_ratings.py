@@ -2,7 +2,7 @@
 
 `read_initial_ratings` reads the ratings with which players begin, and `read_rating_list` a list to
 compare with another one. A table that `equipoise rate --output` wrote has these columns; others are
-ignored.
+ignored. PGN and FIDE reports have the ratings of their players.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings
 from equipoise.display import names_in_words
 from equipoise.formats.findings import Fault, Findings
+from equipoise.formats.games.given_ratings import read_given_ratings
 from equipoise.formats.players import (
     check_player_columns,
     open_players,
@@ -50,7 +51,8 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     rating; `notes` of the result say so.
 
     source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
-        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
+        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array; or PGN or
+        a FIDE report, which give the rating of every player in the first game
     format : format of the source, if its name does not show it
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
@@ -61,6 +63,9 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     >>> known.rating.tolist()
     [1700.0, 1500.0]
     """
+    given = read_given_ratings(source, format)
+    if given is not None:
+        return given
     table, notes = rename_player_columns(open_players(source, format), {}, WHAT)
     return replace(initial_ratings_of(table), notes=notes)
 

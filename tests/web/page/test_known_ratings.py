@@ -33,7 +33,7 @@ def test_pages_say_who_began_with_a_known_rating(site: Any) -> None:
             }
             assert site.ask("POST", "/pools/begun/matches", posted).is_success
         text = look(judge, f"/pools/begun/players/{name}").text
-        assert "Started with a known rating of 1,800 ± 90" in text
+        assert "Started with a known rating of 1,800 ± 176 (95 %)" in text
         other = next(
             str(one)
             for match in matches

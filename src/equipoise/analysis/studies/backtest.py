@@ -23,6 +23,7 @@ from equipoise.analysis.files.reading import (
     without_dates,
 )
 from equipoise.analysis.files.systems import plain_parameters
+from equipoise.analysis.studies.small_histories import USUAL_FEWEST, fewest_earlier
 from equipoise.data.backtest import (
     METRICS,
     Backtest,
@@ -39,6 +40,7 @@ from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
 from equipoise.formats import write_table
+from equipoise.formats.opening.naming import listed_files
 from equipoise.formats.times import moment, order_bound
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message, to_messages
@@ -70,13 +72,14 @@ _MOST_PAIRS = 100_000_000
 class ScoringRequest:
     """What to score, and how.
 
-    min_history, min_total, ties_as_authors : as `backtest` has them
+    min_history, min_total, ties_as_authors : as `backtest` has them; without `min_history` it is
+        5, or less if that leaves nothing to score
     least_differences : metric -> differences below this do not matter, if not the default
     seed : random seed of the resamples
     """
 
     history: HistoryRequest
-    min_history: int = 5
+    min_history: int | None = None
     min_total: int | None = None
     ties_as_authors: bool = False
     least_differences: Mapping[str, float] = field(default_factory=dict)
@@ -149,6 +152,9 @@ def compare(
     notes = initial_notes(initial, history, systems, strict=request.history.strict)
     reading = replace(reading, notes=(*reading.notes, *notes))
     first = first_scored(request.first, history, time_format=request.history.time_format)
+    fewest, relaxed = fewest_earlier(history, first, request.min_history, request.min_total)
+    request = replace(request, min_history=fewest)
+    reading = replace(reading, notes=(*reading.notes, *relaxed))
     answer = scored(systems, request, history, reading, first, progress, initial=initial)
     _write(answer, request)
     return answer
@@ -224,7 +230,7 @@ def scored(
         systems,
         history,
         rng=np.random.default_rng(request.seed),
-        min_history=request.min_history,
+        min_history=USUAL_FEWEST if request.min_history is None else request.min_history,
         min_total=request.min_total,
         first=first,
         initial=initial,
@@ -269,19 +275,26 @@ def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestR
     """Return the content of the page, with names of files and without their folders.
 
     It has neither a date nor the seconds of the run: the same history gives the same page.
-    source : path, or a stream; command : the command that made the page
+    source : path, several paths, or a stream; command : the command that made the page
     """
     return BacktestReport(
         found=answer.found,
         parameters={label: plain_parameters(one) for label, one in answer.systems.items()},
         chosen={label: _chosen(one) for label, one in answer.systems.items()},
         history=_without_folders(history_message(answer.history, answer.reading)),
-        source=Path(source).name if isinstance(source, str) else "standard input",
+        source=_named(source),
         period=period(answer.history),
         seed=answer.seed,
         command=command,
         version=version("equipoise"),
     )
+
+
+def _named(source: object) -> str:
+    """Return the name of a source without its folders."""
+    if isinstance(source, list):
+        return listed_files([_named(one) for one in source])
+    return Path(source).name if isinstance(source, str) else "standard input"
 
 
 def period(history: History) -> tuple[str, str] | None:
@@ -373,8 +386,8 @@ def least_differences(
     return found
 
 
-def chosen_history(min_history: int | None, min_total: int | None) -> int:
-    """Return the least number of earlier matches of players to score, by default 5.
+def chosen_history(min_history: int | None, min_total: int | None) -> int | None:
+    """Return the least number of earlier matches of players to score; None for the default.
 
     Raises : InvalidParameterError   both were given
     """
@@ -383,7 +396,7 @@ def chosen_history(min_history: int | None, min_total: int | None) -> int:
             "--min-total cannot be combined with --min-history: it counts all matches of a player "
             "instead of the earlier ones"
         )
-    return 5 if min_history is None else min_history
+    return min_history
 
 
 def check_times(system: RatingSystem, history: History) -> None:

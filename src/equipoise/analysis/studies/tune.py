@@ -6,7 +6,7 @@ The functions at the end read the values and ranges to try from text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from equipoise.analysis.clock import working_time
@@ -26,6 +26,7 @@ from equipoise.analysis.studies.backtest import (
     first_scored,
     scored,
 )
+from equipoise.analysis.studies.small_histories import USUAL_FEWEST, Split, split_for_search
 from equipoise.analysis.studies.trials import Study, fingerprint, question_of
 from equipoise.charts import theme
 from equipoise.charts.values import tuning_title
@@ -33,9 +34,8 @@ from equipoise.data.backtest import GROUP_METRICS, HIGHER_IS_BETTER, METRICS, Gr
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tuning import Choice, Range, Trial, Tuning
-from equipoise.errors import InvalidDataError, InvalidParameterError, require
+from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.proposals import default_grid, default_ranges
-from equipoise.evaluate.scoring.scored import Scored
 from equipoise.evaluate.tuning import GIVEN_TRIAL, checked_choices, tune
 from equipoise.formats import write_table
 from equipoise.formats.writing import check_target
@@ -61,7 +61,8 @@ class TuneRequest(ScoringRequest):
 
     choices, trials, metric, workers : as `tune` has them; it uses the same random seed
     entry : without choices, search the constants of the entry and of the level
-    first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text
+    first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text; without
+        it, 10%, or more if that leaves nothing to score
     study : URL or path of a database that keeps the trials; study_name : its name in the database
     output : path of the parameters; trials_output : of the table of trials; chart : of the figure
     """
@@ -70,7 +71,7 @@ class TuneRequest(ScoringRequest):
     entry: bool = False
     trials: int | None = None
     metric: str = "pair_inversion"
-    first: str = "10%"
+    first: str | None = None
     study: str | None = None
     study_name: str | None = None
     output: str | None = None
@@ -117,7 +118,10 @@ def search(
     choices = _choices(system, request)
     history, reading = read(request.history, {system.name: system}, choices)
     check_times(system, history)
-    first = _first(request, history)
+    split = _split(request, history)
+    first = split.first
+    request = replace(request, first=split.share, min_history=split.fewest)
+    reading = replace(reading, notes=(*reading.notes, *split.notes))
     head = history.slice(0, first)
     study = None if request.study is None else _study(system, choices, request, head)
     recorded = 0 if study is None else len(study.trials)
@@ -131,7 +135,7 @@ def search(
         metric=request.metric,
         trials=request.trials,
         seed=request.seed,
-        min_history=request.min_history,
+        min_history=split.fewest,
         ties_as_authors=request.ties_as_authors,
         workers=request.workers,
         threads=request.threads,
@@ -190,27 +194,15 @@ def _check(request: TuneRequest) -> None:
         theme.check_file(request.chart)
 
 
-def _first(request: TuneRequest, history: History) -> int:
-    """Return the number of matches to search on; both parts have matches to score."""
-    first = first_scored(request.first, history, "--first", time_format=request.history.time_format)
-    if not 0 < first < history.matches:
-        raise InvalidParameterError(
-            f"--first must leave matches for the search and for the comparison; {request.first} "
-            f"is {first:,} of {history.matches:,}"
-        )
-    for part, begin, where in (
-        (history.slice(0, first), 0, "the first"),
-        (history, first, "after"),
-    ):
-        try:
-            Scored.of(part, min_history=request.min_history, first=begin)
-        except InvalidDataError as error:
-            raise InvalidDataError(
-                [],
-                f"{where} {counted(first, 'match', 'matches')} ({request.first}; see --first): "
-                f"{error}",
-            ) from None
-    return first
+def _split(request: TuneRequest, history: History) -> Split:
+    """Return the matches to search on; both parts have matches to score."""
+    time_format = request.history.time_format
+    return split_for_search(
+        history,
+        request.first,
+        request.min_history,
+        lambda share: first_scored(share, history, "--first", time_format=time_format),
+    )
 
 
 def _study(
@@ -223,7 +215,7 @@ def _study(
         trials=request.trials,
         seed=request.seed,
         metric=request.metric,
-        min_history=request.min_history,
+        min_history=USUAL_FEWEST if request.min_history is None else request.min_history,
         ties_as_authors=request.ties_as_authors,
         history=fingerprint(head),
     )

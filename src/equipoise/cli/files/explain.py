@@ -89,15 +89,19 @@ def print_explanation(found: ExplainMessage) -> None:
 
 def summary(found: ExplainMessage) -> str:
     """Return what happened, in one sentence."""
+    from equipoise.data.intervals import LABEL, half_width_in_words
+
     change = _change(found)
     verb = "gained" if change > 0 else "lost" if change < 0 else "neither gained nor lost"
     amount = f" {abs(change):.2f}" if change else ""
     from_, to = (
-        "" if one is None else f" +- {one:.2f}" for one in (found.deviation_before, found.deviation)
+        "" if one is None else f" +- {half_width_in_words(one)}"
+        for one in (found.deviation_before, found.deviation)
     )
+    level = "" if found.deviation is None else f" ({LABEL})"
     return (
         f"{found.player} {_result(found)} in match {found.match}{_date(found.time, ', ')}, and "
-        f"{verb}{amount} points: {found.rating_before:.2f}{from_} -> {found.rating:.2f}{to}."
+        f"{verb}{amount} points: {found.rating_before:.2f}{from_} -> {found.rating:.2f}{to}{level}."
     )
 
 

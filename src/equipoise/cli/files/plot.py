@@ -35,7 +35,7 @@ def plot(
         "the number of matches that the player has played. [default: time, or match without times]",
         "time|match|played",
     ),
-    no_band: bool = option(False, "Leave out the band of two deviations on either side."),
+    no_band: bool = option(False, "Leave out the band of the 95 % range."),
     no_performances: bool = option(False, "Leave out the dots of performances."),
     title: str | None = option(None, "Chart title. [default: names of the players]", "TEXT"),
     size: str | None = option(
@@ -48,7 +48,7 @@ def plot(
 ) -> None:
     """Draw players' ratings over time, or the distribution of all ratings.
 
-    The line shows the rating after each match, the band two deviations on either side. Dots show
+    The line shows the rating after each match, the band its 95 % range. Dots show
     performances, if the system has them. --json prints the numbers of the chart.
     """
     from equipoise.analysis.files import plot as work

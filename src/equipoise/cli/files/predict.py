@@ -234,4 +234,6 @@ def _result(outcome: Outcome) -> str:
 
 
 def _plus_minus(deviation: float | None) -> str:
-    return "" if deviation is None else f" +- {deviation:.2f}"
+    from equipoise.data.intervals import LABEL, half_width_in_words
+
+    return "" if deviation is None else f" +- {half_width_in_words(deviation)} ({LABEL})"

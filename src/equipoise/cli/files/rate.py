@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import typer
+
 from equipoise.cli import options
 from equipoise.cli.declaring import option
 from equipoise.cli.files.comparison_tables import print_comparison
+from equipoise.cli.files.inspect import inspected
 from equipoise.cli.report import (
     print_json,
     print_lines,
@@ -17,7 +20,7 @@ from equipoise.cli.report import (
     say_compiled,
     working,
 )
-from equipoise.cli.tables import table
+from equipoise.cli.tables import dates, table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -33,6 +36,8 @@ _SHOWN = 20
 
 #: Players that --diff lists who rose most, and who fell most.
 _MOVED = 10
+#: The column of times of the rating table.
+_LAST_TIME = "last_time"
 
 #: Least seconds of rating for which participations per second are shown.
 _MEASURABLE = 0.01
@@ -40,6 +45,7 @@ _MEASURABLE = 0.01
 
 def rate(
     *,
+    context: typer.Context,
     history: options.History,
     system: options.System,
     output: str | None = option(
@@ -73,8 +79,9 @@ def rate(
     threads: options.Threads,
     raw: options.RawText,
     reading: options.Reading,
+    dry_run: options.DryRun,
     as_json: options.Json,
-) -> None:
+) -> int | None:
     """Rate a history of matches.
 
     Prints the rating table, or writes it with --output. Nothing is written if there is a problem.
@@ -83,6 +90,14 @@ def rate(
     from equipoise.messages.histories import RateMessage
 
     settings = system.settings()
+    if dry_run:
+        chosen = system.chosen(settings)
+        return inspected(
+            context,
+            reading.request(history, settings),
+            as_json,
+            systems=[] if chosen is None else [chosen],
+        )
     request = rating.RateRequest(
         history=reading.request(history, settings),
         output=output,
@@ -107,7 +122,7 @@ def rate(
         rows = [] if output else answer.table.to_dicts()
         compared = None if answer.diff is None else message_of(answer.diff)
         print_json(RateMessage(summary, rows, compared))
-        return
+        return None
     if output is None:
         _print_ratings(answer)
     if answer.diff is not None:
@@ -116,6 +131,7 @@ def rate(
         print_comparison(answer.diff, _MOVED, command="equipoise compare ")
     say_compiled(job.compilation)
     say(*_summary_lines(summary))
+    return None
 
 
 def _print_ratings(answer: RateAnswer) -> None:
@@ -128,7 +144,12 @@ def _print_ratings(answer: RateAnswer) -> None:
         name: ".2f" if kind.is_float() else ">" if kind.is_numeric() else ""
         for name, kind in frame.schema.items()
     }
-    print_table(table(columns, shown.iter_rows()))
+    # A column of seconds is one of dates to people. Files keep the seconds.
+    values = [
+        dates(column.to_list()) if column.name == _LAST_TIME else column.to_list()
+        for column in shown
+    ]
+    print_table(table(columns, zip(*values, strict=True)))
     if len(shown) < len(frame):
         more = counted(len(frame) - len(shown), "more player")
         say(f"... and {more}; --output FILE keeps them all.")

@@ -8,6 +8,7 @@ import typer
 
 from equipoise.cli import options
 from equipoise.cli.declaring import add_command, argument, option
+from equipoise.cli.grouping import CommandGroup
 from equipoise.cli.report import print_json, print_lines, print_table, say
 from equipoise.cli.service.databases import opened
 from equipoise.cli.tables import table
@@ -29,6 +30,7 @@ Example:
   equipoise keys revoke 1"""
 
 application = typer.Typer(
+    cls=CommandGroup,
     help="Create, list, rotate and revoke keys of the service.",
     no_args_is_help=True,
     rich_markup_mode=None,

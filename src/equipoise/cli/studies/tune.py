@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import typer
+
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.files.inspect import inspected
 from equipoise.cli.report import (
     print_json,
     print_lines,
@@ -39,6 +42,7 @@ Example:
 
 def tune(
     *,
+    context: typer.Context,
     history: options.History,
     system: options.System,
     metric: str = option(
@@ -47,10 +51,11 @@ def tune(
         "rank_deviation_top100, ndcg, log_loss or brier.",
         "METRIC",
     ),
-    first: str = option(
-        "10%",
+    first: str | None = option(
+        None,
         "Search on the first matches: a share of them (10%), or those before a time. The others "
-        "are held out for the comparison.",
+        "are held out for the comparison. [default: 10%, or 25% or 50% if that leaves nothing to "
+        "score]",
         "SHARE|TIME",
     ),
     grid: list[str] | None = option(
@@ -84,8 +89,11 @@ def tune(
         None, "Name of the study in the database. [default: system and metric]", "NAME"
     ),
     workers: int = option(1, "Number of processes that run trials.", min=1),
-    min_history: int = option(
-        5, "Score only players with at least this many earlier matches.", min=0
+    min_history: int | None = option(
+        None,
+        "Score only players with at least this many earlier matches. [default: 5, or fewer if that "
+        "leaves nothing to score]",
+        min=0,
     ),
     ties_as_authors: options.TiesAsAuthors,
     least_difference: options.LeastDifference,
@@ -107,8 +115,9 @@ def tune(
         min=1,
     ),
     reading: options.ReadingWhole,
+    dry_run: options.DryRun,
     as_json: options.Json,
-) -> None:
+) -> int | None:
     """Search for the parameters with which a system predicts best.
 
     Parameters are tried on the first matches of the history. The best ones are then compared with
@@ -122,6 +131,8 @@ def tune(
 
     settings = system.settings()
     given = system.chosen(settings) or make_system(DEFAULT_SYSTEM)
+    if dry_run:
+        return inspected(context, reading.request(history, settings), as_json, systems=[given])
     request = work.TuneRequest(
         history=reading.request(history, settings),
         choices=choices_of(given.name, grid or [], range_ or [], trials),
@@ -156,6 +167,7 @@ def tune(
     else:
         _print(answer)
         say_compiled(job.compilation)
+    return None
 
 
 @contextmanager

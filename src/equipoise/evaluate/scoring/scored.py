@@ -31,6 +31,9 @@ from equipoise.evaluate.scoring.metrics import PredictedTeams
 #: Number of first places of a match that are its top, before players are left out [READINGS B9].
 TOP = 100
 
+#: Ends the error when nothing is left to score.
+ADVICE = ". Score more matches or lower this number"
+
 #: int32: matches that a participation's player had before it.
 Counts: TypeAlias = NDArray[np.int32]
 
@@ -177,7 +180,7 @@ class Scored:
             raise InvalidDataError(
                 [],
                 f"nothing to score: no match in this part has two players or teams with {fewest} "
-                f"or more {which} that do not all tie. Score more matches or lower this number",
+                f"or more {which} that do not all tie{ADVICE}",
             )
         return found
 

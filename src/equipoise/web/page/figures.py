@@ -15,14 +15,13 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from equipoise.charts.axes import Scale, around, round_moments
+from equipoise.data.intervals import half_width
 from equipoise.markup import Content, element
 from equipoise.messages.players import MeanPoint, RatingTimeline
 from equipoise.web.page.wording import number
 
 #: Heights of the charts and of the picture of an interval, pixels.
 COLUMNS_HEIGHT, RATING_HEIGHT, DRIFT_HEIGHT, _HEIGHT = 170, 280, 200, 18
-#: Deviations to each side of a 95 % range.
-WIDTH = 1.96
 #: Maximum number of points of a curve; more could not be distinguished.
 _POINTS = 400
 #: Characters below a time axis, which fit on the width of a phone.
@@ -208,7 +207,7 @@ class Interval(NamedTuple):
 def intervals(values: Sequence[tuple[float, float | None]]) -> list[Interval | None]:
     """Return a picture for each (rating, deviation), all on one scale; None without deviation."""
     ends = [
-        None if spread is None else (mid - WIDTH * spread, mid + WIDTH * spread)
+        None if spread is None else (mid - half_width(spread), mid + half_width(spread))
         for mid, spread in values
     ]
     known = [one for one in ends if one is not None]
@@ -244,8 +243,8 @@ def timeline_chart(timeline: RatingTimeline, name: str) -> Markup:
     kept = thinned(timeline.ratings, _POINTS)
     spreads = [timeline.deviations[at] or 0.0 for at in kept]
     values = [timeline.ratings[at] for at in kept]
-    lows = [mid - WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
-    highs = [mid + WIDTH * spread for mid, spread in zip(values, spreads, strict=True)]
+    lows = [mid - half_width(spread) for mid, spread in zip(values, spreads, strict=True)]
+    highs = [mid + half_width(spread) for mid, spread in zip(values, spreads, strict=True)]
     up = around([*lows, *highs], RATING_HEIGHT - 8.0, 8.0, [])
     across, names = _across(timeline, kept)
     frame = Frame(RATING_HEIGHT, up)

@@ -15,6 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
+from equipoise.data.intervals import half_width
 from equipoise.web.page import wording
 
 _KINDS = {
@@ -95,6 +96,7 @@ def environment() -> Environment:
     )
     found.filters |= {
         "number": wording.number,
+        "half_width": half_width,
         "signed": wording.signed,
         "percent": wording.percent,
         "ordinal": wording.ordinal,

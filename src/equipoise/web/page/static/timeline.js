@@ -95,7 +95,7 @@ class Timeline {
 
   words(at) {
     const { ratings, deviations, changes, matches, times, played, ranks, teams } = this.data;
-    const spread = deviations[at] == null ? "" : ` ± ${number(deviations[at])}`;
+    const spread = deviations[at] == null ? "" : ` ± ${number(WIDTH_OF_BAND * deviations[at])} (95 %)`;
     const known = times && !played[at] ? "received " : "";
     const day = times ? `${known}${new Date(1000 * times[at]).toISOString().slice(0, 10)}, ` : "";
     return {

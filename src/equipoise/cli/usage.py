@@ -1,0 +1,77 @@
+"""What to say of a command line that cannot be understood: the reason, and what to type instead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import typer
+
+#: How like an option a word must be to be taken for a slip, from 0 to 1.
+_LIKE = 0.7
+
+
+def help_wanted(error: typer.TyperException) -> bool:
+    """Return whether the message is the help, as after a group of commands without a command."""
+    return type(error).__name__ == "NoArgsIsHelpError"
+
+
+def explain_usage(error: typer.TyperException) -> tuple[str, list[str]]:
+    """Return the message of an error of usage, and lines on what to type instead.
+
+    Typer has no public names for its errors, so they are told apart by what they carry.
+    """
+    context = getattr(error, "ctx", None)
+    message = error.format_message()
+    advice: list[str] = []
+    if option := getattr(error, "option_name", ""):
+        message = _of_option(error, option, context)
+    elif type(error).__name__ == "MissingParameter" and context is not None:
+        parameter = getattr(error, "param", None)
+        message = _of_missing(parameter, context)
+        advice = _example(context, parameter)
+    return message, [*advice, _see(context)]
+
+
+def _of_option(error: typer.TyperException, option: str, context: Any) -> str:
+    """Return the message on an option, with the one that is probably meant."""
+    if type(error).__name__ != "NoSuchOption":
+        return error.format_message()
+    close: Sequence[str] = ()
+    if context is not None:
+        known = [name for one in context.command.get_params(context) for name in one.opts]
+        close = get_close_matches(option, known, n=1, cutoff=_LIKE)
+    if close:
+        return f"No such option: {option}. Did you mean {close[0]}?"
+    if context is not None and context.parent is None:
+        return f"No such option: {option}. Options of a command come after its name."
+    return f"No such option: {option}"
+
+
+def _of_missing(parameter: Any, context: Any) -> str:
+    """Return the message on an argument or option that is required."""
+    name = parameter.metavar or parameter.name.upper()
+    if parameter.param_type_name == "option":
+        name = f"{parameter.opts[0]} {name}"
+    about = re.split(r"[:.](?: |$)", parameter.help or "", maxsplit=1)[0]
+    meaning = f" ({about[:1].lower()}{about[1:]})" if about else ""
+    return f"`{context.command_path}` needs {name}{meaning}"
+
+
+def _example(context: Any, parameter: Any) -> list[str]:
+    """Return the first example of the command, and where a file to try comes from."""
+    lines = (line.strip() for line in (context.command.epilog or "").splitlines())
+    shown = [line for line in lines if line.startswith(f"{context.command_path} ")][:1]
+    advice = [f"Example: {line}" for line in shown]
+    if parameter.metavar == "HISTORY":
+        advice.append("No file yet? `equipoise demo --keep sample` writes sample/contests.csv.")
+    return advice
+
+
+def _see(context: Any) -> str:
+    """Return where to read more: the help of the command, or of all."""
+    if context is None or context.parent is None:
+        return "See `equipoise --help`."
+    return f"See `{context.command_path} --help`."

@@ -1,0 +1,133 @@
+"""Completion by bash: its own script, asked as bash asks it, and typed into a terminal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from equipoise.cli import run
+from equipoise.cli.completion import command_to_complete
+
+BASH = shutil.which("bash")
+pytestmark = pytest.mark.skipif(BASH is None, reason="needs bash")
+
+#: What completion calls on a line, which ends in the word to complete, and replies.
+ASK = """
+source <(equipoise completion bash 2> /dev/null)
+compopt() { echo "$*" >> options; }
+COMP_WORDS=("$@")
+COMP_CWORD=$(( $# - 1 ))
+_equipoise_completion equipoise
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> dict[str, str]:
+    """Give an environment in which `equipoise` is the one of this checkout."""
+    command = tmp_path / "bin" / "equipoise"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m equipoise "$@"\n')
+    command.chmod(0o755)
+    return {**os.environ, "PATH": f"{command.parent}:{os.environ['PATH']}"}
+
+
+def ask(path: dict[str, str], folder: Path, *words: str) -> list[str]:
+    """Return what bash is offered for the last word; bash splits words at equals signs."""
+    done = subprocess.run(
+        [str(BASH), "--norc", "-c", ASK, "bash", "equipoise", *words],
+        env=path,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+def test_bash_completes_commands_options_systems_and_parameters(
+    path: dict[str, str], tmp_path: Path
+) -> None:
+    def asked(*words: str) -> list[str]:
+        return ask(path, tmp_path, *words)
+
+    commands = asked("")
+    assert commands[0] == "demo"
+    assert {"rate", "audit", "keys", "serve"} <= set(commands)
+    assert asked("audit", "") == ["drift", "incentives"]
+    assert asked("rate", "--sys") == ["--system"]
+    assert asked("rate", "--system", "elo") == ["elo", "elo-mmr", "elo-mmx"]
+    assert asked("rate", "x.csv", "-s", "elo", "--set", "home_advantage_d") == [
+        "home_advantage_deviation=",
+        "home_advantage_drift=",
+    ]
+    assert not (tmp_path / "options").exists()
+    assert asked("rate", "x.csv", "--set", "bet") == ["beta="]
+    assert (tmp_path / "options").read_text() == "-o\nnospace\n"
+    assert asked("rate", "--format", "parq") == ["parquet"]
+
+
+def test_bash_completes_after_equals_signs(path: dict[str, str], tmp_path: Path) -> None:
+    """Only what follows the sign is completed: bash takes the sign for a word."""
+    equal = ["elo", "elo-mmr", "elo-mmx"]
+    assert ask(path, tmp_path, "rate", "--system", "=", "el") == equal
+    assert ask(path, tmp_path, "backtest", "--system", "a", "=", "el") == equal
+    words = ("backtest", "-s", "elo", "-s", "g", "=", "glicko2", "--set", "g.ta")
+    assert ask(path, tmp_path, *words) == ["g.tau="]
+
+
+def test_a_terminal_with_bash_completes(path: dict[str, str], tmp_path: Path) -> None:
+    """Tab is pressed after the beginning of an option, then of a file."""
+    (tmp_path / "matches of ann.csv").touch()
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        os.execve(str(BASH), ["bash", "--norc", "--noprofile", "-i"], {**path, "PS1": "> "})
+    try:
+        os.write(terminal, b"source <(equipoise completion bash); echo re''ady\n")
+        shown = _until(terminal, b"ready\r\n")
+        os.write(terminal, b"equipoise rate matc\t--lower\t")
+        shown += _until(terminal, b"--lower-score-is-better ")
+        assert rb"equipoise rate matches\ of\ ann.csv --lower-score-is-better " in shown
+    finally:
+        os.close(terminal)
+        os.waitpid(child, 0)
+
+
+def _until(terminal: int, wanted: bytes) -> bytes:
+    """Read a terminal until it has shown something."""
+    shown, end = b"", time.monotonic() + 60
+    while wanted not in shown:
+        assert time.monotonic() < end, shown
+        if select.select([terminal], [], [], 1)[0]:
+            shown += os.read(terminal, 4096)
+    return shown
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish", "powershell"])
+def test_other_shells_have_the_script_of_the_library(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["completion", shell]) == 0
+    shown = capsys.readouterr()
+    assert f"complete_{shell}" in shown.out
+    assert shown.err.count("\n") == 1
+
+
+def test_only_the_command_that_is_typed_is_loaded() -> None:
+    def named(words: str) -> str | None:
+        return command_to_complete({"_EQUIPOISE_COMPLETE": "complete_bash", "COMP_WORDS": words})
+
+    assert named("equipoise\nrate\nx y.csv") == "rate"
+    assert named("equipoise\nra") is None
+    assert command_to_complete({}) is None

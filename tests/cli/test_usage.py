@@ -1,0 +1,172 @@
+"""What the command line says of wrong usage, and how it ends when it is stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from equipoise.cli import run
+from equipoise.cli.application import create_application
+from equipoise.cli.declaring import LETTERS
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (
+            ["rate"],
+            [
+                "equipoise: `equipoise rate` needs HISTORY (the matches)",
+                "Example: equipoise rate examples/contests.csv --system elo-mmr --output "
+                "ratings.csv",
+                "No file yet? `equipoise demo --keep sample` writes sample/contests.csv.",
+                "See `equipoise rate --help`.",
+            ],
+        ),
+        (
+            ["explain", "x.csv"],
+            [
+                "equipoise: `equipoise explain` needs --player PLAYER (the player whose change of "
+                "rating is explained)",
+                "Example: equipoise explain examples/contests.csv --player jade-kite",
+                "See `equipoise explain --help`.",
+            ],
+        ),
+        (
+            ["rate", "--systm", "elo"],
+            [
+                "equipoise: No such option: --systm. Did you mean --system?",
+                "See `equipoise rate --help`.",
+            ],
+        ),
+        (
+            ["rate", "x.csv", "--zzz"],
+            ["equipoise: No such option: --zzz", "See `equipoise rate --help`."],
+        ),
+        (
+            ["--system", "elo"],
+            [
+                "equipoise: No such option: --system. Options of a command come after its name.",
+                "See `equipoise --help`.",
+            ],
+        ),
+        (
+            ["rat"],
+            [
+                "equipoise: No such command 'rat'. Did you mean 'rate'?",
+                "See `equipoise --help`.",
+            ],
+        ),
+        (
+            ["audit", "drif"],
+            [
+                "equipoise: No such command 'drif'. Did you mean 'drift'?",
+                "See `equipoise audit --help`.",
+            ],
+        ),
+        (
+            ["version"],
+            [
+                "equipoise: No such command 'version'. Did you mean `equipoise --version`?",
+                "See `equipoise --help`.",
+            ],
+        ),
+        (
+            ["my matches.csv"],
+            [
+                "equipoise: 'my matches.csv' is a file, not a command. Did you mean `equipoise "
+                "rate 'my matches.csv'`?",
+                "See `equipoise --help`.",
+            ],
+        ),
+    ],
+)
+def test_wrong_usage_says_what_to_type(
+    words: list[str],
+    lines: list[str],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my matches.csv").touch()
+    assert run(words) == 2
+    shown = capsys.readouterr()
+    assert shown.err.splitlines() == lines
+    assert shown.out == ""
+
+
+def commands() -> Iterator[tuple[str, Any]]:
+    """Yield every command with its name."""
+    root: Any = typer.main.get_command(create_application())
+    for name, one in root.commands.items():
+        for below, other in getattr(one, "commands", {"": one}).items():
+            yield f"{name} {below}".strip(), other
+
+
+def test_a_letter_means_the_same_in_every_command() -> None:
+    meant = {letter: spelled for spelled, letter in LETTERS.items()}
+    for name, command in commands():
+        for one in command.params:
+            for letter in (text for text in one.opts if len(text) == 2):
+                assert meant[letter] in one.opts, (name, letter)
+            for spelled, letter in LETTERS.items():
+                assert (spelled in one.opts) == (letter in one.opts), (name, spelled)
+
+
+@pytest.mark.parametrize(
+    "words", [["-h"], ["rate", "-h"], ["audit", "-h"], ["audit", "drift", "-h"]]
+)
+def test_h_is_help(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 0
+    short = capsys.readouterr().out
+    assert run([*words[:-1], "--help"]) == 0
+    assert short == capsys.readouterr().out
+    assert "-h, --help" in short
+
+
+def test_help_has_every_command_once_under_a_heading(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    listed = [line.split()[0] for line in shown.splitlines() if line[:2] == "  " and line[2] > " "]
+    names = [name.split()[0] for name, _ in commands()]
+    for name in set(names):
+        assert listed.count(name) == 1
+    order = [listed.index(name) for name in ("demo", "rate", "backtest", "audit", "serve", "keys")]
+    assert order == sorted(order)
+    assert "..." not in shown.partition("First steps")[2]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs signals")
+def test_ctrl_c_says_one_line() -> None:
+    """A history on standard input that never comes keeps the command waiting."""
+    words = [sys.executable, "-m", "equipoise", "rate", "-", "--format", "csv"]
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as waiting:
+        time.sleep(3)
+        waiting.send_signal(signal.SIGINT)
+        out, err = waiting.communicate(timeout=60)
+    assert (waiting.returncode, out, err) == (130, "", "stopped\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+@pytest.mark.parametrize("words", ["systems", "simulate --players 2000 --contests 50"])
+def test_a_reader_that_ends_early_is_no_error(words: str) -> None:
+    """Output that fits into the pipe, and output that does not."""
+    line = f'{{ "{sys.executable}" -m equipoise {words}; echo $? >&2; }} | true'
+    done = subprocess.run(
+        ["sh", "-c", line], check=False, capture_output=True, text=True, timeout=120
+    )
+    for word in ("Traceback", "Exception", "Broken"):
+        assert word not in done.stderr
+    assert done.stderr.splitlines()[-1] in ("0", "1")
