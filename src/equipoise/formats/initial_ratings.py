@@ -100,6 +100,7 @@ class RatingList:
     """The players of a table with their ratings, every player once.
 
     ids : text; rating, deviation : shape (P,), deviation NaN if unknown
+    matches : shape (P,), numbers of rated matches; None if they were not read or the table has none
     name : of the file, "" for values in memory
     columns : those that were renamed, as they are in the table
     notes : sentences on how it was read
@@ -108,6 +109,7 @@ class RatingList:
     ids: pl.Series
     rating: Floats
     deviation: Floats
+    matches: Floats | None
     name: str
     columns: frozenset[str]
     notes: tuple[str, ...]
@@ -120,12 +122,14 @@ def read_rating_list(
     columns: Mapping[str, str],
     synonyms: Mapping[str, str],
     what: str,
+    matches: bool = False,
 ) -> RatingList:
     """Return the players of a table; those without a rating are left out, and a note names them.
 
     columns : new name -> name in the table; names that are not in it are ignored
     synonyms : name -> name of the player
     what : the table is, where it has no name
+    matches : read the column of matches, if there is one
     Raises : InvalidDataError   there are problems; lists all of them
     """
     given = open_players(source, format)
@@ -138,6 +142,9 @@ def read_rating_list(
     if "deviation" in frame.columns:
         deviation = player_numbers(table, "deviation", findings, may_lack="any")
         findings.add_faults("deviation", [Fault(deviation < 0, _FROM_ZERO)], frame["deviation"])
+    played = None
+    if matches and "matches" in frame.columns:
+        played = player_numbers(table, "matches", findings)
     rated = ~np.isnan(rating)
     again = np.zeros(len(frame), dtype=bool)
     # Only rated players count: lists have people twice, of whom one has no rating.
@@ -153,6 +160,7 @@ def read_rating_list(
         ids=listed,
         rating=rating[rated],
         deviation=deviation[rated],
+        matches=None if played is None else played[rated],
         name=table.name,
         columns=frozenset(columns.values()) & frozenset(given.frame.columns),
         notes=(*table.notes, *notes),

@@ -34,6 +34,9 @@ def compare(
     ),
     top: int = option(10, "Number of players to list who rose most, and who fell most.", min=0),
     by: Literal["rating", "place"] = option("rating", "List who moved most by rating or by place."),
+    min_matches: int = option(
+        0, "Leave out players with fewer rated matches, if a table has their number.", min=0
+    ),
     synonyms: options.Synonyms,
     column: list[str] | None = option(
         None,
@@ -72,6 +75,7 @@ def compare(
             old=options.given_file(old),
             new=options.given_file(new),
             scale=scale,
+            min_matches=min_matches,
             synonyms=synonyms,
             columns=options.named_values(column, "--column"),
             format=format_,
