@@ -66,6 +66,9 @@ def every_value() -> dict[str, Any]:
         "Ratings": rated.ratings,
         "Rebalance": rebalance,
         "RebalanceRequest": request,
+        "RatingComparison": eq.compare_ratings(
+            rated, eq.replay(eq.Elo(), history), names=(HOSTILE, "elo")
+        ),
         "Replay": rated,
         "Ruleset": request.ruleset,
         "Rounds": rounds,

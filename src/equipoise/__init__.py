@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from equipoise.data.backtest import GroupScores as GroupScores
     from equipoise.data.backtest import Slice as Slice
     from equipoise.data.backtest import SystemScores as SystemScores
+    from equipoise.data.comparison import ChangeSummary as ChangeSummary
+    from equipoise.data.comparison import RatingComparison as RatingComparison
+    from equipoise.data.comparison import ScaleLine as ScaleLine
     from equipoise.data.explanation import Contribution as Contribution
     from equipoise.data.explanation import Explanation as Explanation
     from equipoise.data.explanation import Opponent as Opponent
@@ -85,6 +88,7 @@ if TYPE_CHECKING:
     from equipoise.evaluate.drift import drift as drift
     from equipoise.evaluate.incentives.audit import Effort as Effort
     from equipoise.evaluate.incentives.audit import incentives as incentives
+    from equipoise.evaluate.rating_comparison import compare_ratings as compare_ratings
     from equipoise.evaluate.tuning import Record as Record
     from equipoise.evaluate.tuning import tune as tune
     from equipoise.formats import read_history as read_history

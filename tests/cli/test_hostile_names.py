@@ -81,6 +81,7 @@ def commands(history: str, games: str, folder: Path) -> list[list[str]]:
         ["plot", history, "--distribution", *some],
         ["backtest", history, "--details", "--min-history", "1", "--resamples", "10"],
         ["tune", history, "--system", "elo", "--grid", "k=16,32", "--first", "50%", *small],
+        ["leaderboard", history, "--rounds", "20"],
         ["audit", "drift", history, "--title", "t\u202e"],
         ["audit", "incentives", history, "--system", "topcoder", *some, "--details"],
         ["predict", "--resume", state, *teams, "--places", "--samples", "10", "--what-if"],

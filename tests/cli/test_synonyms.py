@@ -14,6 +14,7 @@ COMMANDS = {
     "plot": ["--player", "ann"],
     "backtest": ["--min-history", "0", "--resamples", "0"],
     "tune": ["--grid", "k=16,32", "--first", "50%", "--min-history", "0", "--resamples", "10"],
+    "leaderboard": ["--rounds", "20"],
     "audit drift": [],
     "audit incentives": ["--player", "ann"],
     "import": ["--pool", "p", "--create", "--database", "sqlite:///{folder}/pool.db"],

@@ -42,7 +42,7 @@ def test_white_and_black_are_matches_with_a_side(tmp_path: Path) -> None:
     assert reading.history.order is not None
     assert reading.history.order.tolist() == [1, 2]
     assert reading.notes == (
-        "read 2 games of white and black as matches; side says who is at home",
+        "read 2 games of white and black as matches; side says who has white",
         "round is the order of the matches, and no days are counted",
     )
 
@@ -80,7 +80,19 @@ def test_battles_of_models_have_no_side(tmp_path: Path) -> None:
     assert reading.history is not None
     assert [rank for _, _, rank in rows_of(reading.history)] == [1, 0, 0, 0, 0, 1]
     assert "side" not in reading.history.attributes
-    assert reading.notes == ("read 3 games of model_a and model_b as matches",)
+    assert reading.notes == (
+        "read 3 games of model_a and model_b as matches",
+        "tie (bothbad) counts as a tie: 1 row",
+    )
+
+
+def test_battles_have_times_with_fractions(tmp_path: Path) -> None:
+    """The column `tstamp` of published battles has seconds since 1970 with decimals."""
+    text = "model_a,model_b,winner,tstamp\na,b,tie,1682351591.1322\nb,a,model_a,1682351592.5\n"
+    reading = scan(text, tmp_path)
+    assert reading.history is not None
+    assert reading.history.time is not None
+    assert reading.history.time.tolist() == [1_682_351_591_132_200, 1_682_351_592_500_000]
 
 
 def test_a_winner_can_be_a_player_of_the_row(tmp_path: Path) -> None:

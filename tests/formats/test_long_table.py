@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
-from equipoise.formats.tables.columns import PLACES
+from equipoise.formats.tables.recognised import PLACES
 from formats.comparing import told
 
 WHOLE = "must be a whole number from 0"
@@ -218,8 +218,19 @@ def test_empty_optional_columns_are_absent():
 def test_missing_columns_are_all_told(problems_of):
     """What is required and what is there stand in the message."""
     assert problems_of("player,points\n1,2\n") == [
-        (None, "match", "must be a column of the table", "columns player, points"),
-        (None, "rank", PLACES, "columns player, points"),
+        (
+            None,
+            "match",
+            "must be a column of the table",
+            "columns player, points; --column match=NAME says which column it is",
+        ),
+        (
+            None,
+            "rank",
+            PLACES,
+            "columns player, points; --column score=points if more is better, with "
+            "--lower-score-is-better if less is; --column rank=points if it is the place",
+        ),
     ]
 
 
@@ -315,7 +326,7 @@ def test_a_score_that_is_a_statistic_makes_no_places():
     table = {"match": [1, 1], "player": ["a", "b"], "score": [1, 2]}
     (problem,) = scan_history(table, statistics=["score"]).problems
     assert (problem.field, problem.rule) == ("rank", PLACES)
-    assert problem.got.endswith("of which score is a statistic (--stat)")
+    assert ", of which score is a statistic (--stat)" in problem.got
     told_lower = {"match": [1], "player": [1], "rank": [0], "score": [1]}
     with pytest.raises(InvalidParameterError, match="True or False"):
         scan_history(told_lower, lower_score_is_better="yes")
@@ -536,7 +547,7 @@ def test_statistics_are_numbers():
         {"skip_bad": True},
         {"since": 5},
         {"until": "2020-01-01"},
-        {"format": "excel"},
+        {"format": "word"},
     ],
 )
 def test_wrong_usage_is_told_apart_from_bad_data(wrong):

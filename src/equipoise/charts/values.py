@@ -15,6 +15,7 @@ from equipoise.charts.axes import shortened
 from equipoise.charts.rating import Along
 from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others
 from equipoise.data.backtest import BASELINE, Backtest, Calibration
+from equipoise.data.comparison import RatingComparison
 from equipoise.data.ratings import Ratings, Trace
 from equipoise.data.tournaments.tournament import (
     ClassGraph,
@@ -132,6 +133,23 @@ def distribution_subtitle(system: str, min_matches: int) -> str:
         return system
     least = f"players with at least {min_matches:,} rated matches"
     return f"{system}, {least}" if system else least
+
+
+def comparison_chart(found: RatingComparison, *, title: str | None = None) -> Figure:
+    """Return the chart of old ratings against new ones.
+
+    Raises : EquipoiseError without matplotlib
+    """
+    theme.check_available()
+    from equipoise.charts.comparing.old_and_new import (
+        comparison_figure,
+        comparison_subtitle,
+        comparison_title,
+    )
+
+    return comparison_figure(
+        found, title=title or comparison_title(found), subtitle=comparison_subtitle(found)
+    )
 
 
 def calibration_chart(one: Calibration, *, title: str | None = None) -> Figure:

@@ -106,17 +106,20 @@ def _parameter(name: str, kind: Any, declared: Any) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
 
 
-def command_line(context: typer.Context, files: Collection[str]) -> str:
+def command_line(
+    context: typer.Context, files: Collection[str], leave_out: Collection[str] = ()
+) -> str:
     """Return the running command as a user can type it again, its options in a fixed order.
 
     files : names of the parameters that are paths; only the name of the file is kept, because the
         folders of one machine mean nothing on another
+    leave_out : names of parameters that are left out
     """
     words = context.command_path.split()
     parameters: list[Any] = list(context.command.params)
     for parameter in sorted(parameters, key=lambda one: one.param_type_name != "argument"):
         source = context.get_parameter_source(parameter.name)
-        if source is None or source.name != "COMMANDLINE":
+        if source is None or source.name != "COMMANDLINE" or parameter.name in leave_out:
             continue
         given = context.params[parameter.name]
         for value in given if isinstance(given, list | tuple) else [given]:

@@ -8,7 +8,7 @@ never stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal
 
@@ -21,6 +21,10 @@ from equipoise.data.times import stamps_of, table_times, utc_column
 from equipoise.display import Tabular, name_in_words, number_in_words
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.wording import counted
+
+#: Deviations that a conservative rating lies below the rating, as in TrueSkill. It is the same for
+#: single ratings, tables and charts.
+CONSERVATIVE = 3.0
 
 #: How a mapping is written.
 MAPPING_FORM = "THERE=HERE,THERE=HERE, such as 1500=25,1850=33"
@@ -65,6 +69,11 @@ class Ratings(Tabular):
     time_kind: TimeKind = "seconds"
     last_order: Ints | None = None
 
+    @property
+    def conservative(self) -> Floats:
+        """Return rating minus three deviations, NaN in a system without deviations; shape (P,)."""
+        return self.rating - CONSERVATIVE * self.deviation
+
     def of(self, player: object) -> dict[str, float]:
         """Return one player's row, `last_time` in days since 1970. Raises : NotFoundError."""
         found = np.flatnonzero(self.player_ids.astype(str) == str(player))
@@ -79,10 +88,14 @@ class Ratings(Tabular):
             **{name: float(column[row]) for name, column in self.extra.items()},
         }
 
-    def order(self) -> Ints:
-        """Return rows sorted by rating descending, then by id."""
+    def order(self, *, conservative: bool = False) -> Ints:
+        """Return rows sorted by rating descending, then by id.
+
+        conservative : sort by the conservative rating
+        """
+        values = self.conservative if conservative else self.rating
         by_id = np.argsort(self.player_ids, kind="stable")
-        by_rating = np.argsort(-self.rating[by_id], kind="stable")
+        by_rating = np.argsort(-values[by_id], kind="stable")
         return np.asarray(by_id[by_rating], dtype=np.int64)
 
     @property
@@ -105,19 +118,21 @@ class Ratings(Tabular):
             return table
         return table.with_columns(utc_column(self.last_played[self.order()]).alias("last_time"))
 
-    def file_table(self) -> pl.DataFrame:
+    def file_table(self, *, conservative: bool = False) -> pl.DataFrame:
         """Return the same table for a file, with times of the kind that came in.
 
         Seconds that a reader would not recognise are written as date-times.
+        conservative : add the column `conservative` after the deviation, and sort by it
         """
         import polars as pl
 
-        rows = self.order()
+        rows = self.order(conservative=conservative)
         ids = self.player_ids[rows]
         columns: dict[str, pl.Series] = {
             "player": pl.Series(ids.tolist() if ids.dtype == object else ids),
             "rating": pl.Series(self.rating[rows]),
             "deviation": pl.Series(self.deviation[rows]).fill_nan(None),
+            **({"conservative": pl.Series(self.conservative[rows])} if conservative else {}),
             "matches": pl.Series(self.matches[rows]),
             "last_time": _times(self.last_time[rows], self.time_kind),
         }
@@ -155,6 +170,7 @@ class InitialRatings(Tabular):
 
     player_ids : shape (P,), int64 or object (str), every player once
     rating, deviation : shape (P,), rating points; NaN is the deviation of newcomers
+    notes : sentences on how a table was read
 
     Examples
     --------
@@ -172,6 +188,7 @@ class InitialRatings(Tabular):
     player_ids: Ids
     rating: Floats
     deviation: Floats
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that every player has one finite rating, and deviations are positive."""
@@ -206,6 +223,9 @@ class InitialRatings(Tabular):
 
     def _in_words(self) -> str:
         return counted(len(self.player_ids), "player")
+
+    def _notes(self) -> Sequence[str]:
+        return self.notes
 
 
 def _times(days: Floats, kind: TimeKind) -> pl.Series:
@@ -380,6 +400,7 @@ class ScaleMapping:
             player_ids=ratings.player_ids,
             rating=self.here[0] + self.scale * (ratings.rating - self.there[0]),
             deviation=self.scale * ratings.deviation,
+            notes=ratings.notes if isinstance(ratings, InitialRatings) else (),
         )
 
     @classmethod

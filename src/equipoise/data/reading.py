@@ -23,6 +23,12 @@ class HistoryReading(Displayed):
     unrated : number of matches dropped because their `rated` is false
     filtered : number of matches dropped by time or by `where`
     notes : further information for users, as sentences
+    format : how the source is stored, such as "csv" or "codeforces"; "memory" for data in Python,
+        "" if the source could not be opened
+    kind : what the source holds: "history" (a row for each player in a match), "games" (a row for
+        each game); "" if no kind fits
+    columns : column with a meaning, such as "rank" or "white" -> its name in the source, also if
+        it is the same
 
     Examples
     --------
@@ -31,6 +37,8 @@ class HistoryReading(Displayed):
     <History: 40 matches of 120 players, 2020-01-01 to 2020-09-30>
     >>> reading.problems
     ()
+    >>> reading.format, reading.kind, sorted(reading.columns)
+    ('csv', 'history', ['match', 'player', 'rank', 'time'])
     """
 
     history: History | None
@@ -40,6 +48,9 @@ class HistoryReading(Displayed):
     unrated: int = 0
     filtered: int = 0
     notes: tuple[str, ...] = ()
+    format: str = ""
+    kind: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     def _in_words(self) -> str:
         read = "no history" if self.history is None else self.history._in_words()
@@ -59,6 +70,11 @@ class GamesReading(Displayed):
         "filtered"
     notes : further information for users, as sentences: likely doubles of names, ratings that
         differ between games of one player, pairings that occur again
+    format : how the source is stored, such as "csv" or "pgn"; "memory" for data in Python, "" if
+        the source could not be opened
+    kind : what the source holds: "games", "pairs", "crosstable" or "history"; "" if no kind fits
+    columns : column with a meaning, such as "white" -> its name in the source, also if it is the
+        same; empty if the source has no columns
 
     Examples
     --------
@@ -74,6 +90,9 @@ class GamesReading(Displayed):
     skipped: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    format: str = ""
+    kind: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     def _in_words(self) -> str:
         read = "no games" if self.games is None else self.games._in_words()

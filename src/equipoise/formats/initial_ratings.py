@@ -1,33 +1,58 @@
-"""Reads the ratings with which players begin: columns `player`, `rating` and perhaps `deviation`.
+"""Reads tables of ratings: columns `player`, `rating` and perhaps `deviation`.
 
-A table that `equipoise rate --output` wrote has these columns; others are ignored.
+`read_initial_ratings` reads the ratings with which players begin, and `read_rating_list` a list to
+compare with another one. A table that `equipoise rate --output` wrote has these columns; others are
+ignored. PGN and FIDE reports have the ratings of their players.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
 import numpy as np
+import polars as pl
 
 from equipoise.arguments import checks_arguments
+from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings
+from equipoise.display import names_in_words
 from equipoise.formats.findings import Fault, Findings
+from equipoise.formats.games.given_ratings import read_given_ratings
 from equipoise.formats.players import (
     check_player_columns,
     open_players,
     player_ids,
     player_numbers,
     refuse_problems,
+    rename_player_columns,
 )
+from equipoise.formats.synonyms import merge_ids
+from equipoise.formats.table import Table
+from equipoise.wording import counted
+
+#: What the table is, where it has no name.
+WHAT = "the initial ratings"
 
 _POSITIVE = "must be positive"
 _ONCE = "must not repeat a player"
+_ONCE_IN_LIST = (
+    "must not repeat a player; leave out one of the rows, or read a column of ids with --column "
+    "player=COLUMN"
+)
+_FROM_ZERO = "must be at least 0"
 
 
 @checks_arguments()
 def read_initial_ratings(source: object, *, format: str | None = None) -> InitialRatings:
     """Return the ratings of a source; players without a deviation have that of newcomers.
 
+    A column with another name is taken if it is the only one that can be meant, such as Elo for
+    rating; `notes` of the result say so.
+
     source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
-        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
+        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array; or PGN or
+        a FIDE report, which give the rating of every player in the first game
     format : format of the source, if its name does not show it
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
@@ -38,8 +63,19 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     >>> known.rating.tolist()
     [1700.0, 1500.0]
     """
-    table, what = open_players(source, format), "the initial ratings"
-    check_player_columns(table, what)
+    given = read_given_ratings(source, format)
+    if given is not None:
+        return given
+    table, notes = rename_player_columns(open_players(source, format), {}, WHAT)
+    return replace(initial_ratings_of(table), notes=notes)
+
+
+def initial_ratings_of(table: Table) -> InitialRatings:
+    """Return the ratings of a table whose columns have their own names.
+
+    Raises : InvalidDataError
+    """
+    check_player_columns(table, what := WHAT)
     frame = table.frame
     findings = Findings(table, np.arange(len(frame)))
     ids = player_ids(table, findings)
@@ -56,4 +92,68 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
         player_ids=np.array(ids.to_list(), dtype=np.int64 if whole else object),
         rating=rating,
         deviation=deviation,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RatingList:
+    """The players of a table with their ratings, every player once.
+
+    ids : text; rating, deviation : shape (P,), deviation NaN if unknown
+    name : of the file, "" for values in memory
+    columns : those that were renamed, as they are in the table
+    notes : sentences on how it was read
+    """
+
+    ids: pl.Series
+    rating: Floats
+    deviation: Floats
+    name: str
+    columns: frozenset[str]
+    notes: tuple[str, ...]
+
+
+def read_rating_list(
+    source: object,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str],
+    synonyms: Mapping[str, str],
+    what: str,
+) -> RatingList:
+    """Return the players of a table; those without a rating are left out, and a note names them.
+
+    columns : new name -> name in the table; names that are not in it are ignored
+    synonyms : name -> name of the player
+    what : the table is, where it has no name
+    Raises : InvalidDataError   there are problems; lists all of them
+    """
+    given = open_players(source, format)
+    table, notes = rename_player_columns(given, columns, what)
+    frame, name = table.frame, table.name or what
+    findings = Findings(table, np.arange(len(frame)))
+    ids = merge_ids(player_ids(table, findings), synonyms).cast(pl.String)
+    rating = player_numbers(table, "rating", findings, may_lack="any")
+    deviation = np.full(len(frame), np.nan)
+    if "deviation" in frame.columns:
+        deviation = player_numbers(table, "deviation", findings, may_lack="any")
+        findings.add_faults("deviation", [Fault(deviation < 0, _FROM_ZERO)], frame["deviation"])
+    rated = ~np.isnan(rating)
+    again = np.zeros(len(frame), dtype=bool)
+    # Only rated players count: lists have people twice, of whom one has no rating.
+    listed = ids.filter(rated)
+    again[rated] = (listed.is_not_null() & ~listed.is_first_distinct()).to_numpy()
+    findings.add_faults("player", [Fault(again, _ONCE_IN_LIST)], frame["player"])
+    refuse_problems(findings.problems(), table, what)
+    unrated = ids.filter(~rated).to_list()
+    if unrated:
+        lacking = f"{counted(len(unrated), 'player')} without a rating"
+        notes = (*notes, f"{name}: {lacking} left out: {names_in_words(unrated)}")
+    return RatingList(
+        ids=listed,
+        rating=rating[rated],
+        deviation=deviation[rated],
+        name=table.name,
+        columns=frozenset(columns.values()) & frozenset(given.frame.columns),
+        notes=(*table.notes, *notes),
     )

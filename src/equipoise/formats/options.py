@@ -30,6 +30,17 @@ CANONICAL = (
     "share",
     "performance",
 )
+#: Columns that the reader keeps as they are, and that some systems use.
+KEPT = (
+    "side",
+    "at_home",
+    "role",
+    "event",
+    "birth_year",
+    "games_before",
+    "events_before",
+    "handicap",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

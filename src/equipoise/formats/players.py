@@ -7,22 +7,38 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import sys
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal, TypeAlias
 
 import polars as pl
 
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.findings import Fault, Findings, faulty_rows
-from equipoise.formats.sources import format_of, open_source
-from equipoise.formats.table import SURROGATE, Table, refuse, refuse_unreadable, shown
+from equipoise.formats.opening.contents import Content, contents_of, is_source
+from equipoise.formats.sources import check_format, open_source, table_of
+from equipoise.formats.table import SURROGATE, Table, refuse, shown
 from equipoise.formats.tables.columns import NUMBER, read_numbers, required_ids
 from equipoise.formats.tables.json_lines import read_json_rows
+from equipoise.formats.tables.recognised import spelling
 from equipoise.wording import counted
+
+#: Spellings of columns that can have only one meaning in a table of ratings, without capitals and
+#: separators.
+_SPELLINGS: dict[str, tuple[str, ...]] = {
+    "player": (
+        *("player", "name", "playername", "username", "user", "handle", "nickname", "account"),
+        *("playerid", "userid", "id", "fullname", "team", "club", "model"),
+    ),
+    "rating": (
+        *("rating", "elo", "elorating", "rtg", "mmr", "glicko", "currentrating", "newrating"),
+        *("standard", "standardrating", "srtng", "stdrating", "ratingmean"),
+    ),
+    "deviation": ("deviation", "rd", "ratingdeviation", "sigma", "standarddeviation"),
+}
 
 #: Which rows may lack a number.
 Lack: TypeAlias = Literal["none", "all", "any"]
@@ -30,23 +46,21 @@ Lack: TypeAlias = Literal["none", "all", "any"]
 
 def open_players(source: object, format: str | None) -> Table:
     """Return the table of a source; JSON must be a list of objects, not a contest."""
-    is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
-    if format != "json" and not (
-        format is None and is_path and format_of(Path(str(source))) == "json"
-    ):
+    if not is_source(source):
         return open_source(source, format)
-    if not is_path:
-        stream: Any = sys.stdin.buffer if source == "-" else source
-        data = stream.read()
-        return _json_table(
-            data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data,
-            "standard input",
-        )
-    name = str(source)
-    try:
-        return _json_table(Path(name).read_bytes(), name)
-    except OSError as error:
-        refuse_unreadable(name, error)
+    check_format(format)
+    contents = contents_of(source, format)
+    if len(contents) == 1 and _is_document(contents[0]):
+        return _json_table(contents[0].content(), contents[0].name)
+    return table_of(contents)
+
+
+def _is_document(content: Content) -> bool:
+    """Return whether a file is a JSON document, not one object on each line."""
+    if content.format != "jsonl":
+        return content.format == "json"
+    data = content.content().strip()
+    return b"\n" not in data and re.match(rb"\{\s*\"players\"\s*:\s*\[", data) is not None
 
 
 def _json_table(data: bytes, name: str) -> Table:
@@ -85,6 +99,68 @@ def check_player_columns(table: Table, what: str) -> None:
     if not problems and not len(frame):
         problems.append(Problem(table.name, None, "", "must have at least one row", "none"))
     refuse_problems(problems, table, what)
+
+
+def rename_player_columns(
+    table: Table, columns: Mapping[str, str], what: str
+) -> tuple[Table, tuple[str, ...]]:
+    """Return a table with the columns player, rating and, if there is one, deviation, and notes.
+
+    A column with another name is taken if it is the only one that can be meant.
+
+    columns : new name -> name in the table; names that are not in it are ignored
+    what : the table is, where it has no name
+    Raises : InvalidDataError   no column can be meant, or several can
+    """
+    frame = table.frame
+    taken = {new: old for new, old in columns.items() if old in frame.columns}
+    problems, notes = [], []
+    for name, spellings in _SPELLINGS.items():
+        if name in taken or name in frame.columns:
+            continue
+        free = [one for one in frame.columns if one not in taken.values()]
+        meant = [one for one in free if spelling(one) in spellings]
+        if len(meant) == 1:
+            taken[name] = meant[0]
+            notes.append(f"{table.name or what}: {meant[0]} was read as {name}")
+        elif meant:
+            choice = " or ".join(f"--column {option_text(name, one)}" for one in meant)
+            problems.append(
+                Problem(
+                    *(table.name, None, name, "must be one column; choose it with " + choice),
+                    "columns " + ", ".join(meant),
+                )
+            )
+        elif name != "deviation":
+            problems.append(Problem(table.name, None, name, _lacking(name, free), _listed(frame)))
+    refuse_problems(problems, table, what)
+    kept = [one for one in frame.columns if one not in taken.values() and one not in taken]
+    renamed = [frame[old].alias(new) for new, old in taken.items()]
+    frame = pl.DataFrame([*(frame[one] for one in kept), *renamed])
+    if not len(frame):
+        rows = Problem(table.name, None, "", "must have at least one row", "none")
+        refuse_problems([rows], table, what)
+    return replace(table, frame=frame), tuple(notes)
+
+
+def option_text(name: str, column: str) -> str:
+    """Return the value of `--column` as a shell takes it."""
+    return shlex.quote(f"{name}={column}")
+
+
+def _lacking(name: str, columns: Sequence[str]) -> str:
+    """Return the rule on a missing column, and what to do."""
+    spelled = {spelling(one) for one in columns}
+    if name == "rating" and spelled & {"match", "rank", "winner", "result", "white", "opponent"}:
+        return (
+            "must be a column of a table of ratings; a table of matches is rated with `equipoise "
+            "rate FILE --output ratings.csv`"
+        )
+    return f"must be a column of the table; name it with --column {name}=COLUMN"
+
+
+def _listed(frame: pl.DataFrame) -> str:
+    return "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
 
 
 def player_ids(table: Table, findings: Findings) -> pl.Series:

@@ -18,13 +18,16 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
+from equipoise.arrays import Ids
 from equipoise.data.tournaments.games import id_array
 from equipoise.data.tournaments.rounds import KIND, POINTS_OF, RoundKind, Rounds
 from equipoise.errors import Problem
@@ -63,16 +66,40 @@ class PlayerLine(NamedTuple):
     text: str
 
 
+class RoundDates(NamedTuple):
+    """The date of each round, None if it is not known, and the first day of the tournament."""
+
+    rounds: tuple[date | None, ...] = ()
+    start: date | None = None
+
+    def of(self, rounds: Sequence[int]) -> tuple[list[date] | None, str]:
+        """Return the date of each of some rounds, from 0 and in order, and where it comes from.
+
+        Without a date for every round, or if dates run backwards, all have that of the first day.
+        """
+        found = [self.rounds[one] if one < len(self.rounds) else None for one in rounds]
+        known = [one for one in found if one is not None]
+        if known and len(known) == len(found) and known == sorted(known):
+            return known, "the dates of the rounds (line 132)"
+        if self.start is None:
+            return None, ""
+        return [self.start] * len(found), "the first day of the tournament (line 042)"
+
+
 class Report(NamedTuple):
     """The lines of the players of a report.
 
     standard : whether points are counted as 1, 1/2 and 0, as far as the report says
     notes : sentences
+    tournament : its name, "" if the report does not say it
+    dates : when it was played
     """
 
     lines: list[PlayerLine]
     standard: bool
     notes: list[str]
+    tournament: str
+    dates: RoundDates
 
 
 def read_report(data: bytes, name: str) -> Report:
@@ -102,7 +129,44 @@ def read_report(data: bytes, name: str) -> Report:
     if encoding != "utf-8":
         notes.insert(0, "names are not in UTF-8; they are read as Windows-1252 (Western European)")
     standard = not any(code in _SCORING or code.startswith(_SCORING_PREFIX) for _, _, code in codes)
-    return Report(found, standard, [*notes, *_skipped(codes)])
+    said = {code: text[3:].strip() for _, text, code in reversed(codes)}
+    return Report(
+        found,
+        standard,
+        [*notes, *_skipped(codes)],
+        " ".join(said.get("012", "").split()),
+        read_dates(said.get("042", ""), [text for _, text, code in codes if code == "132"]),
+    )
+
+
+_DATE = re.compile(r"([0-9]{4}|[0-9]{2})[/.-]([0-9]{1,2})[/.-]([0-9]{1,2})")
+
+
+def read_dates(start: str, lines: Sequence[str]) -> RoundDates:
+    """Return the dates of a tournament.
+
+    start : of the first day (042), a year of four digits first; lines : with the dates of rounds
+      (132), in the columns of the rounds. A year of two digits is in the century of the first day
+    """
+    found = _DATE.fullmatch(start.split()[0]) if start else None
+    first = _day(found, None) if found is not None and len(found[1]) == 4 else None
+    century = 2000 if first is None else first.year // 100 * 100
+    rounds: tuple[date | None, ...] = ()
+    for text in lines[:1]:
+        blocks = [text[at : at + ROUND] for at in range(BEFORE_ROUNDS, len(text), ROUND)]
+        rounds = tuple(_day(_DATE.fullmatch(block.strip()), century) for block in blocks)
+    return RoundDates(rounds, first)
+
+
+def _day(found: re.Match[str] | None, century: int | None) -> date | None:
+    """Return the date in a text, None if there is none."""
+    if found is None:
+        return None
+    year, month, day = map(int, found.groups())
+    try:
+        return date(year + (century or 0) if len(found[1]) == 2 else year, month, day)
+    except ValueError:
+        return None
 
 
 def _encoding(data: bytes) -> str:
@@ -477,6 +541,10 @@ def read_trf(data: bytes, name: str) -> GameColumns:
     black = np.array([one.black for one in games], dtype=np.int64)
     points = np.array([one.points for one in games], dtype=np.float64)
     problems = sorted([*players.problems, *found.problems], key=lambda one: one.line or 0)
+    dates, source = report.dates.of([one.round for one in games])
+    events: Ids | None = None
+    if report.tournament:
+        events = np.full(len(games), report.tournament, dtype=object)
     return GameColumns(
         white=names[white],
         black=names[black],
@@ -494,6 +562,10 @@ def read_trf(data: bytes, name: str) -> GameColumns:
         notes=(*report.notes, *_notes(report, order, found, problems, coloured, twice)),
         locate=lambda row: (name, order[games[row].white].line),
         skipped=len(found.skipped),
+        dropped=tuple(f"round {at + 1} of no. {number}" for at, number in sorted(found.skipped)),
+        times=None if dates is None else pl.Series(dates, dtype=pl.Date),
+        time_source=source,
+        events=events,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from equipoise.messages.comparing.ratings import RatingComparisonMessage
 from equipoise.messages.errors import ProblemMessage
 
 
@@ -55,11 +56,12 @@ class RateSummary(msgspec.Struct, frozen=True):
     kernels_compiled: int
 
 
-class RateMessage(msgspec.Struct, frozen=True):
-    """The answer of `equipoise rate --json`."""
+class RateMessage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The answer of `equipoise rate --json`; diff : absent without --diff."""
 
     summary: RateSummary
     ratings: list[dict[str, Any]]
+    diff: RatingComparisonMessage | None = None
 
 
 class PublicHistory(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -443,3 +443,53 @@ class IncentivesMessage(msgspec.Struct, frozen=True):
     replays: int | None
     seed: int
     history: HistoryMessage
+
+
+class LeaderboardSystemMessage(msgspec.Struct, frozen=True):
+    """A column of the leaderboards.
+
+    errors : what its error bars come from: "deviation", "bootstrap", "likelihood" or "none"
+    """
+
+    label: str
+    system: str
+    errors: str
+
+
+class BoardRatingMessage(msgspec.Struct, frozen=True):
+    """A rating, and half the width of its confidence interval."""
+
+    rating: float | None
+    error: float | None
+
+
+class BoardRowMessage(msgspec.Struct, frozen=True):
+    """A player on a leaderboard.
+
+    group : value of the column `by`; period : its first day, month or year
+    matches : in the group and period; ratings : by label of the system
+    """
+
+    group: str | None
+    period: str | None
+    player: int | str
+    matches: int
+    ratings: dict[str, BoardRatingMessage]
+
+
+class LeaderboardMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise leaderboard --json`.
+
+    Rows are ordered by group, period and the first system.
+    """
+
+    systems: list[LeaderboardSystemMessage]
+    by: str | None
+    every: str | None
+    confidence: float
+    rounds: int
+    seed: int
+    anchor: float
+    rows: list[BoardRowMessage]
+    notes: list[str]
+    history: HistoryMessage

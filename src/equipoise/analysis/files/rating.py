@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.files.initial import initial_notes, initial_ratings
@@ -20,11 +21,15 @@ from equipoise.analysis.files.reading import (
     without_dates,
 )
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
+from equipoise.data.comparison import RatingComparison
 from equipoise.data.files import check_place
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
+from equipoise.evaluate.rated_players import RatedPlayers, rated_players
+from equipoise.evaluate.rating_comparison import compare_players
 from equipoise.formats import write_table
+from equipoise.formats.synonyms import read_synonyms
 from equipoise.formats.times import moment
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
@@ -39,6 +44,11 @@ from equipoise.rating.system import RatingSystem
 NOT_COMPARED = (
     "the saved state is of an earlier version: its matches were not compared with this history"
 )
+#: Systems whose column of deviations has something else.
+_OTHER_DEVIATIONS = {
+    "codeforces": "the same for all players, so --conservative does not change their order",
+    "topcoder": "the volatility of a player's performances, not how uncertain the rating is",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +61,8 @@ class RateRequest:
     resume : path of a saved state
     restart : rate from the beginning; the history must have all matches of that state
     at : time for which ratings are read, as text
+    conservative : add the conservative rating to the table, and sort by it
+    diff : path of ratings to compare the new ones with; it may also be the path of `output`
     raw : whether CSV and TSV have text that spreadsheets run as it is
     """
 
@@ -63,6 +75,8 @@ class RateRequest:
     resume: str | None = None
     restart: bool = False
     at: str | None = None
+    conservative: bool = False
+    diff: str | None = None
     raw: bool = False
     threads: int = 1
 
@@ -73,13 +87,17 @@ class RateAnswer:
 
     seconds : by step, "read", "rate" and "write", without the compilation of kernels
     unused : given columns and options that the system does not use
+    table : of the ratings, as files have it
+    diff : the comparison with other ratings, if it was requested
     """
 
     reading: HistoryReading
     replay: Replay
     seconds: dict[str, float]
     notes: list[str]
+    table: pl.DataFrame
     unused: tuple[str, ...] = ()
+    diff: RatingComparison | None = None
 
 
 def rate(
@@ -96,6 +114,10 @@ def rate(
     before = state_to_resume(request.resume, request.restart)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
+    if request.conservative:
+        check_conservative(system)
+    # Read before anything is written, because --output may replace it.
+    earlier = None if request.diff is None else _earlier(request.diff, request.history)
     initial = initial_ratings(request.initial, request.initial_mapping, system)
     clock = [working_time()]
     history, reading = read(request.history)
@@ -120,10 +142,12 @@ def rate(
         progress=progress,
     )
     clock.append(working_time())
+    table = answer.ratings.file_table(conservative=request.conservative)
+    diff = None if earlier is None else _diff(earlier, answer, request.history)
     if request.trace is not None and answer.trace is not None:
         write_table(answer.trace.file_table(), request.trace, raw=request.raw)
     if request.output is not None:
-        write_table(answer.ratings.file_table(), request.output, raw=request.raw)
+        write_table(table, request.output, raw=request.raw)
     if request.save is not None:
         answer.state.save(request.save)
     clock.append(working_time())
@@ -136,9 +160,45 @@ def rate(
         notes=[
             *notes_on_resuming(before, answer),
             *advantage_notes(system, answer.state.state.shared),
+            *(conservative_notes(system) if request.conservative else ()),
         ],
+        table=table,
         unused=tuple(unused),
+        diff=diff,
     )
+
+
+def check_conservative(system: RatingSystem) -> None:
+    """Refuse a system without deviations. Raises : InvalidParameterError."""
+    newcomer = system.at(system.initial(1), np.arange(1), None)
+    if np.isnan(newcomer["deviation"]).all():
+        raise InvalidParameterError(
+            f"--conservative needs a system with deviations, and {system.name} has none; glicko2, "
+            "trueskill and elo-mmr have them (--system)"
+        )
+
+
+def conservative_notes(system: RatingSystem) -> list[str]:
+    """Return a note if the deviations of a system are not how uncertain each rating is."""
+    what = _OTHER_DEVIATIONS.get(system.name)
+    return [] if what is None else [f"the deviation of {system.name} is {what}"]
+
+
+def _earlier(path: str, history: HistoryRequest) -> RatedPlayers:
+    """Return the ratings to compare with."""
+    return rated_players(path, path, synonyms=_synonyms(history))
+
+
+def _diff(earlier: RatedPlayers, answer: Replay, history: HistoryRequest) -> RatingComparison:
+    """Return the comparison of earlier ratings with the new ones."""
+    named = f"the ratings by {answer.state.system.name}"
+    # Those of the history were read with the synonyms already.
+    now = replace(rated_players(answer.ratings, named), system=answer.state.system)
+    return compare_players(earlier, now)
+
+
+def _synonyms(history: HistoryRequest) -> dict[str, str]:
+    return {} if history.synonyms is None else read_synonyms(history.synonyms)
 
 
 def state_to_resume(path: str | None, restart: bool) -> PoolState | None:

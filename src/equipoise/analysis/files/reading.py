@@ -12,9 +12,10 @@ import numpy as np
 from equipoise.data.files import check_distinct
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
+from equipoise.formats.opening.contents import paths_of
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import HistoryMessage
 from equipoise.rating.registry import make_system, parameters_of
@@ -49,6 +50,7 @@ class HistoryRequest:
 
     source: object
     format: str | None = None
+    sheet: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     statistics: Mapping[str, float] = field(default_factory=dict)
     skip_bad: Literal["matches", "rows"] | None = None
@@ -76,6 +78,7 @@ def read(
     reading = scan_history(
         request.source,
         format=request.format,
+        sheet=request.sheet,
         columns=request.columns,
         statistics=tuple(request.statistics),
         skip_bad=request.skip_bad,
@@ -87,10 +90,21 @@ def read(
         synonyms=request.synonyms,
     )
     if reading.history is None:
-        raise InvalidDataError(reading.problems, summarise(reading.problems, request.source))
+        raise InvalidDataError(
+            reading.problems,
+            summarise(reading.problems, request.source),
+            advice=advice_on(reading.problems, skipping=request.skip_bad is not None),
+        )
     history = with_performance(reading.history, request.statistics)
     notes = notes_on_unused(systems or {}, history, request, searched)
     return history, replace(reading, notes=(*reading.notes, *notes))
+
+
+def advice_on(problems: Sequence[Problem], *, skipping: bool) -> str:
+    """Return what to do about problems of rows; "" if there are others, or rows are skipped."""
+    if skipping or not problems or any(one.line is None for one in problems):
+        return ""
+    return "Correct these rows, or leave their matches out with --skip-bad."
 
 
 def notes_on_unused(
@@ -214,8 +228,8 @@ def check_outputs(request: HistoryRequest, outputs: Mapping[str, str | None]) ->
     outputs : path by the name of the option
     Raises : InvalidParameterError
     """
-    source = request.source if isinstance(request.source, str) else None
-    check_distinct({"HISTORY": source, "--synonyms": request.synonyms, **outputs})
+    given = {"--synonyms": request.synonyms, **outputs}
+    check_distinct({**paths_of(request.source, "HISTORY"), **given})
 
 
 def with_performance(history: History, weights: Mapping[str, float]) -> History:

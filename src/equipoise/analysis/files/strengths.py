@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from equipoise.tournament.equilibrium.uncertainty import DENSE_PLAYERS
 from equipoise.tournament.rankings.choices import Ties
 from equipoise.tournament.rankings.strengths import RankingStrengths, ranking_strengths
 from equipoise.tournament.tournament import FIRST_PLAYERS, MOST_SURE
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,10 +92,20 @@ def estimate_strengths(request: StrengthsRequest) -> StrengthsAnswer:
     rows = best if len(best) <= DENSE_PLAYERS else best[:FIRST_PLAYERS]
     error = np.full(len(found.rating), np.nan)
     error[rows] = NormalDist().inv_cdf(0.5 + 0.5 * sure) * found.errors(rows)
+    reading = replace(reading, notes=(*reading.notes, *all_tied_notes(history)))
     answer = StrengthsAnswer(strengths=found, error=error, history=history, reading=reading)
     if request.output is not None:
         write_table(answer.table(), request.output, raw=request.raw)
     return answer
+
+
+def all_tied_notes(history: History) -> list[str]:
+    """Return a note on matches in which all tied, which say nothing in the model of rankings."""
+    tied = int(np.sum((history.distinct_ranks() == 1) & (history.teams() > 1)))
+    if not tied:
+        return []
+    which = counted(tied, "match in which all tied counts", "matches in which all tied count")
+    return [f"{which} for nothing; `equipoise performance` counts a tie of two as half a win"]
 
 
 def message_of(answer: StrengthsAnswer, request: StrengthsRequest) -> StrengthsMessage:

@@ -6,8 +6,11 @@ import math
 import sys
 from typing import TYPE_CHECKING, Literal
 
+import typer
+
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
+from equipoise.cli.files.inspect import inspected
 from equipoise.cli.report import print_json, print_lines, print_table, problem_lines, say
 from equipoise.cli.tables import table
 from equipoise.errors import InvalidParameterError
@@ -28,10 +31,11 @@ Example:
 
 def performance(
     *,
-    games: str = argument(
-        "The games: .pgn (also .zip, .gz, .bz2, .zst, or a folder), a FIDE report (.trf), "
-        "a table with columns white, black, result or player, opponent, points, games, a cross "
-        "table, a long history of duels, or - for standard input (with --format).",
+    context: typer.Context,
+    games: list[str] = argument(
+        f"The games: .pgn, a FIDE report (.trf), or {options.SOURCES} A table has columns white, "
+        "black, result or player, opponent, points, games, or it is a cross table, or a long "
+        "history of duels.",
         "GAMES",
     ),
     anchor: list[str] | None = option(
@@ -152,10 +156,14 @@ def performance(
     where: list[str] | None = option(
         None, "Use only games with this value of a tag or column. Repeatable.", "NAME=VALUE"
     ),
-    format_: str | None = option(None, "Format of the games, if the file name does not show it."),
+    format_: str | None = option(
+        None, "Format of the games, if neither the name nor the content shows it."
+    ),
+    sheet: options.Sheet,
     raw: options.RawText,
+    dry_run: options.DryRun,
     as_json: options.Json,
-) -> None:
+) -> int | None:
     """Rate the performances in a tournament.
 
     PPRs are the ratings that predict every player's score exactly. TPR, CPR and FIDE's performance
@@ -172,13 +180,29 @@ def performance(
         rate_performance,
         tie_breaks_of,
     )
+    from equipoise.analysis.files.reading import HistoryRequest
     from equipoise.analysis.files.systems import assignments
 
+    if dry_run:
+        history = HistoryRequest(
+            source=options.given_files(games),
+            format=format_,
+            sheet=sheet,
+            columns=assignments(column or [], "--column"),
+            where=assignments(where or [], "--where"),
+            since=since,
+            until=until,
+            time_format=time_format,
+            synonyms=synonyms,
+            skip_bad="matches" if _skips_bad(skip_bad) else None,
+        )
+        return inspected(context, history, as_json, reads=("games",))
     average, held = anchors_of(anchor or [], "--anchor")
     answer = rate_performance(
         PerformanceRequest(
-            games=options.given_file(games),
+            games=options.given_files(games),
             format=format_,
+            sheet=sheet,
             columns=assignments(column or [], "--column"),
             where=assignments(where or [], "--where"),
             since=since,
@@ -217,6 +241,7 @@ def performance(
         print_json(message_of(answer))
     else:
         _print_performance(answer)
+    return None
 
 
 def _skips_bad(given: str | None) -> bool:

@@ -5,9 +5,21 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+import typer
+
 from equipoise.cli import options
 from equipoise.cli.declaring import option
-from equipoise.cli.report import print_json, print_table, reading_lines, say, say_compiled, working
+from equipoise.cli.files.comparison_tables import print_comparison
+from equipoise.cli.files.inspect import inspected
+from equipoise.cli.report import (
+    print_json,
+    print_lines,
+    print_table,
+    reading_lines,
+    say,
+    say_compiled,
+    working,
+)
 from equipoise.cli.tables import dates, table
 from equipoise.wording import counted
 
@@ -22,6 +34,8 @@ Example:
 #: Rows on a terminal; a file or a pipe gets all of them.
 _SHOWN = 20
 
+#: Players that --diff lists who rose most, and who fell most.
+_MOVED = 10
 #: The column of times of the rating table.
 _LAST_TIME = "last_time"
 
@@ -31,6 +45,7 @@ _MEASURABLE = 0.01
 
 def rate(
     *,
+    context: typer.Context,
     history: options.History,
     system: options.System,
     output: str | None = option(
@@ -50,11 +65,23 @@ def rate(
     initial: options.Initial,
     initial_mapping: options.InitialMapping,
     at: str | None = option(None, "Compute the ratings as of this time, including decay.", "TIME"),
+    conservative: bool = option(
+        False,
+        "Add the conservative rating, which is the rating minus three deviations, and order the "
+        "table by it.",
+    ),
+    diff: str | None = option(
+        None,
+        "Compare the new ratings with earlier ones, as `equipoise compare` does: a table or a "
+        "saved state. It may be the file of --output, which is read before it is replaced.",
+        "OLD",
+    ),
     threads: options.Threads,
     raw: options.RawText,
     reading: options.Reading,
+    dry_run: options.DryRun,
     as_json: options.Json,
-) -> None:
+) -> int | None:
     """Rate a history of matches.
 
     Prints the rating table, or writes it with --output. Nothing is written if there is a problem.
@@ -63,6 +90,14 @@ def rate(
     from equipoise.messages.histories import RateMessage
 
     settings = system.settings()
+    if dry_run:
+        chosen = system.chosen(settings)
+        return inspected(
+            context,
+            reading.request(history, settings),
+            as_json,
+            systems=[] if chosen is None else [chosen],
+        )
     request = rating.RateRequest(
         history=reading.request(history, settings),
         output=output,
@@ -73,6 +108,8 @@ def rate(
         initial=initial,
         initial_mapping=initial_mapping,
         at=at,
+        conservative=conservative,
+        diff=diff,
         raw=raw,
         threads=options.thread_count(threads),
     )
@@ -80,18 +117,28 @@ def rate(
         answer = rating.rate(system.chosen(settings), request, job.progress)
     summary = rating.summary_of(answer, job.compilation.kernels)
     if as_json:
-        rows = [] if output else answer.replay.ratings.file_table().to_dicts()
-        print_json(RateMessage(summary, rows))
-        return
+        from equipoise.analysis.comparing.ratings import message_of
+
+        rows = [] if output else answer.table.to_dicts()
+        compared = None if answer.diff is None else message_of(answer.diff)
+        print_json(RateMessage(summary, rows, compared))
+        return None
     if output is None:
         _print_ratings(answer)
+    if answer.diff is not None:
+        if output is None:
+            print_lines("")
+        print_comparison(answer.diff, _MOVED, command="equipoise compare ")
     say_compiled(job.compilation)
     say(*_summary_lines(summary))
+    return None
 
 
 def _print_ratings(answer: RateAnswer) -> None:
     """Print the rating table: its first rows on a terminal, all of it to a pipe."""
-    frame = answer.replay.ratings.file_table()
+    frame = answer.table
+    if "conservative" in frame.columns:
+        say("ordered by the conservative rating: the rating minus three deviations")
     shown = frame.head(_SHOWN) if sys.stdout.isatty() else frame
     columns = {
         name: ".2f" if kind.is_float() else ">" if kind.is_numeric() else ""

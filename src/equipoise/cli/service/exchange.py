@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
+import typer
+
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
+from equipoise.cli.files.inspect import inspected
 from equipoise.cli.report import print_json, progress, reading_lines, say, say_compiled, working
 from equipoise.cli.service.databases import opened
 
@@ -57,6 +60,7 @@ Example:
 
 def import_(
     *,
+    context: typer.Context,
     source: str = argument(
         "A log that `equipoise export` wrote, a history in any format that `equipoise rate` reads, "
         "or - for a history on standard input (with --format).",
@@ -79,9 +83,10 @@ def import_(
         False, "Import matches more than a day ahead of the clock, which are refused otherwise."
     ),
     reading: options.Reading,
+    dry_run: options.DryRun,
     database: options.Database,
     as_json: options.Json,
-) -> None:
+) -> int | None:
     """Import matches into a pool, as if they were posted.
 
     Matches that are already in the pool are skipped, so an interrupted import can be run again. If
@@ -94,6 +99,10 @@ def import_(
 
     from_file = system.settings()
     history = reading.request(source, from_file)
+    if dry_run:
+        chosen = system.chosen(from_file)
+        systems = [] if chosen is None else [chosen]
+        return inspected(context, history, as_json, systems=systems, reads=("history", "log"))
     settings = _settings(system, from_file, history.statistics, late, public)
     _check_usage(settings, create)
     request = ImportRequest(
@@ -108,9 +117,10 @@ def import_(
         done = import_pool(store, pool, request, clock(), job.progress)
     if as_json:
         print_json(done)
-        return
+        return None
     say(*_lines(done))
     say_compiled(job.compilation)
+    return None
 
 
 def _settings(

@@ -9,6 +9,7 @@ import typer
 
 from equipoise.cli import options
 from equipoise.cli.declaring import command_line, option
+from equipoise.cli.files.inspect import inspected
 from equipoise.cli.report import (
     print_json,
     print_lines,
@@ -82,8 +83,9 @@ def backtest(
     ),
     threads: options.Threads,
     reading: options.ReadingWhole,
+    dry_run: options.DryRun,
     as_json: options.Json,
-) -> None:
+) -> int | None:
     """Compare how well rating systems predict a history.
 
     Each match is predicted from the ratings before it, the prediction is scored, and then the match
@@ -96,6 +98,9 @@ def backtest(
 
     settings = systems.settings()
     chosen, added = systems.chosen_or_every(settings)
+    if dry_run:
+        needed = [system for label, system in chosen.items() if label not in added]
+        return inspected(context, reading.request(history, settings), as_json, systems=needed)
     request = work.BacktestRequest(
         history=reading.request(history, settings),
         if_able=added,
@@ -118,12 +123,13 @@ def backtest(
         answer = work.backtest_message(work.compare(chosen, request, job.progress))
     if as_json:
         print_json(answer)
-        return
+        return None
     table = output is None
     _print(answer, table=table, details=details or (table and sys.stdout.isatty()))
     if report is not None:
         say(f"wrote {report}")
     say_compiled(job.compilation)
+    return None
 
 
 def _print(answer: BacktestMessage, table: bool, details: bool) -> None:

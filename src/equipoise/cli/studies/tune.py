@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import typer
+
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.files.inspect import inspected
 from equipoise.cli.report import (
     print_json,
     print_lines,
@@ -39,6 +42,7 @@ Example:
 
 def tune(
     *,
+    context: typer.Context,
     history: options.History,
     system: options.System,
     metric: str = option(
@@ -111,8 +115,9 @@ def tune(
         min=1,
     ),
     reading: options.ReadingWhole,
+    dry_run: options.DryRun,
     as_json: options.Json,
-) -> None:
+) -> int | None:
     """Search for the parameters with which a system predicts best.
 
     Parameters are tried on the first matches of the history. The best ones are then compared with
@@ -126,6 +131,8 @@ def tune(
 
     settings = system.settings()
     given = system.chosen(settings) or make_system(DEFAULT_SYSTEM)
+    if dry_run:
+        return inspected(context, reading.request(history, settings), as_json, systems=[given])
     request = work.TuneRequest(
         history=reading.request(history, settings),
         choices=choices_of(given.name, grid or [], range_ or [], trials),
@@ -160,6 +167,7 @@ def tune(
     else:
         _print(answer)
         say_compiled(job.compilation)
+    return None
 
 
 @contextmanager

@@ -22,29 +22,34 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tournaments.games import OTHER
 from equipoise.errors import Problem
-from equipoise.formats.findings import faulty_rows
 from equipoise.formats.games.layout import (
+    MEANINGS,
+    Kind,
     Layout,
     check_once,
+    find_pairs,
     find_sides,
     has_long_columns,
-    spelling,
+    instead,
 )
+from equipoise.formats.games.notes import describe_left_out, describe_matches
+from equipoise.formats.games.pairs_as_matches import games_of_pairs
 from equipoise.formats.games.rows import (
     BYE,
     REASONS,
-    UNFINISHED,
     GameRows,
     Players,
     choose_rows,
     read_players,
     read_single_results,
 )
+from equipoise.formats.games.scores import read_neutral, read_side_scores
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table, refuse
-from equipoise.formats.tables.columns import faults_of, mask, read_truths, text_of
-from equipoise.formats.tables.long_table import LEFT, build_history
+from equipoise.formats.tables.columns import faults_of, text_of
+from equipoise.formats.tables.long_table import LEFT, build_history, in_file
 from equipoise.formats.tables.matches import equal_rows
+from equipoise.formats.tables.recognised import KNOWN, check_renamings, recognise, spelling
 from equipoise.formats.times import ORDER_NOTE
 from equipoise.wording import counted
 
@@ -53,13 +58,12 @@ FORMS = (
     "result (or points), home, away, home_score and away_score, or model_a, model_b and winner to "
     "be a table of games (--column NEW=OLD names a column)"
 )
-ONE_GAME = "must be 0, 0.5 or 1: in a history every row of games is one match"
-SINGLE = "must be 1: in a history every row of games is one match"
+_TOTALS = "in a history every row is one game; equipoise performance reads totals of several"
+ONE_GAME = f"must be 0, 0.5 or 1: {_TOTALS}"
+SINGLE = f"must be 1: {_TOTALS}"
 
 #: Columns that the long table gets from the two sides, so those of the file are left out.
 _MADE = ("player", "team", "rank", "winner", "score", "side", "at_home")
-#: Words for a score of a match that was not played yet.
-_NO_SCORE = ("", "na", "n/a", "nan", "-", "?", "*")
 #: Rounds give the order if they are numbers that the reader of times takes for an order.
 _ROUND = r"^(0|[1-9][0-9]{0,3})$"
 
@@ -88,43 +92,90 @@ class _Played(NamedTuple):
     reason: Ints
 
 
-def build_matches(table: Table, options: Options) -> HistoryReading:
-    """Return the history of a table of either kind, and all of its problems.
+def is_matches(table: Table, options: Options) -> bool:
+    """Return whether the columns of a table are those of a history, of games or of pairs."""
+    names, renamed = table.frame.columns, options.columns
+    sides = find_sides(names, renamed)
+    return (
+        has_long_columns(table.frame, renamed)
+        or (sides is not None and not sides.missing)
+        or not find_pairs(names, renamed).missing
+    )
 
+
+def build_matches(table: Table, options: Options, kind: Kind | None = None) -> HistoryReading:
+    """Return the history of a table of any kind, and all of its problems.
+
+    kind : of the table; None detects it from the columns
     Raises : InvalidDataError        it is no history, or has no rows
     Raises : InvalidParameterError   the options do not suit the table
     """
     frame = table.frame
-    renamed = {new: old for new, old in options.columns.items() if old in frame.columns}
-    if len(renamed) < len(options.columns):
-        return build_history(table, options)  # says which column does not exist
+    renamed = options.columns
+    check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
+    if kind == "history":
+        return build_history(table, options)
     sides = find_sides(frame.columns, renamed)
-    if has_long_columns(frame, renamed):
+    pairs = find_pairs(frame.columns, renamed)
+    paired = kind == "pairs" or (not pairs.missing and (sides is None or bool(sides.missing)))
+    if kind is None and has_long_columns(frame, renamed):
         reading = build_history(table, options)
         if sides is None or sides.missing:
             return reading
         others = ", ".join(sides.columns[one] for one in ("white", "black"))
         note = f"read by match and player, as a history; the columns {others} decide nothing"
         return replace(reading, notes=(note, *reading.notes))
+    if paired and not pairs.missing and len(frame):
+        return _by_pairs(table, pairs, options)
     if sides is None or sides.missing:
         # A table that is nearly a history is told column by column what it lacks.
-        nearly = {"match", "player"} & {*renamed, *frame.columns}
+        found = recognise(frame, options)
+        nearly = len(found.missing) < 2 or {"match", "player"} & {*renamed, *frame.columns}
         if not frame.width or (nearly and not (sides and len(sides.missing) < 2)):
+            return build_history(table, options)
+        if not found.missing:
             return build_history(table, options)
         missing = "no match, no player"
         if sides is not None and len(sides.missing) < 3:
             missing = ", ".join(f"no {one}" for one in sides.missing)
-        refuse(table.name, FORMS, f"{missing}, but columns {', '.join(frame.columns)}")
+        got = f"{missing}, but columns {', '.join(frame.columns)}"
+        refuse(table.name, FORMS, got + ("" if sides is None else instead(sides, frame.columns)))
     check_once(sides, table, renamed)
     if not len(frame):
         refuse(table.name, "must have at least one row", "none")
+    return _by_sides(table, sides, options)
+
+
+def _by_pairs(table: Table, pairs: Layout, options: Options) -> HistoryReading:
+    """Return the history of a table of pairs whose rows are single games."""
+    check_once(pairs, table, options.columns)
+    games, sides = games_of_pairs(table, pairs, everything_of(options))
+    reading = _by_sides(games, sides, options)
+    reading = replace(reading, kind="pairs", columns=dict(pairs.columns))
+    if len(games.frame) == len(table.frame):
+        return reading
+    less = counted(len(table.frame) - len(games.frame), "row repeats", "rows repeat")
+    note = f"{less} the game of another row from the other side, or hold none, and do not count"
+    return replace(reading, notes=(*reading.notes, note))
+
+
+def everything_of(options: Options) -> Options:
+    """Return options that select nothing, with the same names of columns."""
+    return replace(options, where=(), since=None, until=None, time_format=None)
+
+
+def _by_sides(table: Table, sides: Layout, options: Options) -> HistoryReading:
+    """Return the history of a table with two sides, and all of its problems."""
     table, options, filtered = _of_wanted_sides(table, sides, options)
     long = _as_long_table(table, sides, options)
-    reading = build_history(long.table, long.options)
+    reading = build_history(long.table, long.options, own_names=True)
     return replace(
         reading,
         problems=_in_file(reading.problems, long.named),
         notes=_with_rounds(reading.notes, sides, long.named),
+        format=table.format,
+        kind="games",
+        columns=sides.columns,
         filtered=reading.filtered + filtered,
     )
 
@@ -162,23 +213,18 @@ def _with_rounds(notes: tuple[str, ...], layout: Layout, named: dict[str, str]) 
 
 def _in_file(problems: tuple[Problem, ...], named: dict[str, str]) -> tuple[Problem, ...]:
     """Return problems with the columns of the file, each once though a game has two rows."""
-    return tuple(
-        dict.fromkeys(
-            replace(problem, field=named.get(problem.field, problem.field)) for problem in problems
-        )
-    )
+    return tuple(dict.fromkeys(in_file(problems, named)))
 
 
 def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
     """Return the long table of a table with two sides."""
-    everything = replace(options, where=(), since=None, until=None, time_format=None)
-    rows = choose_rows(table, layout, everything)
+    rows = choose_rows(table, layout, everything_of(options))
     played = _by_scores(rows) if rows.has("white_score") else _by_result(rows)
     players = read_players(rows, ("white", "black"), played.reason == BYE)
     same = (players.first == players.second) & (players.first >= 0)
     rows.add("black", *faults_of((same, OTHER)))
     reason = np.where(players.bye, BYE, played.reason)
-    neutral = _neutral(rows)
+    neutral = read_neutral(rows)
     broken = rows.findings.broken_rows()
     # A rule that every row breaks is listed once, so the other rows have nothing to add.
     listed = np.zeros(len(reason), dtype=bool)
@@ -190,7 +236,7 @@ def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
     renamed = {
         new: old
         for new, old in options.columns.items()
-        if old in frame.columns and new not in frame.columns
+        if old in frame.columns and new not in frame.columns and old not in _consumed(layout)
     }
     long = Table(
         frame=frame,
@@ -200,7 +246,13 @@ def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
         broken_rows=tuple(
             one._replace(row=int(2 * at[one.row] + second)) for one in broken for second in (0, 1)
         ),
-        notes=(*table.notes, *_notes(rows, layout, reason, kept, neutral, named, options)),
+        files=table.files,
+        file_of=None if table.file_of is None else np.repeat(table.file_of[kept], 2),
+        notes=(
+            *table.notes,
+            *_notes(rows, layout, reason, kept, neutral, named, options),
+            *rows.notes,
+        ),
     )
     if not len(kept):
         refuse(table.name, "must hold at least one game", _counts(reason) or "none")
@@ -226,31 +278,8 @@ def _by_result(rows: GameRows) -> _Played:
 
 def _by_scores(rows: GameRows) -> _Played:
     """Return the scores of both sides; without both, a row is not played yet."""
-    names = ("white_score", "black_score")
-    absent = [_without_score(rows.column(name)) for name in names]
-    coming = absent[0] & absent[1]
-    scores = []
-    for name in names:
-        column = rows.column(name)
-        if coming.any():
-            column = column.set(pl.Series(coming), None)
-        scores.append(rows.numbers_of(name, column, ~coming))
-    return _Played(None, (scores[0], scores[1]), np.where(coming, UNFINISHED, 0))
-
-
-def _without_score(column: pl.Series) -> Flags:
-    text = text_of(column).str.strip_chars().str.to_lowercase()
-    return mask(text.is_null() | text.is_in(_NO_SCORE))
-
-
-def _neutral(rows: GameRows) -> Flags | None:
-    """Return the matches on neutral ground, None if the table does not say."""
-    if not rows.has("neutral"):
-        return None
-    truths, faults = read_truths(rows.column("neutral"))
-    rows.add("neutral", *faults)
-    flags: Flags = truths & ~mask(rows.column("neutral").is_null())
-    return flags & ~faulty_rows(faults, len(flags))
+    scores = read_side_scores(rows)
+    return _Played(None, (scores.first, scores.second), scores.reason)
 
 
 def _long_frame(
@@ -357,19 +386,6 @@ def side_words(layout: Layout) -> tuple[str, str] | None:
     return ("home", "away") if at_home else ("white", "black")
 
 
-def describe_matches(games: int, what: str, sided: bool) -> str:
-    """Return the sentence on what was understood."""
-    said = "; side says who is at home" if sided else ""
-    return (
-        f"read {counted(games, 'game')} of {what} as {'a match' if games == 1 else 'matches'}{said}"
-    )
-
-
-def describe_left_out(left_out: Counter[str]) -> str:
-    """Return the counts of results that are not games, as text; "" if there are none."""
-    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(left_out.items()) if count)
-
-
 def _counts(reason: Ints) -> str:
     found = Counter({REASONS[one]: int(np.sum(reason == one)) for one in set(reason.tolist())})
     del found[""]
@@ -389,7 +405,7 @@ def _notes(
     columns = layout.columns
     what = f"{columns['white']} and {columns['black']}"
     good = int(np.sum(~rows.findings.bad[kept]))
-    notes = [describe_matches(good, what, layout.coloured)]
+    notes = [describe_matches(good, what, side_words(layout))]
     if layout.coloured and neutral is not None and neutral[kept].any():
         notes[0] += f" ({int(neutral[kept].sum()):,} on neutral ground)"
     out = _counts(np.where(rows.findings.bad, 0, reason))

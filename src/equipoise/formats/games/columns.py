@@ -6,12 +6,13 @@ The functions write notes on games: repeated pairings, and synonyms that do not 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import polars as pl
 
-from equipoise.arrays import Floats, Ids
+from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.tournaments.games import Games
 from equipoise.data.tournaments.rounds import Rounds
 from equipoise.errors import Problem
@@ -40,6 +41,17 @@ class GameColumns:
     locate : row -> file and line, for problems that are found later
     skipped : number of results that break a rule, which are not among the rows
     refused : whether a problem concerns more than single results, so that skipping is impossible
+    format, kind, meanings : how the source is stored, what it holds, and its columns that have a
+      meaning, as in `GamesReading`
+    dropped : what the skipped results are called, as many as `skipped`; readers that cannot say it
+      have none
+    numbers : shape (G,), number of each result in the source, from 1, also counting those that are
+      not games; None if results are not counted
+    times : when the games were played, as dates or as dates with a time, null if unknown; None if
+      the source has none, or was not asked for them
+    time_source : what `times` come from, for notes
+    events : shape (G,), object, event of each game, None if unknown; None: the source has none
+    tags : name -> shape (G,), object of str: tags of PGN that were asked for, "" if a game has none
     """
 
     white: Ids
@@ -61,6 +73,15 @@ class GameColumns:
     locate: Callable[[int], tuple[str, int | None]] | None = None
     skipped: int = 0
     refused: bool = False
+    format: str = ""
+    kind: str = ""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    numbers: Ints | None = None
+    times: pl.Series | None = None
+    time_source: str = ""
+    events: Ids | None = None
+    tags: Mapping[str, Ids] = field(default_factory=dict)
 
 
 #: Largest number of pairings or names in a note; the rest is counted.

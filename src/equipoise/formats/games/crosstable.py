@@ -325,7 +325,7 @@ FITTING = "must agree with the opponent's row"
 class _Found:
     """Games of a table: rows of players, points of the first, number of games.
 
-    skipped : pairings that break a rule
+    skipped : pairings that break a rule, by their rows
     one_sided, two_sided : number of pairings with games in one cell, and in both
     """
 
@@ -334,7 +334,7 @@ class _Found:
     points: list[float] = field(default_factory=list)
     weight: list[int] = field(default_factory=list)
     forfeits: int = 0
-    skipped: int = 0
+    skipped: list[tuple[int, int]] = field(default_factory=list)
     one_sided: int = 0
     two_sided: int = 0
 
@@ -362,7 +362,7 @@ def read_cross_table(data: bytes, name: str, delimiter: str) -> GameColumns:
     bad = {(min(at), max(at)) for at in grid.bad}
     for one, other in sorted(bad | {(min(at), max(at)) for at in grid.cells}):
         if (one, other) in bad or grid.unusable[one] or grid.unusable[other]:
-            found.skipped += 1
+            found.skipped.append((one, other))
         else:
             _add_pair(grid, one, other, found)
     names = id_array([one if one is not None else "" for one in grid.ids.to_list()])
@@ -386,7 +386,8 @@ def read_cross_table(data: bytes, name: str, delimiter: str) -> GameColumns:
         problems=grid.problems(),
         notes=(*grid.table.notes, *grid.notes, *_notes(grid, found)),
         locate=lambda row: grid.table.places(white[[row]])[0],
-        skipped=found.skipped,
+        skipped=len(found.skipped),
+        dropped=tuple(f"{names[one]} - {names[other]}" for one, other in found.skipped),
         refused=bool(grid.heading_problems),
     )
 
@@ -398,7 +399,7 @@ def _add_pair(grid: Grid, one: int, other: int, found: _Found) -> None:
         there = f"line {grid.line(other)}, column {shown(grid.headings[one])}"
         got = f"{grid.text(one, other)}, while {there} has {grid.text(other, one)}"
         grid.add(one, grid.headings[other], FITTING, got)
-        found.skipped += 1
+        found.skipped.append((one, other))
         return
     # Prefer the side that lists its games one by one.
     turned = mine.kind != "games" or (bool(theirs.results) and not mine.results)

@@ -51,8 +51,11 @@ def read_duels(table: Table, options: Options) -> GameColumns:
             problems=reading.problems,
             notes=reading.notes,
             skipped=len(reading.dropped_matches),
+            format=reading.format,
+            kind=reading.kind,
+            meanings=reading.columns,
         )
-    lines = _Lines(table, options, history)
+    lines = _Lines(table, reading.columns["match"], history)
     duels = (history.sizes() == 2) & (history.teams() == 2)
     ratings = _ratings(history, lines)
     problems = (*reading.problems, *_not_duels(history, ~duels, lines), *ratings.problems)
@@ -64,6 +67,9 @@ def read_duels(table: Table, options: Options) -> GameColumns:
         problems=problems,
         notes=(*reading.notes, *ratings.notes),
         skipped=len(reading.dropped_matches) + int(np.sum(~good)),
+        format=reading.format,
+        kind=reading.kind,
+        meanings=reading.columns,
     )
 
 
@@ -79,9 +85,9 @@ class _Ratings(NamedTuple):
 class _Lines:
     """Finds the first line of a match by its id."""
 
-    def __init__(self, table: Table, options: Options, history: History) -> None:
+    def __init__(self, table: Table, column: str, history: History) -> None:
         self._table, self._history = table, history
-        self._column = options.columns.get("match", "match")
+        self._column = column
         self._row_of: dict[str, int] = {}
 
     def of(self, matches: Ints) -> list[tuple[str, int | None]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -10,11 +9,25 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.options import Options, check_options
 from equipoise.formats.table import Table, refuse
+from equipoise.formats.tables.recognised import (
+    KNOWN,
+    SYNONYMS,
+    check_renamings,
+    nearest,
+    option_for,
+    recognise,
+    spelling,
+    unknown_column,
+)
 
 Kind: TypeAlias = Literal["games", "pairs", "history"]
 
-GAME_LIST = "must have white, black and result (or points) to be a list of games"
+GAME_LIST = (
+    "must have white, black and result (or points, or home_score and away_score) to be a list of "
+    "games"
+)
 PAIR_TABLE = "must have player, opponent and points (or result, or wins and losses) to be pairs"
 LONG_TABLE = "must have match, player and rank (or winner, or score) to be a history of matches"
 ONE_COLUMN = "must be the name of only one column"
@@ -60,7 +73,7 @@ OF_GAMES: dict[str, tuple[str, ...]] = {
     ),
     "weight": ("weight",),
     "round": ("round",),
-    "time": ("time", "date", "utcdate"),
+    "time": ("time", "date", "utcdate", "tstamp"),
 }
 #: Columns of a table of pairs.
 OF_PAIRS: dict[str, tuple[str, ...]] = {
@@ -76,6 +89,8 @@ OF_PAIRS: dict[str, tuple[str, ...]] = {
     "opponent_rating": ("opponentrating", "opponentelo"),
     "time": ("time", "date"),
 }
+#: All names that a renamed column may have.
+MEANINGS = (*OF_GAMES, *OF_PAIRS, *(name for one, other, _ in SIDES for name in (one, other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,23 +108,19 @@ class Layout:
     missing: tuple[str, ...]
 
 
-def spelling(name: str) -> str:
-    """Return the name of a column without capitals and separators: WhiteElo, white_elo."""
-    return re.sub(r"[\s_\-./]", "", name).casefold()
-
-
-def find_layout(table: Table, renamed: Mapping[str, str], kind: Kind | None) -> Layout:
+def find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
     """Return the one layout that fits a table.
 
-    renamed : new name -> name in the source
     kind : kind of table; None detects it from the columns
     Raises : InvalidParameterError   several layouts fit, or a named column does not exist
     Raises : InvalidDataError        no layout fits, or columns are ambiguous; the message says what
       each layout needs
     """
-    frame = table.frame
+    frame, renamed = table.frame, options.columns
     layouts = [one for one in _layouts(frame, renamed) if kind in (None, one.kind)]
     fitting = [one for one in layouts if not one.missing]
+    if not fitting and kind in (None, "history") and not recognise(frame, options).missing:
+        return Layout("history", {}, False, ())
     if len(fitting) > 1:
         names = " and ".join(one.kind for one in fitting)
         raise InvalidParameterError(
@@ -124,7 +135,11 @@ def find_layout(table: Table, renamed: Mapping[str, str], kind: Kind | None) -> 
     raise InvalidDataError(
         [
             Problem(
-                table.name, None, "", rules[one.kind], f"no {', no '.join(one.missing)}, but {got}"
+                table.name,
+                None,
+                "",
+                rules[one.kind],
+                f"no {', no '.join(one.missing)}, but {got}{instead(one, frame.columns)}",
             )
             for one in sorted(layouts, key=lambda layout: len(layout.missing))
         ]
@@ -142,17 +157,27 @@ def source_column(name: str, frame: pl.DataFrame, renamed: Mapping[str, str], of
     alike = [one for one in frame.columns if spelling(one) == spelling(name)]
     if name in frame.columns or len(alike) == 1:
         return name if name in frame.columns else alike[0]
-    raise InvalidParameterError(
-        f"{of} must name a column of the table ({', '.join(frame.columns)}); got {name!r}"
-    )
+    raise InvalidParameterError(unknown_column(of, name, frame.columns))
+
+
+def instead(layout: Layout, names: Sequence[str]) -> str:
+    """Return which columns may be those that a layout lacks, as the end of a message."""
+    free = [name for name in names if name and name not in layout.columns.values()]
+    ways = []
+    for lacking in layout.missing:
+        others = [
+            *OF_GAMES.get(lacking, ()),
+            *OF_PAIRS.get(lacking, ()),
+            *SYNONYMS.get(lacking, ()),
+        ]
+        near = nearest((lacking, *others), free)
+        if near:
+            ways.append(option_for(lacking, near[0]))
+    return f"; did you mean {' '.join(ways)}?" if ways else ""
 
 
 def _layouts(frame: pl.DataFrame, renamed: Mapping[str, str]) -> list[Layout]:
-    for old in renamed.values():
-        if old not in frame.columns:
-            raise InvalidParameterError(
-                f"columns must name a column of the table ({', '.join(frame.columns)}); got {old!r}"
-            )
+    check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
     there = _spelled(frame.columns, renamed)
     return [_list_layout(there), _pair_layout(there), _history_layout(frame, renamed)]
 
@@ -190,7 +215,8 @@ def _list_layout(there: Mapping[str, str]) -> Layout:
             columns[meaning] = there[name]
         else:
             missing.append(name)
-    if not {"result", "points"} & set(columns):
+    columns |= _score_columns(there)
+    if not {"result", "points", "white_score"} & set(columns):
         missing.append("result")
     return Layout("games", columns, coloured, tuple(missing))
 
@@ -228,25 +254,49 @@ def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | Non
     there = _spelled(names, renamed)
     found = _list_layout(there)
     columns = dict(found.columns)
+    if not {"white", "black"} & set(columns):
+        return None
+    if "white_score" in columns:
+        columns.pop("points", None)
+    return Layout("games", columns, found.coloured, found.missing)
+
+
+def _score_columns(there: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of the scores of both sides, and that of neutral ground."""
     first, second, _ = _sides(there)
+    found = {}
     for meaning, side in (("white_score", first), ("black_score", second)):
         stems = (side, _SCORE_STEMS.get(side, side))
         wanted = [stem + word for word in _SCORES for stem in stems]
         name = next((one for one in wanted if one in there), None)
         if name is not None:
-            columns[meaning] = there[name]
-    if not {"white", "black"} & set(columns):
-        return None
-    missing = found.missing
-    if {"white_score", "black_score"} <= set(columns):
-        missing = tuple(one for one in missing if one != "result")
-        columns.pop("points", None)
-    else:
-        for meaning in ("white_score", "black_score"):
-            columns.pop(meaning, None)
+            found[meaning] = there[name]
+    if len(found) < 2:
+        found = {}
     if "neutral" in there:
-        columns["neutral"] = there["neutral"]
-    return Layout("games", columns, found.coloured, missing)
+        found["neutral"] = there["neutral"]
+    return found
+
+
+def names_a_table(names: Sequence[str]) -> bool:
+    """Return whether names are those of the columns of a history, of games or of pairs."""
+    if {"match", "player", "rank"} <= {*names}:
+        return True  # the usual case, at once
+    frame = pl.DataFrame({name: [] for name in names if name})
+    options = check_options(None, (), None, None, None, None)
+    if not recognise(frame, options).missing:
+        return True
+    there = _spelled(frame.columns, {})
+    sides = find_sides(frame.columns, {})
+    return not _pair_layout(there).missing or (sides is not None and not sides.missing)
+
+
+def find_pairs(names: Sequence[str], renamed: Mapping[str, str]) -> Layout:
+    """Return the layout of a table of pairs, with what is missing.
+
+    names : of the columns; renamed : new name -> name in the source
+    """
+    return _pair_layout(_spelled(names, renamed))
 
 
 def has_long_columns(frame: pl.DataFrame, renamed: Mapping[str, str]) -> bool:

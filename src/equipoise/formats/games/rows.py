@@ -36,7 +36,9 @@ from equipoise.formats.tables.columns import (
     text_of,
 )
 from equipoise.formats.tables.matches import equal_rows, within
+from equipoise.formats.tables.notation import numbers_of
 from equipoise.formats.times import Times, read_times
+from equipoise.wording import counted
 
 #: Values that mean "no rating", in addition to an empty cell and 0.
 _UNRATED = ("-", "--", "?", "unrated", "unr", "n/a", "na", "nan", "none", "null")
@@ -98,7 +100,7 @@ class GameRows:
         default: float | None = None,
     ) -> Floats:
         """Return numbers that stand for a column; `needed` are the rows that must have one."""
-        values, absent, faults = read_numbers(column)
+        values, absent, faults = numbers_of(column, self.notes, by_commas=self.table.by_commas)
         values = np.where(faulty_rows(faults, len(values)), np.nan, values)
         if absent is not None:
             if default is None:
@@ -301,6 +303,8 @@ REASONS = ("", "unfinished", "forfeit", "bye", "adjudged")
 UNFINISHED, _FORFEIT, BYE, _ADJUDGED = 1, 2, 3, 4
 _FAULTY = -1
 
+#: A tie in data sets in which people compare language models: neither answer was any good.
+BOTH_BAD = "tie(bothbad)"
 _WORDS = {
     "white": 1.0,
     "home": 1.0,
@@ -313,7 +317,7 @@ _WORDS = {
     "draw": 0.5,
     "drawn": 0.5,
     "tie": 0.5,
-    "tie(bothbad)": 0.5,  # from data sets in which people compare language models
+    BOTH_BAD: 0.5,
     "=": 0.5,
     "=-=": 0.5,
 }
@@ -338,11 +342,13 @@ class Results(NamedTuple):
     """Of every row: points of the first side (NaN if no game), number of the reason, faults.
 
     draw : whether the game was drawn
+    both_bad : number of ties that are called bad
     """
 
     points: Floats
     reason: Ints
     faulty: Flags
+    both_bad: int = 0
 
 
 def read_results(column: pl.Series, first: str, second: str) -> Results:
@@ -357,13 +363,17 @@ def read_results(column: pl.Series, first: str, second: str) -> Results:
     highest = int(numbers.fill_null(0).to_numpy().max(initial=0))
     table = np.full((highest + 1, 2), np.nan)
     sides = {_squeezed(first): 1.0, _squeezed(second): 0.0}
+    both_bad = 0
     for number, one in zip(distinct.to_physical().to_list(), distinct.to_list(), strict=True):
         if one is not None:
             table[number] = _parsed(one, sides)
+            if _squeezed(one) == BOTH_BAD:
+                both_bad += int((numbers == number).sum())
     taken = table[numbers.fill_null(0).to_numpy()]
     taken[mask(text.is_null())] = np.nan, _FAULTY
     reason = taken[:, 1].astype(np.int64)
-    return Results(np.ascontiguousarray(taken[:, 0]), np.maximum(reason, 0), reason == _FAULTY)
+    points = np.ascontiguousarray(taken[:, 0])
+    return Results(points, np.maximum(reason, 0), reason == _FAULTY, both_bad)
 
 
 def _by_name(results: Results, first: pl.Series, second: pl.Series, column: pl.Series) -> Results:
@@ -372,7 +382,7 @@ def _by_name(results: Results, first: pl.Series, second: pl.Series, column: pl.S
     one, other = (mask(side.str.strip_chars() == named) for side in (first, second))
     won, lost = results.faulty & one & ~other, results.faulty & other & ~one
     points = np.where(won, 1.0, np.where(lost, 0.0, results.points))
-    return Results(points, results.reason, results.faulty & ~won & ~lost)
+    return results._replace(points=points, faulty=results.faulty & ~won & ~lost)
 
 
 def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
@@ -439,6 +449,8 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
             results, text_of(rows.column(first)), text_of(rows.column(second)), column
         )
     rows.add("result", *faults_of((results.faulty, RESULT)))
+    if results.both_bad:
+        rows.notes.append(f"tie (bothbad) counts as a tie: {counted(results.both_bad, 'row')}")
     draws = (results.points == 0.5).astype(np.float64)
     return Totals(results.points, np.ones(len(draws)), draws, results.reason)
 

@@ -1,44 +1,46 @@
 """Chooses the reader for a source of games.
 
-The name of a file shows its format; otherwise the first bytes may. The columns of a table show what
-it contains, however it is stored.
+`opening` says how the files of a source are stored. The columns of a table show what it contains,
+however it is stored.
 """
 
 from __future__ import annotations
 
-import json
+import io
 import os
-import re
-import sys
-import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, NoReturn, TypeAlias, get_args
 
 import polars as pl
 
+from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.games.as_matches import build_matches, is_matches
 from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.columns_as_matches import (
+    CROSS_TABLE,
+    PGN,
+    TRF,
+    check_tags,
+    matches_of_games,
+)
 from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, read_cross_table
 from equipoise.formats.games.duels import read_duels
-from equipoise.formats.games.layout import Kind, find_layout, spelling
+from equipoise.formats.games.layout import Kind, find_layout
 from equipoise.formats.games.lists import read_game_list, read_pair_table
+from equipoise.formats.opening.contents import Content, contents_of, is_source
+from equipoise.formats.opening.kinds import CONTEST_FORMATS, WORDS, Format
 from equipoise.formats.options import Options
-from equipoise.formats.pgn.games import read_pgn, read_pgn_files
-from equipoise.formats.sources import (
-    CONTEST_FORMATS,
-    Format,
-    decompressed,
-    format_of,
-    open_bytes,
-    open_source,
-    read_stream,
-)
+from equipoise.formats.pgn.games import read_pgn_documents
+from equipoise.formats.pgn.text import Open, documents_in, documents_of
+from equipoise.formats.sources import open_source, table_of
 from equipoise.formats.spreadsheets import escaped
-from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
+from equipoise.formats.table import Table, refuse
 from equipoise.formats.tables.columns import text_of
-from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
+from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.trf import read_trf
 
 #: Formats that can only contain a history of matches.
@@ -58,30 +60,18 @@ class Document(NamedTuple):
     separator: str = ","
 
 
-def open_document(source: object, format: str | None, name: str = "") -> Document:
-    """Return the table of a path, of the content of a file, or of a value in memory.
+def document_of(
+    contents: list[Content], sheet: str | int | None, needed: Collection[str] = ()
+) -> Document:
+    """Return the table of files.
 
-    format : how it is stored, or what it contains; None detects it from the name of the path
-    Raises : InvalidParameterError   the kind of source is unclear
-    Raises : InvalidDataError        it does not have this format, or cannot be read
+    Raises : InvalidDataError   a file does not have its format, or cannot be read
     """
-    stored = format if format in get_args(Format) else None
-    if isinstance(source, os.PathLike):
-        path = Path(source)
-        stored = stored or format_of(path)
-        if path.is_dir() or stored in ("parquet", "arrow"):
-            return Document(open_source(path, stored))
-        source, name = path.read_bytes(), str(path)
-    if not isinstance(source, bytes):
-        return Document(open_source(source, stored))
-    if stored is None:
-        source, stored = _recognised(source, name)
-    if stored.endswith(".gz"):
-        source, stored = decompressed(source, name), stored.removesuffix(".gz")
-    if stored in ("csv", "tsv"):
-        separator = "," if stored == "csv" else "\t"
-        return Document(open_bytes(source, name, stored), source, separator)
-    return Document(open_bytes(source, name, stored))
+    table = table_of(contents, sheet, needed)
+    if len(contents) == 1 and contents[0].format in ("csv", "tsv"):
+        separator = "," if contents[0].format == "csv" else "\t"
+        return Document(table, contents[0].content(), separator)
+    return Document(table)
 
 
 def read_document(document: Document, format: str | None, options: Options) -> GameColumns:
@@ -97,18 +87,18 @@ def read_document(document: Document, format: str | None, options: Options) -> G
     if format == "history" or format in _CONTESTS:
         return read_duels(table, options)
     try:
-        layout = find_layout(table, options.columns, _KINDS.get(format or ""))
+        layout = find_layout(table, options, _KINDS.get(format or ""))
     except InvalidDataError:
         if format not in _KINDS and _looks_like_cross_table(table):
             return _read_cross_table(document, options)
         raise
     if not len(table.frame):
         refuse(table.name, "must have at least one row", "none")
-    if layout.kind == "games":
-        return read_game_list(table, layout, options)
-    if layout.kind == "pairs":
-        return read_pair_table(table, layout, options)
-    return read_duels(table, options)
+    if layout.kind == "history":
+        return read_duels(table, options)
+    read = read_game_list if layout.kind == "games" else read_pair_table
+    found = read(table, layout, options)
+    return replace(found, format=table.format, kind=layout.kind, meanings=layout.columns)
 
 
 def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
@@ -126,26 +116,6 @@ def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
             raise InvalidParameterError(f"{parameter} must be left out for {what}")
 
 
-def _recognised(data: bytes, name: str) -> tuple[bytes, str]:
-    """Return the decompressed content of a file, and its format by its first bytes."""
-    if data.startswith(b"\x1f\x8b"):
-        data = decompressed(data, name)
-    for magic, stored in ((PARQUET_MAGIC, "parquet"), (ARROW_MAGIC, "arrow")):
-        if data.startswith(magic):
-            return data, stored
-    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
-    line = start.partition(b"\n")[0]
-    if start.startswith(b"["):
-        return data, "json"
-    if start.startswith(b"{"):
-        try:
-            json.loads(line)
-        except (ValueError, RecursionError):
-            return data, "json"
-        return data, "jsonl"
-    return data, "tsv" if b"\t" in line and b"," not in line else "csv"
-
-
 def _looks_like_cross_table(table: Table) -> bool:
     frame = table.frame
     if not frame.width or len(frame) > _LARGEST:
@@ -159,7 +129,8 @@ def _read_cross_table(document: Document, options: Options) -> GameColumns:
     refuse_options(options, "a cross table")
     table = document.table
     if document.text is not None:
-        return read_cross_table(document.text, table.name, document.separator)
+        columns = read_cross_table(document.text, table.name, document.separator)
+        return replace(columns, format=table.format, kind="crosstable")
     # Other values are written as text, so that there is only one reader of cross tables.
     other = [one.name for one in table.frame if one.dtype.is_nested() or one.dtype in _NO_TEXT]
     kept = table.frame.drop(other)
@@ -170,7 +141,12 @@ def _read_cross_table(document: Document, options: Options) -> GameColumns:
         columns = read_cross_table(text, table.name, ",")
     except InvalidDataError as error:
         raise InvalidDataError(_without_header(error.problems)) from None
-    return replace(columns, problems=_without_header(columns.problems))
+    return replace(
+        columns,
+        problems=_without_header(columns.problems),
+        format=table.format,
+        kind="crosstable",
+    )
 
 
 def _without_header(problems: Sequence[Problem]) -> tuple[Problem, ...]:
@@ -182,101 +158,152 @@ def _without_header(problems: Sequence[Problem]) -> tuple[Problem, ...]:
 
 
 #: What a source contains, however it is stored.
-Content: TypeAlias = Literal["pgn", "trf", "games", "pairs", "crosstable", "history"]
+Holding: TypeAlias = Literal["pgn", "trf", "games", "pairs", "crosstable", "history"]
 
-_PGN_NAME = re.compile(r"\.pgn(\.(gz|bz2|zst|zip))?$")
-_TRF_NAME = re.compile(r"\.trfx?(\.gz)?$")
-#: The start of PGN: a tag, perhaps after escaped lines.
-_PGN_START = re.compile(rb"(\xef\xbb\xbf)?\s*(%[^\n]*\n\s*)*\[\s*\w+\s+\"")
-#: The start of a FIDE report: a code of three characters.
-_TRF_START = re.compile(rb"(\xef\xbb\xbf)?\s*(\d{3}|XX[A-Z]|BB[A-Z]|###)[ \r\n]")
-_PEEKED = 4096
+#: Content that is not stored as a table.
+_NO_TABLE = ("pgn", "trf")
+ONE_REPORT = "must be the only source: reports are read one at a time"
 
 
-def read_columns(source: object, format: str | None, options: Options) -> GameColumns:
-    """Return the games of a source as its reader returns them.
+#: Options that select and rename nothing.
+_EVERYTHING = Options(
+    columns={},
+    statistics=(),
+    skip_bad=None,
+    since=None,
+    until=None,
+    time_format=None,
+    where=(),
+)
 
-    format : one of `Content` or of `sources.Format`; None detects it
+
+def read_matches(
+    source: object, format: str | None, options: Options, sheet: str | int | None = None
+) -> HistoryReading:
+    """Return the history of any source of matches or of games, and all of its problems.
+
+    format, sheet : as for `read_columns`
     Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
     Raises : InvalidDataError        it does not have this format, or cannot be read
     """
-    if isinstance(source, str) and source == "-":
-        source = sys.stdin.buffer
-    if isinstance(source, str | os.PathLike):
-        return _read_path(Path(source), format, options)
-    if hasattr(source, "read"):
-        if format is None:
-            known = (*get_args(Content), *get_args(Format))
-            raise InvalidParameterError(
-                f"format must be given for a stream: one of {', '.join(known)}"
-            )
-        return _read_bytes(*read_stream(source), format, options)
-    if format in ("pgn", "trf"):
+    known = (*get_args(Format), *get_args(Holding))
+    if format is not None and format not in known:
+        raise InvalidParameterError(f"format must be one of {', '.join(known)}; got {format!r}")
+    stored = format if format in (*get_args(Format), *_NO_TABLE) else None
+    # Every one of several files has the columns that the options name.
+    needed = [*options.columns.values(), *options.statistics]
+    if not is_source(source):
+        _refuse_values(source, format)
+        document = Document(open_source(source, stored))
+    else:
+        contents = contents_of(source, stored)
+        kinds = {one.format for one in contents}
+        name = contents[0].name if len(contents) == 1 else ""
+        if kinds == {"pgn"}:
+            found = _read_pgn(contents, options, dated=True)
+            return matches_of_games(found, PGN, name, replace(options, where=()))
+        if kinds == {"trf"}:
+            _refuse_selection(options, "a report in TRF")
+            return matches_of_games(_read_trf(contents), TRF, name, options)
+        if kinds & {*_NO_TABLE}:
+            refuse_mixed(contents)
+        document = document_of(contents, sheet, needed)
+    table = document.table
+    is_cross = format == "crosstable" or (
+        format not in _KINDS and not is_matches(table, options) and _looks_like_cross_table(table)
+    )
+    if is_cross:
+        _refuse_selection(options, "a cross table")
+        columns = _read_cross_table(document, _EVERYTHING)
+        return matches_of_games(columns, CROSS_TABLE, table.name, options)
+    return build_matches(table, options, _KINDS.get(format or ""))
+
+
+def content_of(source: str | os.PathLike[str]) -> str | None:
+    """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
+    try:
+        kinds = {one.format for one in contents_of(source, None)}
+    except (InvalidDataError, InvalidParameterError):
+        return None  # the reader of tables reports it
+    return kinds.pop() if len(kinds) == 1 and kinds <= {*_NO_TABLE} else None
+
+
+def _refuse_selection(options: Options, what: str) -> None:
+    """Refuse the options that only tables have. Raises : InvalidParameterError."""
+    refuse_options(replace(options, since=None, until=None, where=()), what)
+
+
+def _refuse_values(source: object, format: str | None) -> None:
+    """Refuse values in memory as a format of files. Raises : InvalidParameterError."""
+    if format in _NO_TABLE:
         raise InvalidParameterError(
             f"source must be a path or a stream if format is {format}; got {type(source).__name__}"
         )
-    return read_document(open_document(source, format), format, options)
 
 
-def _read_path(path: Path, format: str | None, options: Options) -> GameColumns:
-    name = str(path)
-    try:
-        if not path.exists():
-            refuse(name, NO_FILE, "")
-        format = format or _format_of(path)
-        if format == "pgn":
-            refuse_options(options, "PGN", tags=True)
-            return read_pgn_files(path, where=_tags(options))
-        if format == "trf":
-            return _read_bytes(path.read_bytes(), name, format, options)
-        return read_document(open_document(path, format), format, options)
-    except OSError as error:
-        refuse_unreadable(name, error)
+def read_columns(
+    source: object, format: str | None, options: Options, sheet: str | int | None = None
+) -> GameColumns:
+    """Return the games of a source as its reader returns them.
 
-
-def _format_of(path: Path) -> str | None:
-    """Return the format by the name of a path, or by its content; None for a kind of table."""
-    lowered = path.name.lower()
-    if path.is_dir():
-        files = (one for one in path.rglob("*") if _PGN_NAME.search(one.name.lower()))
-        return "pgn" if any(files) else None
-    for pattern, format in ((_PGN_NAME, "pgn"), (_TRF_NAME, "trf")):
-        if pattern.search(lowered):
-            return format
-    if lowered.endswith(".zip"):
-        return "pgn" if _archives_pgn(path) else None
-    if format_of(path) is not None:
-        return None
-    with path.open("rb") as file:
-        start = file.read(_PEEKED)
-    for begins, format in ((_PGN_START, "pgn"), (_TRF_START, "trf")):
-        if begins.match(start):
-            return format
-    raise InvalidParameterError(
-        f"format must be given, because neither the name of {path} nor its first line shows it: "
-        f"one of "
-        f"{', '.join((*get_args(Content), *get_args(Format)))}"
-    )
-
-
-def _archives_pgn(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(_PGN_NAME.search(one.lower()) for one in archive.namelist())
-    except (zipfile.BadZipFile, ValueError):
-        return False  # the reader of archives reports the problem
-
-
-def _read_bytes(data: bytes, name: str, format: str, options: Options) -> GameColumns:
-    if format == "pgn":
-        refuse_options(options, "PGN", tags=True)
-        return read_pgn(data, name, where=_tags(options))
-    if format == "trf":
+    format : one of `Holding` or of `sources.Format`; None detects it
+    sheet : name or number, from 1, of the sheet of a workbook
+    Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
+    Raises : InvalidDataError        it does not have this format, or cannot be read
+    """
+    stored = format if format in (*get_args(Format), *_NO_TABLE) else None
+    if not is_source(source):
+        _refuse_values(source, format)
+        return read_document(Document(open_source(source, stored)), format, options)
+    contents = contents_of(source, stored)
+    kinds = {one.format for one in contents}
+    if kinds == {"pgn"}:
+        return _read_pgn(contents, options)
+    if kinds == {"trf"}:
         refuse_options(options, "a report in TRF")
-        if data.startswith(b"\x1f\x8b"):
-            data = decompressed(data, name)
-        return read_trf(data, name)
-    return read_document(open_document(data, format, name), format, options)
+        return _read_trf(contents)
+    if kinds & {*_NO_TABLE}:
+        refuse_mixed(contents)
+    return read_document(document_of(contents, sheet), format, options)
+
+
+def refuse_mixed(contents: Sequence[Content]) -> NoReturn:
+    """Refuse games in PGN or TRF together with tables. Raises : InvalidDataError."""
+    first = contents[0]
+    other = next(one for one in contents if one.format != first.format)
+    got = f"{WORDS[other.format]}, but {first.name} is {WORDS[first.format]}"
+    refuse(other.name, "must have the format of the other files: read them one by one", got)
+
+
+def _read_pgn(contents: Sequence[Content], options: Options, *, dated: bool = False) -> GameColumns:
+    """Return the games of files, folders and archives of PGN."""
+    tags: tuple[str, ...] = ()
+    if dated:
+        tags = tuple(dict.fromkeys(check_tags(options).values()))
+    else:
+        refuse_options(options, "PGN", tags=True)
+    documents: list[Open] = []
+    for one in contents:
+        if isinstance(one.data, Path):
+            documents += documents_in(one.data)
+        else:
+            file = io.BufferedReader(io.BytesIO(one.content()))
+            documents.append(partial(documents_of, file, one.name))
+    found = read_pgn_documents(documents, where=_tags(options), dated=dated, tags=tags)
+    return replace(_with_notes(found, contents), format="pgn", kind="games")
+
+
+def _read_trf(contents: Sequence[Content]) -> GameColumns:
+    """Return the games of a report."""
+    if len(contents) > 1:
+        refuse(contents[1].name, ONE_REPORT, f"the report {contents[0].name} before it")
+    found = _with_notes(read_trf(contents[0].content(), contents[0].name), contents)
+    return replace(found, format="trf", kind="games")
+
+
+def _with_notes(columns: GameColumns, contents: Sequence[Content]) -> GameColumns:
+    notes = tuple(note for one in contents for note in one.notes)
+    return replace(columns, notes=(*notes, *columns.notes)) if notes else columns
 
 
 def _tags(options: Options) -> dict[str, str]:

@@ -15,7 +15,7 @@ import io
 import math
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import compress
@@ -26,6 +26,7 @@ import numpy as np
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.pgn.dates import Moments
 from equipoise.formats.pgn.entry import USED, Entry, Identities, Notes, read_entry, with_needed_tags
 from equipoise.formats.pgn.scan import BLOCK, UNCLOSED, RawGame, scan
 from equipoise.formats.pgn.text import Open, blocks_of, documents_in, documents_of
@@ -54,6 +55,7 @@ class Rows:
     """Rows of results. Names are shared, so a row takes about seventy bytes.
 
     moved : 1 if the game has moves; file : number of the row's file; line : where the game begins
+    number : of the game among all games, from 1
     """
 
     white: list[str] = field(default_factory=list)
@@ -65,9 +67,10 @@ class Rows:
     moved: bytearray = field(default_factory=bytearray)
     file: array[int] = field(default_factory=_counts)
     line: array[int] = field(default_factory=_counts)
+    number: array[int] = field(default_factory=_counts)
 
-    def add(self, entry: Entry, moved: bool, file: int, line: int) -> None:
-        """Add a row for a game."""
+    def add(self, entry: Entry, moved: bool, place: tuple[int, int, int]) -> None:
+        """Add a row for a game; `place` is its file, line and number among all games."""
         self.white.append(entry.white)
         self.black.append(entry.black)
         self.round.append(entry.round)
@@ -75,8 +78,10 @@ class Rows:
         self.white_rating.append(entry.white_rating)
         self.black_rating.append(entry.black_rating)
         self.moved.append(moved)
+        file, line, number = place
         self.file.append(file)
         self.line.append(line)
+        self.number.append(number)
 
     def have_moves(self) -> Flags:
         """Return which rows have moves, shape (rows,)."""
@@ -106,6 +111,7 @@ class Rows:
             draws=(points == 0.5).astype(np.float64),
             coloured=True,
             round=texts(rounds) if any(rounds) else None,
+            numbers=_integers(self.number)[kept],
             locate=locate,
         )
 
@@ -140,9 +146,16 @@ class PgnGames:
     """Collects the games of one or more files.
 
     where : tag -> value; games with a different value are left out
+    dated : whether dates and events are read too; tags : further tags to keep
     """
 
-    def __init__(self, where: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        where: Mapping[str, str] | None = None,
+        *,
+        dated: bool = False,
+        tags: Collection[str] = (),
+    ) -> None:
         self._where = {
             tag.encode(): " ".join(value.split()) for tag, value in (where or {}).items()
         }
@@ -156,7 +169,10 @@ class PgnGames:
         self._left_out: Counter[str] = Counter()
         self._problems: list[Problem] = []
         self._more_problems = 0
-        self._skipped = 0
+        self._dropped: list[str] = []
+        self._count = 0
+        self._moments = Moments() if dated else None
+        self._tags: dict[str, list[str]] = {tag: [] for tag in tags}
         self._notes = Notes()
         self._identities = Identities()
 
@@ -188,19 +204,26 @@ class PgnGames:
             notes.append(HEADERS_ONLY)
         notes += [f"No game has the tag {tag.decode()}." for tag in sorted(self._never_seen)]
         notes += self._notes.sentences() + self._values.notes() + self._identities.sentences()
+        times, source, dates = (Moments() if self._moments is None else self._moments).times(kept)
         return replace(
             rows.columns(kept, self._files),
+            times=times,
+            time_source=source,
+            events=None if self._moments is None else self._moments.events(kept),
+            tags={tag: texts(values)[kept] for tag, values in self._tags.items()},
             others=texts(list(self._others)) if self._others else None,
             other_rating=known(np.array(list(self._others.values()), dtype=np.float64)),
             left_out=self._left_out,
             problems=tuple(self.problems()),
-            skipped=self._skipped,
-            notes=tuple(notes),
+            skipped=len(self._dropped),
+            dropped=tuple(self._dropped),
+            notes=(*notes, *dates),
         )
 
     def _add(self, game: RawGame, file: str) -> None:
         """Add a game: it becomes a row, is left out, or has problems."""
         self._any_moved |= game.ending.moved
+        self._count += 1
         game.tags = with_needed_tags(game.tags)
         if self._where and not self._is_wanted(game):
             self._left_out[FILTERED] += 1
@@ -212,14 +235,18 @@ class PgnGames:
             else:
                 self._more_problems += 1
         if entry.problems:
-            self._skipped += 1
+            self._dropped.append(str(self._count))
             return
         for what in entry.notes:
             self._notes.add(what, file, game.line)
         if entry.reason is not None:
             self._leave_out(entry, entry.reason)
             return
-        self._rows.add(entry, game.ending.moved, len(self._files) - 1, game.line)
+        self._rows.add(entry, game.ending.moved, (len(self._files) - 1, game.line, self._count))
+        if self._moments is not None:
+            self._moments.add(game.tags, self._values)
+        for name_of_tag, values in self._tags.items():
+            values.append(self._values.text(game.tags.get(name_of_tag.encode())))
         for name, tag in ((entry.white, b"WhiteFideId"), (entry.black, b"BlackFideId")):
             if tag in game.tags:
                 self._identities.add(name, self._values.text(game.tags[tag]))
@@ -258,32 +285,53 @@ class PgnGames:
 
 
 def read_pgn(
-    data: bytes, name: str, *, where: Mapping[str, str] | None = None, block: int = BLOCK
+    data: bytes,
+    name: str,
+    *,
+    where: Mapping[str, str] | None = None,
+    block: int = BLOCK,
+    dated: bool = False,
+    tags: Collection[str] = (),
 ) -> GameColumns:
     """Return the games of a PGN file, plain, compressed or in an archive.
 
     data : all bytes of the file; name : of the file, for problems
     where : tag -> value; games with another value are left out as "filtered"
     block : number of bytes read at once
+    dated : whether dates and events are read too; tags : further tags to keep
     Raises : InvalidDataError   there are no games, or the file cannot be read
     """
     file = io.BufferedReader(io.BytesIO(data))
-    return _read([partial(documents_of, file, name)], where, block)
+    sources = [partial(documents_of, file, name)]
+    return read_pgn_documents(sources, where=where, dated=dated, tags=tags, block=block)
 
 
-def read_pgn_files(path: Path, *, where: Mapping[str, str] | None = None) -> GameColumns:
+def read_pgn_files(
+    path: Path,
+    *,
+    where: Mapping[str, str] | None = None,
+    dated: bool = False,
+    tags: Collection[str] = (),
+) -> GameColumns:
     """Return the games of a file, or of all PGN files below a directory.
 
     Files are read block by block, so memory grows with the number of games and not with the size of
-      files. where : as for `read_pgn`
+      files. where, dated, tags : as for `read_pgn`
     Raises : InvalidDataError   there are no games, or a file cannot be read
     """
-    return _read(documents_in(path), where, BLOCK)
+    return read_pgn_documents(documents_in(path), where=where, dated=dated, tags=tags)
 
 
-def _read(sources: Sequence[Open], where: Mapping[str, str] | None, block: int) -> GameColumns:
+def read_pgn_documents(
+    sources: Sequence[Open],
+    *,
+    where: Mapping[str, str] | None = None,
+    dated: bool = False,
+    tags: Collection[str] = (),
+    block: int = BLOCK,
+) -> GameColumns:
     """Return the games of all sources; problems of complete files are raised together."""
-    games = PgnGames(where)
+    games = PgnGames(where, dated=dated, tags=tags)
     unreadable: list[Problem] = []
     for open_source in sources:
         try:

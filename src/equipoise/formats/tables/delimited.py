@@ -17,8 +17,12 @@ import polars as pl
 from equipoise.arrays import Flags, Ints
 from equipoise.formats.spreadsheets import may_be_escaped, unescaped, unescaped_text
 from equipoise.formats.table import BrokenRow, Table, check_columns, refuse, shown
+from equipoise.formats.tables.dialect import decoded, find_dialect
+from equipoise.wording import counted
 
 _NEWLINE, _QUOTE = 10, 34
+#: Bytes of a file that are looked at together.
+_PIECE = 2**20
 UNCLOSED = "must close all quotation marks"
 
 
@@ -27,47 +31,23 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
 
     Text that was escaped for spreadsheets comes as it was before.
     """
-    data = _plain_text(data, name)
-    body = data.lstrip(b"\r\n")
-    above = data[: len(data) - len(body)].count(b"\n")
+    stored = "tsv" if separator == "\t" else "csv"
+    data, notes = decoded(data, name)
+    body, separator, above, understood = find_dialect(data, separator)
+    notes += understood
     header = _header(body, name, separator, above)
-    notes: tuple[str, ...] = ()
-    if separator == "," and len(header) == 1:
-        # The CSV of spreadsheets in countries with a decimal comma.
-        other = next((mark for mark in (";", "\t") if mark in header[0]), None)
-        if other is not None:
-            separator, notes = other, (f"columns are separated by {other!r}, not by a comma",)
-            header = _header(body, name, separator, above)
     names = [unescaped_text(one) for one in header if one]
     check_columns(names, name, above + 1)
     table = _fast(body, name, separator, header, above)
     if table is None:
         table = _careful(body, name, separator, header, above)
     frame = unescaped(table.frame) if may_be_escaped(body) else table.frame
-    table = replace(table, frame=frame, notes=notes)
+    table = replace(
+        table, frame=frame, notes=(*notes, *table.notes), format=stored, by_commas=separator == ","
+    )
     blank = _blank_rows(table.frame)
     blank[[row.row for row in table.broken_rows]] = False
     return table.without(blank) if blank.any() else table
-
-
-def _plain_text(data: bytes, name: str) -> bytes:
-    """Return UTF-8 without a byte order mark, with line feeds; refuse anything else."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        data = data[3:]
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        refuse(name, "must be text in UTF-8", "text in UTF-16", line=1)
-    if data.isspace() or not data:
-        refuse(name, "must have a header and at least one row", "an empty file")
-    if not data.isascii():
-        try:
-            data.decode()
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            got = f"the byte 0x{data[error.start]:02x}"
-            refuse(name, "must be text in UTF-8", got, line=line)
-    if b"\r" in data and b"\n" not in data:
-        data = data.replace(b"\r", b"\n")
-    return data
 
 
 def _header(data: bytes, name: str, separator: str, above: int) -> list[str]:
@@ -92,8 +72,9 @@ def _fast(data: bytes, name: str, separator: str, header: list[str], above: int)
     except pl.exceptions.PolarsError:
         return None
     frame = _named(frame.slice(1), header)
-    if frame.width > 1 and len(frame) and frame[:, -1].null_count():
-        # A row with too few fields ends in a null, but so does one with an empty last field.
+    # A row with too few fields ends in a null, but so does one with an empty last field.
+    ends_empty = frame.width > 1 and len(frame) > 0 and frame[:, -1].null_count() > 0
+    if ends_empty and not _all_separated(data, separator, len(header), len(frame) + 1):
         ends, fields = _records(data, ord(separator))
         if len(ends) != len(frame) + 1:
             return None
@@ -102,6 +83,23 @@ def _fast(data: bytes, name: str, separator: str, header: list[str], above: int)
             return None
     locate = _lines_of(data, name, separator, above)
     return Table(frame=frame, name=name, untyped=True, locate=locate)
+
+
+def _all_separated(data: bytes, separator: str, width: int, rows: int) -> bool:
+    """Return whether every row has all fields, in little memory; if there are quotes, false."""
+    if _QUOTE in data:
+        return False
+    letters, mark, found = np.frombuffer(data, np.uint8), ord(separator), []
+    for start in range(0, len(letters), _PIECE):
+        piece = letters[start : start + _PIECE]
+        found.append(piece[(piece == mark) | (piece == _NEWLINE)])
+    if not data.endswith(b"\n"):
+        found.append(np.array([_NEWLINE], np.uint8))
+    marks = np.concatenate(found)
+    if len(marks) != rows * width:
+        return False
+    newlines = marks.reshape(rows, width) == _NEWLINE
+    return bool(newlines[:, -1].all() and not newlines[:, :-1].any())
 
 
 def _named(frame: pl.DataFrame, header: list[str]) -> pl.DataFrame:
@@ -156,10 +154,13 @@ def _careful(data: bytes, name: str, separator: str, header: list[str], above: i
     rows: list[list[str | None]] = []
     lines: list[int] = []
     broken: list[BrokenRow] = []
+    beyond = 0
     for line, record, error in _strict_records(data, name, separator, above):
         if error:
             rule = "must be a row with well-formed quotation marks"
             broken.append(BrokenRow(len(rows), "", rule, error))
+        elif len(record) > width and not any(record[width:]):
+            beyond += 1
         elif len(record) != width:
             got = f"{len(record)}: {shown(separator.join(record))}"
             rule = f"must have {width} fields like the header"
@@ -178,6 +179,9 @@ def _careful(data: bytes, name: str, separator: str, header: list[str], above: i
         untyped=True,
         locate=locate,
         broken_rows=tuple(broken),
+        notes=(f"empty fields beyond the header are left out of {counted(beyond, 'row')}",)
+        if beyond
+        else (),
     )
 
 

@@ -21,13 +21,13 @@ def read_frame(source: object) -> Table | None:
         if isinstance(source, pl.LazyFrame):
             source = source.collect()
         if isinstance(source, pl.DataFrame):
-            return Table(frame=_plain(source), borrowed=True)
+            return Table(frame=_plain(source), borrowed=True, format="memory")
         if isinstance(source, Mapping):
-            return Table(frame=_from_mapping(source), borrowed=True)
+            return Table(frame=_from_mapping(source), borrowed=True, format="memory")
         if library == "pandas":
-            return Table(frame=_from_pandas(source), borrowed=True)
+            return Table(frame=_from_pandas(source), borrowed=True, format="memory")
         if library == "pyarrow" or hasattr(source, "__arrow_c_stream__"):
-            return Table(frame=_from_arrow(source), borrowed=True)
+            return Table(frame=_from_arrow(source), borrowed=True, format="memory")
     except (pl.exceptions.PolarsError, OSError) as error:
         refuse("", "must be a readable table", str(error).partition("\n")[0])
     return None
@@ -156,7 +156,7 @@ def read_parquet(source: Path | bytes, name: str) -> Table:
         frame = pl.read_parquet(_readable(source))
     except _UNREADABLE as error:
         _unreadable(name, "Parquet", error)
-    return Table(frame=frame, name=name)
+    return Table(frame=frame, name=name, format="parquet")
 
 
 def read_arrow(source: Path | bytes, name: str) -> Table:
@@ -168,7 +168,7 @@ def read_arrow(source: Path | bytes, name: str) -> Table:
         frame = read(readable)
     except _UNREADABLE as error:
         _unreadable(name, "Arrow", error)
-    return Table(frame=frame, name=name)
+    return Table(frame=frame, name=name, format="arrow")
 
 
 def _unreadable(name: str, what: Literal["Parquet", "Arrow"], error: BaseException) -> NoReturn:

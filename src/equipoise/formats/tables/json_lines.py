@@ -35,7 +35,7 @@ def read_json_lines(data: bytes, name: str) -> Table:
     _refuse_half_pairs(data, name)
     frame = _fast(data)
     if frame is not None:
-        return Table(frame=frame, name=name)
+        return Table(frame=frame, name=name, format="jsonl")
     return _careful(data, name)
 
 
@@ -98,7 +98,7 @@ def _careful(data: bytes, name: str) -> Table:
     def locate(at: Ints) -> list[tuple[str, int | None]]:
         return [(name, lines[row]) for row in at.tolist()]
 
-    return replace(_table(rows, name), locate=locate, broken_rows=tuple(broken))
+    return replace(_table(rows, name), locate=locate, broken_rows=tuple(broken), format="jsonl")
 
 
 def read_json_rows(documents: list[Any], name: str) -> Table:
@@ -109,7 +109,7 @@ def read_json_rows(documents: list[Any], name: str) -> Table:
         if not isinstance(one, dict)
     )
     rows = [one if isinstance(one, dict) else {} for one in documents]
-    return replace(_table(rows, name), broken_rows=broken)
+    return replace(_table(rows, name), broken_rows=broken, format="json")
 
 
 def _table(rows: list[dict[str, Any]], name: str) -> Table:

@@ -5,6 +5,7 @@ The matches of a history are in order of time, and its players in order of id.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, Problem
 from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.games.columns import describe_strangers
+from equipoise.formats.opening.same_matches import check_order, order_of_files, tell_apart
 from equipoise.formats.options import CANONICAL, Options, SkipBad
 from equipoise.formats.synonyms import strangers
 from equipoise.formats.table import Table
@@ -232,19 +234,30 @@ class _Keys:
         )
 
 
-def build_history(table: Table, options: Options) -> HistoryReading:
+def build_history(table: Table, options: Options, *, own_names: bool = False) -> HistoryReading:
     """Return the history of a table, and all of its problems.
 
+    own_names : the columns have the exact names, because Equipoise made them
     Raises : InvalidDataError        required columns, or all rows, are missing
     Raises : InvalidParameterError   the options do not suit the table
     """
-    frame, notes = arrange_columns(table, options)
-    reading = HistoryReading(history=None, notes=(*table.notes, *notes))
+    frame, options, columns, taken, notes = arrange_columns(table, options, own_names=own_names)
+    table, frame, more = tell_apart(table, frame)
+    notes = (*notes, *more)
+    reading = HistoryReading(
+        history=None,
+        notes=(*table.notes, *notes),
+        format=table.format,
+        kind="history",
+        columns=columns,
+    )
     if options.synonyms:
         names = text_of(frame["player"]).drop_nulls().unique().to_list()
         unknown = describe_strangers(strangers(options.synonyms, names))
         reading = replace(reading, notes=(*reading.notes, *unknown))
     keys = _read_keys(frame, table.untyped, options.time_format)
+    if keys.times is None:
+        reading = replace(reading, notes=(*reading.notes, *order_of_files(table)))
     grouping = group_ids(keys.ids)
     nameless = mask(keys.ids.is_null())
     chosen = select(frame, grouping, nameless, keys.times, keys.rated, options)
@@ -254,6 +267,8 @@ def build_history(table: Table, options: Options) -> HistoryReading:
             return _nothing_left(reading, table, "no match is rated and selected")
         keys = keys.keep(chosen.rows)
         grouping = regroup(grouping.of_row[chosen.rows])[0]
+    if keys.times is not None and keys.times.is_order:
+        check_order(table, keys.times.values, keys.place)
     findings = Findings(table, keys.place)
     for name, faults in keys.faults.items():
         findings.add_faults(name, faults, keys.frame[name])
@@ -262,7 +277,24 @@ def build_history(table: Table, options: Options) -> HistoryReading:
         rows.columns["time"] = keys.times.values
     if keys.rated is not None:
         rows.columns["rated"] = keys.rated
-    return _apply_skip_policy(table, options, reading, keys, grouping, findings, rows)
+    reading = _apply_skip_policy(table, options, reading, keys, grouping, findings, rows)
+    return replace(
+        reading,
+        problems=in_file(reading.problems, taken),
+        notes=(*reading.notes, *findings.notes),
+    )
+
+
+def in_file(problems: tuple[Problem, ...], named: Mapping[str, str]) -> tuple[Problem, ...]:
+    """Return problems with the names that columns have in the file.
+
+    named : column of the long table -> column of the file
+    """
+    if not named:
+        return problems
+    return tuple(
+        replace(problem, field=named.get(problem.field, problem.field)) for problem in problems
+    )
 
 
 def _read_keys(frame: pl.DataFrame, untyped: bool, time_format: str | None) -> _Keys:

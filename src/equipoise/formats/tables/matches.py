@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Flags, Ids, Ints
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.options import Options
+from equipoise.formats.tables.recognised import unknown_column
 from equipoise.formats.times import Times
 from equipoise.wording import counted
 
@@ -249,10 +250,7 @@ def _where(frame: pl.DataFrame, options: Options) -> Flags | None:
     holds = None
     for name, value in options.where:
         if name not in frame.columns:
-            raise InvalidParameterError(
-                f"where (--where) must name a column of the table ({', '.join(frame.columns)}); "
-                f"got {name!r}"
-            )
+            raise InvalidParameterError(unknown_column("where (--where)", name, frame.columns))
         equal = equal_rows(frame[name], value)
         holds = equal if holds is None else holds & equal
     return holds

@@ -20,6 +20,7 @@ import numpy as np
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.missing import nullable
+from equipoise.data.ratings import CONSERVATIVE
 from equipoise.display import table_html
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, require
 from equipoise.rating.entry.entering import SEEDED
@@ -31,8 +32,6 @@ from equipoise.rating.workspaces.workspace import PlayerNumbers
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
 
-#: Deviations that a conservative rating lies below the rating, as in TrueSkill.
-_CONSERVATIVE = 3.0
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -140,7 +139,7 @@ class Rating:
                 f"{self.system.name} has no deviations, so there is no conservative rating: use "
                 "rating"
             )
-        return self.rating - _CONSERVATIVE * deviation
+        return self.rating - CONSERVATIVE * deviation
 
     @property
     def matches(self) -> int:

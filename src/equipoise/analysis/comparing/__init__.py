@@ -1,0 +1,1 @@
+"""Two tables of ratings compared: from files to tables, charts and messages."""

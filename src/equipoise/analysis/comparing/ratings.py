@@ -1,0 +1,120 @@
+"""Comparing two tables of ratings: read both, compare, write the table and the chart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.charts import theme
+from equipoise.charts.canvas import Row, Sheet
+from equipoise.charts.values import comparison_chart
+from equipoise.data.comparison import MovedBy, RatingComparison
+from equipoise.data.files import check_distinct
+from equipoise.evaluate.rating_comparison import ScaleChoice, compare_ratings
+from equipoise.formats.writing import check_target, write_table
+from equipoise.messages.comparing.ratings import (
+    MovedMessage,
+    RatingComparisonMessage,
+    ScaleLineMessage,
+)
+from equipoise.messages.conversion import to_message
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRequest:
+    """Which ratings to compare, and what to write.
+
+    old, new : paths or streams of tables, or paths of saved states
+    output : path of the table of all players; chart : path of the chart; title : its title
+    raw : whether CSV and TSV have text that spreadsheets run as it is
+    The others are parameters of `equipoise.compare_ratings`.
+    """
+
+    old: object
+    new: object
+    scale: ScaleChoice = "auto"
+    synonyms: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+    format: str | None = None
+    output: str | None = None
+    chart: str | None = None
+    title: str | None = None
+    raw: bool = False
+
+
+def compare(request: CompareRequest) -> RatingComparison:
+    """Read both tables, compare, write. Raises : EquipoiseError, and then nothing was written."""
+    given = {"OLD": request.old, "NEW": request.new}
+    inputs = {name: one for name, one in given.items() if isinstance(one, str)}
+    # Both may be the same file; only outputs must be others.
+    for name, one in inputs.items():
+        check_distinct({name: one, "--output": request.output, "--chart": request.chart})
+    check_distinct({"--synonyms": request.synonyms, "--output": request.output})
+    if request.output is not None:
+        check_target(request.output)
+    if request.chart is not None:
+        theme.check_file(request.chart)
+    found = compare_ratings(
+        request.old,
+        request.new,
+        scale=request.scale,
+        synonyms=request.synonyms,
+        columns=request.columns,
+        format=request.format,
+    )
+    if request.output is not None:
+        write_table(found, request.output, raw=request.raw)
+    if request.chart is not None:
+        theme.write(comparison_chart(found, title=request.title), request.chart)
+    return found
+
+
+def text_of(found: RatingComparison, sheet: Sheet) -> list[Row]:
+    """Return the chart as lines of text."""
+    from equipoise.charts.comparing.old_and_new import comparison_rows
+
+    return comparison_rows(found, columns=sheet.columns, rows=sheet.rows, glyphs=sheet.glyphs)
+
+
+def mapping_of(found: RatingComparison) -> str | None:
+    """Return the line between the scales as `--initial-mapping` takes it; None without a line."""
+    if found.line is None:
+        return None
+    ratings = found.old_rating[found.in_both]
+    middle, spread = float(ratings.mean()), float(ratings.std())
+    # Two round ratings of the old scale: digits that matter on scales of 50 points and of 3000.
+    digits = 1 - int(np.floor(np.log10(spread)))
+    ends = [round(middle - spread, digits), round(middle + spread, digits)]
+    return ",".join(f"{end:.10g}={found.line.at(end):.6g}" for end in ends)
+
+
+def message_of(
+    found: RatingComparison, top: int = 10, by: MovedBy = "rating"
+) -> RatingComparisonMessage:
+    """Return the JSON message. top : most players in each list."""
+    only_old, only_new = found.only_old, found.only_new
+    line = found.line
+    return to_message(
+        RatingComparisonMessage,
+        found,
+        only_old=len(only_old),
+        only_new=len(only_new),
+        only_old_players=only_old[:top],
+        only_new_players=only_new[:top],
+        line=None
+        if line is None
+        else to_message(ScaleLineMessage, line, mapping=mapping_of(found)),
+        risen=_moved(found.risen(top, by=by)),
+        fallen=_moved(found.fallen(top, by=by)),
+    )
+
+
+def _moved(table: pl.DataFrame) -> list[MovedMessage]:
+    names = MovedMessage.__struct_fields__
+    return [MovedMessage(*row) for row in table.select(names).iter_rows()]

@@ -1,0 +1,1 @@
+"""What a file holds, before it is rated; and the same content in another format."""

@@ -1,0 +1,416 @@
+"""Inspecting a file: read it as a command would, and say what there is and what is odd."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.inspecting.broken_rules import rules_of
+from equipoise.analysis.inspecting.fitting import every_system, fits_of, use_of
+from equipoise.analysis.inspecting.next_commands import (
+    command,
+    commands_for_history,
+    may_be_tournament,
+    words_of,
+)
+from equipoise.analysis.inspecting.oddities import find_oddities
+from equipoise.analysis.inspecting.other_kinds import (
+    OtherKind,
+    contents_of_games,
+    first_games,
+    games_of,
+    other_kind,
+)
+from equipoise.analysis.inspecting.preview import first_matches
+from equipoise.analysis.inspecting.suggestions import suggested_columns, time_formats
+from equipoise.data.history import History
+from equipoise.data.reading import GamesReading, HistoryReading
+from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
+from equipoise.formats import scan_history
+from equipoise.formats.histories import summarise
+from equipoise.formats.likely_doubles import describe_spellings
+from equipoise.formats.sources import open_source
+from equipoise.formats.table import shown
+from equipoise.messages.conversion import json_value, to_message
+from equipoise.messages.errors import ProblemMessage
+from equipoise.messages.sources.inspection import (
+    ColumnMessage,
+    ContentsMessage,
+    InspectMessage,
+    Kind,
+    MatchLineMessage,
+    NextMessage,
+    OddityMessage,
+    UnfitMessage,
+)
+from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
+
+#: What a column decides, by its meaning. Columns that only some systems use are not here.
+_USES = {
+    "match": "which match a row belongs to",
+    "player": "who played",
+    "time": "when: matches are rated in this order",
+    "round": "the order, where there is no time",
+    "team": "who played together",
+    "white": "who played on the first side",
+    "black": "who played on the second side",
+    "opponent": "who played on the second side",
+    "rank": "the places, the lowest first",
+    "winner": "who won",
+    "rated": "matches where it is false are left out",
+    "result": "the result",
+    "white_score": "the scores, which decide",
+    "black_score": "the scores, which decide",
+    "neutral": "whether nobody is at home",
+}
+#: Values of a column that is not read.
+_VALUES = 3
+_NO_RATING = "kept; no rating depends on it"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InspectRequest:
+    """What to inspect, and for which command.
+
+    history : the file and how to read it
+    matches : number of first matches to show
+    reads : what the command that will run can read: "history", "games", "log"; empty for all
+    given : the command that was tried with `--dry-run`, without this option; "" for none
+    systems : those that must be able to rate the history
+    """
+
+    history: HistoryRequest
+    matches: int = 5
+    reads: frozenset[str] = frozenset()
+    given: str = ""
+    systems: tuple[RatingSystem, ...] = ()
+
+
+def inspect_source(request: InspectRequest) -> InspectMessage:
+    """Return what a file holds. Bad content does not raise.
+
+    Raises : InvalidParameterError   the options do not suit the file
+    Raises : InvalidDataError        it cannot be opened
+    """
+    source = _repeatable(request.history.source)
+    if request.reads == {"games"}:
+        return _inspect_games(request, source)
+    reading, refused = _scanned(request.history, source())
+    history = reading.history
+    if history is None and any(problem.line is not None for problem in reading.problems):
+        # What can be said of the good matches is said of them.
+        good = _scanned(replace(request.history, skip_bad="matches"), source())[0]
+        if good.history is not None:
+            return _inspect_history(request, good, good.history, source, ready=False)
+    if history is not None:
+        return _inspect_history(request, reading, history, source, ready=True)
+    other = other_kind(request.history, source)
+    if other is None and refused is not None:
+        raise refused
+    if other is None:
+        return _inspect_refused(request, reading, source)
+    return _inspect_other(request, other)
+
+
+def _inspect_refused(
+    request: InspectRequest, reading: HistoryReading, source: Callable[[], object]
+) -> InspectMessage:
+    """Return the columns of a table that no command reads, and what may make it readable.
+
+    Raises : InvalidDataError   it is no table, or cannot be opened
+    """
+    try:
+        table = open_source(source(), request.history.format)
+    except EquipoiseError:
+        head = summarise(reading.problems, request.history.source)
+        raise InvalidDataError(reading.problems, head) from None
+    meanings = {column: meaning for meaning, column in reading.columns.items()}
+    columns = []
+    for column in table.frame:
+        values = ", ".join(shown(value) for value in column.head(_VALUES).to_list())
+        meaning = meanings.get(column.name, "")
+        columns.append(ColumnMessage(column.name, meaning, f"has {values or 'no values'}"))
+    next_commands = time_formats(request.history, reading.problems)
+    if not meanings:
+        next_commands += suggested_columns(request.history, table)
+    return _message(
+        request,
+        replace(reading, format=table.format),
+        kind="games" if reading.kind == "games" else "history" if meanings else "",
+        ready=False,
+        next=next_commands,
+        columns=columns,
+    )
+
+
+class _Named(io.BytesIO):
+    """The content of a stream that can be read again, under the name of the stream."""
+
+    name = "standard input"
+
+
+def _repeatable(source: object) -> Callable[[], object]:
+    """Return a function that returns the source from its beginning, also if it is a stream."""
+    if not hasattr(source, "read"):
+        return lambda: source
+    stream: Any = source
+    content = stream.read()
+    data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+    return lambda: _Named(data)
+
+
+def _scanned(
+    request: HistoryRequest, source: object
+) -> tuple[HistoryReading, InvalidParameterError | None]:
+    """Return the reading of a history, and the error if the kind of the source is unclear."""
+    try:
+        return scan_history(
+            source,
+            format=request.format,
+            columns=request.columns,
+            statistics=tuple(request.statistics),
+            skip_bad=request.skip_bad,
+            since=request.since,
+            until=request.until,
+            time_format=request.time_format,
+            where=request.where,
+            lower_score_is_better=request.lower_score_is_better,
+            synonyms=request.synonyms,
+        ), None
+    except InvalidParameterError as error:
+        return HistoryReading(history=None), error
+
+
+def _inspect_history(
+    request: InspectRequest,
+    reading: HistoryReading,
+    history: History,
+    source: Callable[[], object],
+    *,
+    ready: bool,
+) -> InspectMessage:
+    """Return what a history holds; `ready` is false if it can only be read without bad matches."""
+    systems = every_system()
+    able, unable = fits_of(systems, history)
+    oddities = find_oddities(
+        history, two_sides=reading.kind == "games", ranked="rank" in reading.columns
+    )
+    read_as = request.history if ready else replace(request.history, skip_bad="matches")
+    next_commands = commands_for_history(
+        read_as,
+        history,
+        able,
+        format=reading.format,
+        reversed_ranks=any(one.kind == "reversed-ranks" for one in oddities),
+        tournament=may_be_tournament(history) and _reads_games(read_as, source),
+    )
+    misfits = list(_misfits(request.systems, history))
+    if request.given:
+        next_commands = _as_given(request, ready=ready and not misfits, instead=next_commands)
+    # Names that differ in form are among the oddities.
+    said = set(describe_spellings(history.player_ids))
+    notes = [note for note in reading.notes if note not in said]
+    return _message(
+        request,
+        replace(reading, notes=(*notes, *misfits)),
+        kind="games" if reading.kind == "games" else "history",
+        ready=ready and bool(able) and not misfits,
+        next=next_commands,
+        columns=_columns(reading, history, systems),
+        contents=_contents(reading, history),
+        matches=first_matches(history, request.matches),
+        oddities=[to_message(OddityMessage, one) for one in oddities],
+        able=able,
+        unable=unable,
+    )
+
+
+def _reads_games(request: HistoryRequest, source: Callable[[], object]) -> bool:
+    """Return whether `equipoise performance` reads the source as well, without problems."""
+    if request.statistics or request.lower_score_is_better or request.skip_bad == "rows":
+        return False
+    try:
+        return games_of(request, source()).games is not None
+    except EquipoiseError:
+        return False
+
+
+def _misfits(systems: Iterable[RatingSystem], history: History) -> Iterator[str]:
+    for system in systems:
+        found = system.capabilities.misfits(history)
+        if found:
+            yield f"{system.name} cannot rate {'; '.join(found)}"
+
+
+def _as_given(
+    request: InspectRequest, *, ready: bool, instead: list[NextMessage]
+) -> list[NextMessage]:
+    """Return the commands to type after a dry run: the one that was tried, if it would run."""
+    if ready:
+        return [NextMessage(request.given, "does what was tried")]
+    return instead
+
+
+def _contents(reading: HistoryReading, history: History) -> ContentsMessage:
+    sizes, teams, ranks = history.sizes(), history.teams(), history.distinct_ranks()
+    first_team = np.cumsum(teams) - teams
+    largest = int(np.bincount(np.repeat(first_team, sizes) + history.team).max())
+    times = history.times()
+    contested = teams > 1
+    return ContentsMessage(
+        matches=history.matches,
+        participations=history.participations,
+        players=history.players,
+        first=None if times is None else json_value(times[0]),
+        last=None if times is None else json_value(times[-1]),
+        dated=history.time is not None,
+        smallest_match=int(teams.min()),
+        largest_match=int(teams.max()),
+        largest_team=largest,
+        team_matches=int((sizes > teams).sum()),
+        pairs=int((teams == 2).sum()),
+        with_ties=int((contested & (ranks < teams)).sum()),
+        all_tied=int((contested & (ranks == 1)).sum()),
+        unrated=reading.unrated,
+        filtered=reading.filtered,
+        dropped_matches=len(reading.dropped_matches),
+    )
+
+
+def _columns(
+    reading: HistoryReading, history: History, systems: Mapping[str, RatingSystem]
+) -> list[ColumnMessage]:
+    """Return the columns with a meaning, and then those that were kept without one."""
+    values = systems.values()
+    columns = reading.columns
+    found = [
+        ColumnMessage(column, meaning, _use(meaning, columns, values))
+        for meaning, column in sorted(columns.items(), key=lambda pair: _place(pair[0]))
+    ]
+    found += [
+        ColumnMessage(name, "statistic", "adds to the performance, with the weight of --stat")
+        for name in history.statistics
+    ]
+    known = {*columns, *columns.values()}
+    made = {"side", "score"} if reading.kind == "games" else set()
+    found += [
+        ColumnMessage(name, "", use_of(name, values) or _NO_RATING)
+        for name in history.attributes
+        if name not in known | made
+    ]
+    return found
+
+
+def _place(meaning: str) -> int:
+    """Return the place of a meaning in lists: as in `_USES`, and then the others."""
+    return list(_USES).index(meaning) if meaning in _USES else len(_USES)
+
+
+def _use(meaning: str, columns: Mapping[str, str], systems: Iterable[RatingSystem]) -> str:
+    """Return what a column with a meaning decides."""
+    decided = not {"rank", "winner", "result"}.isdisjoint(columns)
+    if meaning == "score" and not decided:
+        return "the places"
+    if meaning == "points" and not decided:
+        return "the result: points of the first side"
+    return _USES.get(meaning) or use_of(meaning, systems) or _NO_RATING
+
+
+def _inspect_other(request: InspectRequest, other: OtherKind) -> InspectMessage:
+    """Return what a file holds that is no history; a command for histories cannot read it."""
+    ready = not request.reads or other.kind in request.reads
+    if other.reading is not None:
+        return _of_games(request, other.reading, ready=ready, next=other.next, text=other.text)
+    next_commands = other.next
+    if ready and request.given:
+        next_commands = [NextMessage(request.given, "does what was tried")]
+    reading = HistoryReading(history=None, notes=(other.text,))
+    return _message(request, reading, kind=other.kind, ready=ready, next=next_commands)
+
+
+def _inspect_games(request: InspectRequest, source: Callable[[], object]) -> InspectMessage:
+    """Return what games hold, for a command that reads games."""
+    reading = games_of(request.history, source())
+    if reading.games is not None:
+        next_commands = [NextMessage(request.given, "does what was tried")]
+        return _of_games(request, reading, ready=True, next=next_commands)
+    skipping = replace(request.history, skip_bad="matches")
+    good = games_of(skipping, source())
+    if good.games is None:
+        return _of_games(request, reading, ready=False, next=[])
+    skipped = [*words_of(skipping)]
+    next_commands = [NextMessage(command("performance", skipped), "rates the games without them")]
+    return _of_games(request, good, ready=False, next=next_commands)
+
+
+def _of_games(
+    request: InspectRequest,
+    reading: GamesReading,
+    *,
+    ready: bool,
+    next: list[NextMessage],
+    text: str = "",
+) -> InspectMessage:
+    """Return what games hold; text : a sentence on what they are."""
+    left_out = [
+        f"{counted(many, 'result')} left out: {why}" for why, many in reading.left_out.items()
+    ]
+    games = reading.games
+    as_history = HistoryReading(
+        history=None,
+        problems=reading.problems,
+        notes=(*((text,) if text else ()), *left_out, *reading.notes),
+        format=reading.format,
+    )
+    return _message(
+        request,
+        as_history,
+        kind="tournament",
+        ready=ready,
+        next=next,
+        columns=[
+            ColumnMessage(column, meaning, _USES.get(meaning, ""))
+            for meaning, column in sorted(reading.columns.items(), key=lambda pair: _place(pair[0]))
+        ],
+        contents=None if games is None else contents_of_games(reading, games),
+        matches=[] if games is None else first_games(games, request.matches),
+    )
+
+
+def _message(
+    request: InspectRequest,
+    reading: HistoryReading,
+    *,
+    kind: Kind,
+    ready: bool,
+    next: list[NextMessage],
+    columns: Sequence[ColumnMessage] = (),
+    contents: ContentsMessage | None = None,
+    matches: Sequence[MatchLineMessage] = (),
+    oddities: Sequence[OddityMessage] = (),
+    able: Sequence[str] = (),
+    unable: Sequence[UnfitMessage] = (),
+) -> InspectMessage:
+    given = request.history.source
+    return InspectMessage(
+        source=given if isinstance(given, str) else "standard input",
+        format=reading.format,
+        kind=kind,
+        ready=ready,
+        columns=list(columns),
+        contents=contents,
+        matches=list(matches),
+        oddities=list(oddities),
+        able=list(able),
+        unable=list(unable),
+        problems=[to_message(ProblemMessage, one) for one in reading.problems],
+        rules=rules_of(reading.problems),
+        next=next,
+        notes=list(reading.notes),
+    )

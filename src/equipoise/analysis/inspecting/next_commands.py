@@ -1,0 +1,158 @@
+"""The commands to type next, as they run: with the file and its reading options."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.files.systems import DEFAULT_SYSTEM
+from equipoise.arrays import Ints
+from equipoise.data.history import History
+from equipoise.messages.sources.inspection import NextMessage
+from equipoise.wording import counted
+
+#: Earlier matches of the players that a backtest scores by default.
+_EARLIER = 5
+#: Matches from which a comparison of systems may say something.
+_FEW = 5
+#: Matches and players up to which a history of duels may be a tournament.
+_TOURNAMENT_MATCHES, _TOURNAMENT_PLAYERS = 2_000, 200
+#: Participations from which a history is large: reading text then takes several seconds.
+_LARGE = 500_000
+#: Formats of text that a Parquet file replaces.
+_TEXT = ("csv", "csv.gz", "tsv", "tsv.gz", "jsonl", "jsonl.gz")
+
+
+def words_of(request: HistoryRequest, *, since: bool = True) -> list[str]:
+    """Return the file and the reading options of a request, as typed after a command.
+
+    since : whether `--from` selects matches; in some commands it has another meaning
+    """
+    words = [_source(request)]
+    if request.format is not None:
+        words += ["--format", request.format]
+    for new, old in request.columns.items():
+        words += ["--column", f"{new}={old}"]
+    for name, weight in request.statistics.items():
+        words += ["--stat", f"{name}={weight:g}"]
+    for option, value in (
+        ("--from", request.since if since else None),
+        ("--until", request.until),
+        ("--time-format", request.time_format),
+        ("--synonyms", request.synonyms),
+    ):
+        if value is not None:
+            words += [option, value]
+    for name, wanted in request.where.items():
+        words += ["--where", f"{name}={wanted}"]
+    if request.lower_score_is_better:
+        words.append("--lower-score-is-better")
+    if request.skip_bad is not None:
+        words.append("--skip-bad" if request.skip_bad == "matches" else "--skip-bad=rows")
+    return words
+
+
+def _source(request: HistoryRequest) -> str:
+    return request.source if isinstance(request.source, str) else "-"
+
+
+def command(name: str, words: Sequence[str]) -> str:
+    """Return a command line of Equipoise."""
+    return shlex.join(["equipoise", name, *words])
+
+
+def commands_for_history(
+    request: HistoryRequest,
+    history: History,
+    able: Sequence[str],
+    *,
+    format: str,
+    reversed_ranks: bool,
+    tournament: bool,
+) -> list[NextMessage]:
+    """Return two or three commands that read the history.
+
+    able : systems that can rate it; format : how the file is stored
+    reversed_ranks : whether its ranks look reversed
+    tournament : whether `equipoise performance` reads it as well
+    """
+    return list(_for_history(request, history, able, format, reversed_ranks, tournament))[:3]
+
+
+def _for_history(
+    request: HistoryRequest,
+    history: History,
+    able: Sequence[str],
+    format: str,
+    reversed_ranks: bool,
+    tournament: bool,
+) -> Iterator[NextMessage]:
+    words = words_of(request)
+    if not able:
+        return
+    chosen = [] if DEFAULT_SYSTEM in able else ["--system", able[0]]
+    rated = f"rates {counted(history.players, 'player')} with {(chosen or [DEFAULT_SYSTEM])[-1]}"
+    if request.skip_bad is not None:
+        rated += ", without what has problems"
+    if reversed_ranks:
+        again = command("rate", [*words, "--column", "score=rank", *chosen])
+        yield NextMessage(again, f"{rated}, if the highest rank is the best")
+    yield NextMessage(command("rate", [*words, *chosen]), rated)
+    # Of a large history nearly always something can be scored.
+    small = history.participations <= _LARGE
+    earlier = _scored_from(history) if small else _EARLIER
+    if history.matches < _FEW:
+        earlier = None
+    if earlier is not None:
+        least = [] if earlier == _EARLIER else ["--min-history", str(earlier)]
+        yield NextMessage(
+            command("backtest", [*words_of(request, since=False), "--system", "all", *least]),
+            "compares how well the systems that can rate it predict its results",
+        )
+    if tournament:
+        yield NextMessage(command("performance", words), "rates it as one tournament")
+    if format in _TEXT and history.participations >= _LARGE:
+        target = _source(request)
+        target = "history" if target == "-" else target.partition(".")[0] or "history"
+        yield NextMessage(
+            command("convert", [words[0], f"{target}.parquet", *words[1:]]),
+            "writes a file that is read several times as fast",
+        )
+
+
+def may_be_tournament(history: History) -> bool:
+    """Return whether a history is one of duels and as small as a tournament."""
+    small = history.matches <= _TOURNAMENT_MATCHES and 2 < history.players <= _TOURNAMENT_PLAYERS
+    return small and bool(np.all(history.sizes() == 2) and np.all(history.teams() == 2))
+
+
+def _scored_from(history: History) -> int | None:
+    """Return the largest number of earlier matches, at most the default, that leaves a score.
+
+    A match is scored if two of its players with so many earlier matches do not tie. None: no match
+    could be scored.
+    """
+    earlier = _earlier_matches(history)
+    match = history.match_rows()
+    for least in range(_EARLIER, -1, -1):
+        known = earlier >= least
+        low = np.full(history.matches, np.iinfo(np.int64).max)
+        high = np.full(history.matches, -1)
+        np.minimum.at(low, match[known], history.rank[known])
+        np.maximum.at(high, match[known], history.rank[known])
+        if np.any(high > low):
+            return least
+    return None
+
+
+def _earlier_matches(history: History) -> Ints:
+    """Return how many matches each participant played before, shape (N,)."""
+    order = np.argsort(history.player, kind="stable")
+    played = np.bincount(history.player, minlength=history.players)
+    starts = np.cumsum(played) - played
+    earlier = np.empty(history.participations, np.int64)
+    earlier[order] = np.arange(history.participations) - np.repeat(starts, played)
+    return earlier

@@ -1,0 +1,1 @@
+"""Charts of two tables of ratings beside each other."""

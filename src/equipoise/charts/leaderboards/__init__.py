@@ -1,0 +1,1 @@
+"""Charts of leaderboards: several systems side by side."""

@@ -1,0 +1,209 @@
+"""equipoise inspect: what a file holds, before it is rated; and `--dry-run` of other commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+from equipoise.cli import options
+from equipoise.cli.declaring import command_line, option
+from equipoise.cli.report import compiling, print_json, print_lines, print_table, problem_lines, say
+from equipoise.cli.tables import cut, minutes, table
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.files.reading import HistoryRequest
+    from equipoise.messages.sources.inspection import ContentsMessage, InspectMessage
+    from equipoise.rating.system import RatingSystem
+
+EXAMPLE = """\b
+Example:
+  equipoise inspect examples/contests.csv
+  equipoise inspect examples/worldcup2022.csv --matches 10"""
+
+#: What a kind of file is, in words.
+_KINDS = {
+    "history": "a history, with a row for each player in a match",
+    "games": "a history, with a row for each match of two sides",
+    "tournament": "games of a tournament",
+    "lobby": "a lobby: players who wait for teams",
+    "ratings": "ratings of players",
+    "request": "a request to rebalance",
+    "log": "the log of a pool",
+    "": "nothing that a command reads",
+}
+#: Letters of a cell of the first matches, and of a name of a column.
+_CELL, _NAME = 72, 32
+#: Problems that are listed beside the counts by rule.
+_PROBLEMS = 5
+
+
+def inspect(
+    *,
+    history: options.History,
+    matches: int = option(5, "Number of first matches to show.", min=0),
+    reading: options.Reading,
+    as_json: options.Json,
+) -> int:
+    """Say what a file holds, what is odd in it, and what to type next.
+
+    Nothing is rated and nothing is written. The file is read as `equipoise rate` reads it, with the
+    same options. If it is no history, the answer names the command that reads it. The exit status
+    is 1 if the file has problems, so that no command reads it as it is.
+    """
+    from equipoise.analysis.files.systems import Settings
+    from equipoise.analysis.inspecting.inspection import InspectRequest, inspect_source
+
+    with compiling():
+        answer = inspect_source(
+            InspectRequest(history=reading.request(history, Settings()), matches=matches)
+        )
+    return _answered(answer, as_json)
+
+
+def inspected(
+    context: typer.Context,
+    history: HistoryRequest,
+    as_json: bool,
+    *,
+    systems: Sequence[RatingSystem] = (),
+    reads: Collection[str] = ("history",),
+) -> int:
+    """Print what a command would read, for its option `--dry-run`; return the exit status.
+
+    systems : those that must be able to rate the history
+    reads : what the command reads: "history", "games", "log"
+    """
+    from equipoise.analysis.inspecting.inspection import InspectRequest, inspect_source
+
+    with compiling():
+        answer = inspect_source(
+            InspectRequest(
+                history=history,
+                reads=frozenset(reads),
+                given=command_line(context, (), leave_out=("dry_run",)),
+                systems=tuple(systems),
+            )
+        )
+    return _answered(answer, as_json)
+
+
+def _answered(answer: InspectMessage, as_json: bool) -> int:
+    if as_json:
+        print_json(answer)
+    else:
+        _print(answer)
+    return 0 if answer.ready else 1
+
+
+def _print(answer: InspectMessage) -> None:
+    """Print the answer, each part under its heading, and notes on standard error."""
+    stored = f"{answer.format}, " if answer.format else ""
+    print_lines(f"{answer.source}: {stored}{_KINDS[answer.kind]}")
+    if answer.contents is not None:
+        whole = "" if not answer.rules else " (without the matches that have problems)"
+        print_lines("", f"Contents{whole}", *_content_lines(answer.contents))
+    for title, print_part in _parts(answer):
+        print_lines("", title)
+        print_part()
+    say(*answer.notes)
+
+
+def _parts(answer: InspectMessage) -> list[tuple[str, Callable[[], None]]]:
+    """Return the parts of the answer that have content: heading, and function that prints."""
+    parts: list[tuple[bool, str, Callable[[], None]]] = [
+        (bool(answer.rules), "Problems", lambda: _print_problems(answer)),
+        (bool(answer.columns), "Columns", lambda: _print_columns(answer)),
+        (bool(answer.matches), "First matches", lambda: _print_matches(answer)),
+        (bool(answer.oddities), "What looks odd", lambda: _print_oddities(answer)),
+        (bool(answer.able or answer.unable), "Systems", lambda: _print_systems(answer)),
+        (bool(answer.next), "Next", lambda: _print_next(answer)),
+    ]
+    return [(title, print_part) for there, title, print_part in parts if there]
+
+
+def _content_lines(found: ContentsMessage) -> list[str]:
+    """Return lines on what there is to rate."""
+    matches = counted(found.matches, "match", "matches")
+    lines = [
+        f"{matches}, {counted(found.participations, 'participation')}, "
+        f"{counted(found.players, 'player')}"
+    ]
+    if found.first is None:
+        lines.append("no times: matches are rated in the order of the file")
+    else:
+        between = str(minutes(found.first))
+        if found.first != found.last:
+            between += f" to {minutes(found.last)}"
+        lines.append(between if found.dated else f"order {between}, without dates")
+    teams = bool(found.team_matches)
+    what = "teams" if teams else "players"
+    size = f"{found.largest_match:,}"
+    if found.smallest_match != found.largest_match:
+        size = f"{found.smallest_match:,} to {size}"
+    most = f" of up to {found.largest_team:,} players" if teams else ""
+    lines.append(f"{size} {what}{most} in a match")
+    ties = counted(found.with_ties, "match", "matches") if found.with_ties else "no match"
+    if found.all_tied and found.largest_match > 2:
+        ties += f", in {found.all_tied:,} of them between all"
+    lines.append(f"{'draws' if found.largest_match == 2 else 'ties'} in {ties}")
+    for many, one, others in (
+        (found.dropped_matches, "match has", "matches have"),
+        (found.unrated, "match is not rated", "matches are not rated"),
+        (found.filtered, "match was filtered out", "matches were filtered out"),
+    ):
+        problem = " a problem" if one == "match has" else ""
+        lines += [counted(many, one, others) + problem] if many else []
+    return [f"  {line}" for line in lines]
+
+
+def _print_problems(answer: InspectMessage) -> None:
+    one = len(answer.problems) == 1
+    if one:
+        print_lines(*problem_lines(answer.problems))
+    for rule in answer.rules:
+        where = f"{rule.field}: " if rule.field else ""
+        print_lines(*([] if one else [f"  {rule.count:,} x {where}{rule.rule}"]))
+        if rule.advice:
+            print_lines(f"      {rule.advice}")
+    if not one:
+        print_lines("  The first of them:", *problem_lines(answer.problems[:_PROBLEMS]))
+
+
+def _print_columns(answer: InspectMessage) -> None:
+    rows = [(cut(one.column, _NAME), one.meaning, one.use) for one in answer.columns]
+    print_table(table({"column": "", "read as": "", "use": ""}, rows))
+
+
+def _print_matches(answer: InspectMessage) -> None:
+    timed = any(one.time is not None for one in answer.matches)
+    columns = {"match": "", **({"time": ""} if timed else {}), "who": "", "result": ""}
+    rows = [
+        (
+            cut(str(one.match), _NAME),
+            *((minutes(one.time),) if timed else ()),
+            cut(one.who, _CELL),
+            cut(one.result, _CELL),
+        )
+        for one in answer.matches
+    ]
+    print_table(table(columns, rows))
+
+
+def _print_oddities(answer: InspectMessage) -> None:
+    for one in answer.oddities:
+        print_lines(f"  {one.text}", *([f"      {one.advice}"] if one.advice else []))
+
+
+def _print_systems(answer: InspectMessage) -> None:
+    if answer.able:
+        print_lines(f"  can rate it: {', '.join(answer.able)}")
+    for one in answer.unable:
+        print_lines(f"  cannot rate {one.reason}: {', '.join(one.systems)}")
+
+
+def _print_next(answer: InspectMessage) -> None:
+    for one in answer.next:
+        print_lines(f"  {one.command}", f"      {one.does}")

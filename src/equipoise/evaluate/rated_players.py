@@ -1,0 +1,131 @@
+"""Ratings of players from any source: values of the library, saved states, and tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Floats, Ids
+from equipoise.data.ratings import InitialRatings, Ratings
+from equipoise.errors import InvalidDataError, Problem
+from equipoise.formats.initial_ratings import read_rating_list
+from equipoise.formats.synonyms import merge_ids
+
+if TYPE_CHECKING:
+    from equipoise.rating.system import RatingSystem
+
+_ONCE = "must not repeat a player, also by synonyms"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RatedPlayers:
+    """The players of a source with their ratings, every player once.
+
+    ids : text; rating, deviation : shape (P,), deviation NaN if unknown
+    name : of the source
+    system : that computed the ratings, None if it is not known
+    columns : columns of a table that were renamed, as they are in it
+    notes : sentences on how the source was read
+    """
+
+    ids: pl.Series
+    rating: Floats
+    deviation: Floats
+    name: str
+    system: RatingSystem | None = None
+    columns: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+def is_saved_state(source: object) -> bool:
+    """Return whether a source is the path of a saved state."""
+    return isinstance(source, str | os.PathLike) and str(source).lower().endswith(".npz")
+
+
+def rated_players(
+    source: Any,
+    name: str,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    synonyms: Mapping[str, str] | None = None,
+) -> RatedPlayers:
+    """Return the players of a source with their ratings.
+
+    source : `Ratings`, `InitialRatings`, `Replay`, `PoolState`, the path of a saved state (.npz),
+        or a table: a path, "-" or a stream with a format, a data frame, or a mapping
+    name : of the source, if it has none
+    format, columns : of a table; columns are new name -> name in the table, and names that are not
+        in it are ignored
+    synonyms : name -> name of the player
+    Raises : InvalidDataError, InvalidParameterError
+    """
+    known = synonyms or {}
+    if is_saved_state(source):
+        from equipoise.rating.pool_state import PoolState
+
+        name, source = str(source), PoolState.load(source)
+    if isinstance(source, InitialRatings | Ratings):
+        return _of_arrays(source.player_ids, source.rating, source.deviation, name, known)
+    if hasattr(source, "player_ids") and hasattr(source, "system"):
+        return _of_state(source, name, known)
+    if hasattr(source, "ratings") and hasattr(source, "state"):
+        ratings = source.ratings
+        return _of_arrays(
+            *(ratings.player_ids, ratings.rating, ratings.deviation, name, known),
+            source.state.system,
+        )
+    found = read_rating_list(
+        source, format=format, columns=columns or {}, synonyms=known, what=name
+    )
+    return RatedPlayers(
+        ids=found.ids,
+        rating=found.rating,
+        deviation=found.deviation,
+        name=found.name or name,
+        columns=found.columns,
+        notes=found.notes,
+    )
+
+
+def _of_state(state: Any, name: str, synonyms: Mapping[str, str]) -> RatedPlayers:
+    """Return the players of a state, with ratings as of its last match."""
+    # Imported here, because a table alone needs no compiled code.
+    from equipoise.rating.replay import ratings_of
+
+    ratings = ratings_of(state)
+    return _of_arrays(
+        ratings.player_ids, ratings.rating, ratings.deviation, name, synonyms, state.system
+    )
+
+
+def _of_arrays(
+    player_ids: Ids,
+    rating: Floats,
+    deviation: Floats,
+    name: str,
+    synonyms: Mapping[str, str],
+    system: RatingSystem | None = None,
+) -> RatedPlayers:
+    """Return the players of arrays. Raises : InvalidDataError for players who are twice there."""
+    ids = pl.Series([str(one) for one in player_ids.tolist()], dtype=pl.String)
+    if synonyms:
+        ids = merge_ids(ids, synonyms).cast(pl.String)
+        again = ids.filter(~ids.is_first_distinct()).unique(maintain_order=True).to_list()
+        if again:
+            raise InvalidDataError(
+                [Problem(name, None, "player", _ONCE, repr(one)) for one in again]
+            )
+    rated = ~np.isnan(rating)
+    return RatedPlayers(
+        ids=ids.filter(rated),
+        rating=rating[rated],
+        deviation=deviation[rated],
+        name=name,
+        system=system,
+    )

@@ -1,0 +1,302 @@
+"""Compares two tables of ratings: who moved, by how much, and how alike the tables are.
+
+The straight line between two scales is that of linear equating: it gives the old ratings the mean
+and the standard deviation of the new ones (M. J. Kolen and R. L. Brennan, Test Equating, Scaling,
+and Linking, 3rd ed., Springer 2014, section 2.4).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from equipoise.arguments import checks_arguments
+from equipoise.arrays import Floats, Ints
+from equipoise.data.comparison import (
+    ChangeSummary,
+    ComparisonScale,
+    RatingComparison,
+    ScaleLine,
+)
+from equipoise.display import names_in_words
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.evaluate.rated_players import RatedPlayers, rated_players
+from equipoise.formats.likely_doubles import MOST, likely_doubles, same_but_for_form
+from equipoise.formats.synonyms import Synonyms, read_synonyms, strangers
+from equipoise.numeric.rank_correlation import pair_order, pearson, spearman
+from equipoise.wording import counted
+
+#: Which changes count; "auto" decides by the scales.
+ScaleChoice: TypeAlias = Literal["auto", "same", "line"]
+
+#: Fewest players in both tables for correlations and a line.
+LEAST = 3
+#: Two scales count as the same if the standard deviations of the ratings of the players in both
+#: tables differ at most by this factor, and their means at most by the larger of the two.
+_SAME_SPREAD = 1.25
+#: Pairs of likely doubles that are listed; the others are counted.
+_DOUBLES = 10
+
+
+@checks_arguments("scale")
+def compare_ratings(
+    old: object,
+    new: object,
+    *,
+    scale: ScaleChoice = "auto",
+    synonyms: Synonyms | None = None,
+    columns: Mapping[str, str] | None = None,
+    format: str | None = None,
+    names: tuple[str, str] = ("old", "new"),
+) -> RatingComparison:
+    """Return who moved between two tables of ratings, and how alike the tables are.
+
+    Players are matched by their names, which must be equal.
+
+    old, new : `Ratings`, `InitialRatings`, `Replay`, `PoolState`, the path of a saved state (.npz),
+        or a table with the columns player and rating and perhaps deviation: a path, "-" or a stream
+        (with `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
+    scale : which changes count: "same", differences of the ratings as they are; "line", after the
+        straight line between the scales; "auto", "same" if the scales seem to be the same
+    synonyms : names of the same player: a mapping of names, or the path of a table with the columns
+        name and same_as
+    columns : new name -> name in the tables, such as {"player": "Name", "rating": "Elo"}
+    format : of tables, if their names do not show it
+    names : of the tables that are no files
+    Raises : InvalidDataError        bad tables, or no player is in both
+    Raises : InvalidParameterError   wrong usage, or no line can be drawn
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> found = eq.compare_ratings(
+    ...     eq.replay(eq.Elo(), league), eq.replay(eq.Glicko2(), league), names=("elo", "glicko2"),
+    ... )
+    >>> found
+    <RatingComparison: 6 players in elo and glicko2; 100.0 % of pairs in the same order>
+    >>> found.scale
+    'line'
+    """
+    if scale not in ("auto", "same", "line"):
+        raise InvalidParameterError(f"scale must be auto, same or line; got {scale!r}")
+    merged = {} if synonyms is None else read_synonyms(synonyms)
+    given = dict(columns or {})
+    before, after = (
+        rated_players(source, name, format=format, columns=given, synonyms=merged)
+        for source, name in zip((old, new), names, strict=True)
+    )
+    _check_columns(given, before, after)
+    return compare_players(before, after, scale=scale, synonyms=merged)
+
+
+def compare_players(
+    before: RatedPlayers,
+    after: RatedPlayers,
+    *,
+    scale: ScaleChoice = "auto",
+    synonyms: Mapping[str, str] | None = None,
+) -> RatingComparison:
+    """Return the comparison of two sources that have been read.
+
+    synonyms : that were applied, for a note on those that occur in neither
+    Raises : InvalidDataError        no player is in both
+    Raises : InvalidParameterError   no line can be drawn, and scale is "line"
+    """
+    joined = _joined(before, after)
+    one, other = (joined[f"{name}_rating"].to_numpy() for name in ("old", "new"))
+    both = ~np.isnan(one) & ~np.isnan(other)
+    if not both.any():
+        raise InvalidDataError([], _nobody(before, after))
+    x, y = one[both], other[both]
+    enough = len(x) >= LEAST
+    correlation = pearson(x, y) if enough else math.nan
+    order = pair_order(x, y)
+    line, why_not = _line(x, y, correlation)
+    chosen, reason = _scale(scale, before, after, x, y, line, why_not)
+    old_place, new_place = np.zeros((2, len(both)), np.int64)
+    old_place[both], new_place[both] = _places(x), _places(y)
+    return RatingComparison(
+        old=before.name,
+        new=after.name,
+        player_ids=np.array(joined["player"].to_list(), dtype=object),
+        old_rating=one,
+        new_rating=other,
+        old_deviation=joined["old_deviation"].to_numpy(),
+        new_deviation=joined["new_deviation"].to_numpy(),
+        old_place=old_place,
+        new_place=new_place,
+        scale=chosen,
+        reason=reason,
+        line=line,
+        as_they_are=_summary(y - x),
+        on_line=None if line is None else _summary(y - (line.intercept + line.slope * x)),
+        pearson=correlation,
+        spearman=spearman(x, y) if enough else math.nan,
+        kendall=order.tau if enough else math.nan,
+        same_order=order.same,
+        reverse_order=order.reverse,
+        tied=order.tied_first + order.tied_second + order.tied_both,
+        notes=(
+            *before.notes,
+            *after.notes,
+            *_synonym_notes(synonyms or {}, joined["player"]),
+            *_doubles(joined),
+            *_few(len(x), enough, correlation, why_not),
+        ),
+    )
+
+
+def _joined(before: RatedPlayers, after: RatedPlayers) -> pl.DataFrame:
+    """Return all players of both sources, those of the old one first; NaN is unknown."""
+    frames = [
+        pl.DataFrame(
+            {
+                "player": one.ids,
+                f"{name}_rating": one.rating,
+                f"{name}_deviation": one.deviation,
+            }
+        )
+        for name, one in (("old", before), ("new", after))
+    ]
+    joined = frames[0].join(
+        frames[1], on="player", how="full", coalesce=True, maintain_order="left_right"
+    )
+    return joined.with_columns(pl.exclude("player").fill_null(math.nan))
+
+
+def _line(x: Floats, y: Floats, correlation: float) -> tuple[ScaleLine | None, str]:
+    """Return the line between the scales, or None and why there is none."""
+    if len(x) < LEAST:
+        return None, f"{counted(len(x), 'player')} in both tables are too few for a line"
+    wide, high = float(x.std()), float(y.std())
+    if math.isnan(correlation):
+        return None, "there is no line between the scales, because all ratings of a table are equal"
+    if correlation <= 0:
+        return None, (
+            "there is no rising line between the scales: who is better in one table is worse in "
+            "the other"
+        )
+    slope = high / wide
+    intercept = float(y.mean()) - slope * float(x.mean())
+    residual = float((y - slope * x).std())
+    return ScaleLine(slope=slope, intercept=intercept, residual=residual), ""
+
+
+def _scale(
+    wanted: ScaleChoice,
+    before: RatedPlayers,
+    after: RatedPlayers,
+    x: Floats,
+    y: Floats,
+    line: ScaleLine | None,
+    why_not: str,
+) -> tuple[ComparisonScale, str]:
+    """Return which changes count, and why."""
+    if wanted == "same":
+        return "same", "as requested"
+    if line is None:
+        if wanted == "line":
+            raise InvalidParameterError(
+                f"scale (--scale) cannot be line: {why_not}; same compares the ratings as they are"
+            )
+        return "same", why_not
+    if wanted == "line":
+        return "line", "as requested"
+    if before.system is not None and after.system is not None:
+        from equipoise.rating.pool_state import scale_difference
+
+        differs = scale_difference(before.system, after.system)
+        if differs is None:
+            return "same", f"both tables have ratings of {after.system.name}"
+        return "line", f"{before.name} has {differs}"
+    spread = max(line.slope, 1.0 / line.slope)
+    away = abs(float(y.mean() - x.mean()))
+    if spread <= _SAME_SPREAD and away <= max(float(x.std()), float(y.std())):
+        return "same", "means and standard deviations are nearly the same"
+    what = "standard deviations" if spread > _SAME_SPREAD else "means"
+    return "line", f"the {what} differ much"
+
+
+def _places(ratings: Floats) -> Ints:
+    """Return places from 1, the highest rating first; equals share the better place."""
+    ordered = np.sort(ratings)
+    return np.asarray(len(ratings) - np.searchsorted(ordered, ratings, side="right") + 1)
+
+
+def _summary(change: Floats) -> ChangeSummary:
+    return ChangeSummary(
+        mean=float(change.mean()),
+        median=float(np.median(change)),
+        standard_deviation=float(change.std()),
+        mean_absolute=float(np.abs(change).mean()),
+    )
+
+
+def _check_columns(given: Mapping[str, str], *sources: RatedPlayers) -> None:
+    """Refuse columns that no table has. Raises : InvalidParameterError."""
+    known = frozenset[str]().union(*(one.columns for one in sources))
+    for new, old in given.items():
+        if old not in known:
+            raise InvalidParameterError(
+                f"columns (--column) must name columns of a table; got {new}={old}, and neither "
+                f"{sources[0].name} nor {sources[1].name} is a table with a column {old}"
+            )
+
+
+def _nobody(before: RatedPlayers, after: RatedPlayers) -> str:
+    """Return a sentence on two tables without a common player."""
+    listed = (f"{one.name} has {names_in_words(one.ids.to_list())}" for one in (before, after))
+    return (
+        f"no player is in both tables: {', and '.join(listed)}. Names must be equal; `equipoise "
+        "compare OLD NEW` takes --column player=COLUMN for the column of names, and --synonyms "
+        "FILE for names of the same player"
+    )
+
+
+def _synonym_notes(synonyms: Mapping[str, str], players: pl.Series) -> list[str]:
+    """Return a note on players named by synonyms who are in neither table."""
+    unknown = strangers(synonyms.values(), players.to_list()) if synonyms else []
+    if not unknown:
+        return []
+    return [f"of the synonyms, these are in neither table: {names_in_words(unknown)}"]
+
+
+def _doubles(joined: pl.DataFrame) -> list[str]:
+    """Return notes on names of one table that may be a player of the other."""
+    lacking: list[list[str]] = [
+        joined.filter(pl.col(f"{name}_rating").is_nan())["player"].to_list()
+        for name in ("new", "old")
+    ]
+    only_old, only_new = lacking
+    if not only_old or not only_new:
+        return []
+    names = [*only_old, *only_new]
+    search = same_but_for_form if len(names) > MOST else likely_doubles
+    first = set(only_old)
+    pairs: list[tuple[Any, Any]] = [
+        (one, other) for one, other in search(names) if one in first and other not in first
+    ]
+    notes = [f"{one!r} (old) and {other!r} (new) may be one player" for one, other in pairs]
+    if len(notes) > _DOUBLES:
+        more = counted(len(notes) - _DOUBLES, "more pair")
+        notes = [*notes[:_DOUBLES], f"{more} of names may be one player"]
+    if notes:
+        notes.append(
+            "names are matched exactly; --synonyms FILE, with the columns name and same_as, says "
+            "who is the same"
+        )
+    return notes
+
+
+def _few(players: int, enough: bool, correlation: float, why_not: str) -> Sequence[str]:
+    """Return notes on numbers that are not defined."""
+    if not enough:
+        who = "one player is" if players == 1 else f"{players} players are"
+        return (f"only {who} in both tables, too few for correlations and a line",)
+    if math.isnan(correlation):
+        return ("all ratings of a table are equal, so correlations are not defined",)
+    return (why_not,) if why_not else ()

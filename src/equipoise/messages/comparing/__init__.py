@@ -1,0 +1,1 @@
+"""Messages on two tables of ratings beside each other."""

@@ -1,0 +1,1 @@
+"""Messages on files: what one holds, and what it was converted to."""

@@ -1,0 +1,130 @@
+"""The message of `equipoise inspect`: what a file holds, what is odd, and what to type next."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from equipoise.messages.errors import ProblemMessage
+
+#: What a file holds; see `InspectMessage`.
+Kind: TypeAlias = Literal[
+    "history", "games", "tournament", "lobby", "ratings", "request", "log", ""
+]
+
+
+class ColumnMessage(msgspec.Struct, frozen=True):
+    """A column of the file as it is understood.
+
+    meaning : the name under which it is known; empty if it has none
+    use : what it decides, as a phrase
+    """
+
+    column: str
+    meaning: str
+    use: str
+
+
+class ContentsMessage(msgspec.Struct, frozen=True):
+    """What there is to rate. If there are problems, only the matches without one count.
+
+    first, last : time of the first and of the last match, as the file has them; null without times
+    dated : whether times are dates, and not only an order, such as rounds
+    smallest_match, largest_match : number of teams, or of players without teams; largest_team : of
+        players
+    team_matches : matches with a team of two or more; pairs : matches of two single players or
+        teams; with_ties, all_tied : matches in which some, and in which all tie
+    unrated, filtered, dropped_matches : matches that are left out
+    """
+
+    matches: int
+    participations: int
+    players: int
+    first: date | datetime | int | None
+    last: date | datetime | int | None
+    dated: bool
+    smallest_match: int
+    largest_match: int
+    largest_team: int
+    team_matches: int
+    pairs: int
+    with_ties: int
+    all_tied: int
+    unrated: int
+    filtered: int
+    dropped_matches: int
+
+
+class MatchLineMessage(msgspec.Struct, frozen=True):
+    """A match in plain form: who against whom, and the result."""
+
+    match: int | str
+    time: date | datetime | int | None
+    who: str
+    result: str
+
+
+class OddityMessage(msgspec.Struct, frozen=True):
+    """Something that is unusual, and may be a mistake.
+
+    kind : short name, such as "repeated-match"; count : of matches, players or pairs of names
+    text : a sentence; advice : what to do about it, empty if there is nothing to do
+    """
+
+    kind: str
+    count: int
+    text: str
+    advice: str
+
+
+class UnfitMessage(msgspec.Struct, frozen=True):
+    """Systems that cannot rate the history with their defaults, and why."""
+
+    systems: list[str]
+    reason: str
+
+
+class RuleMessage(msgspec.Struct, frozen=True):
+    """A rule that the file breaks, and how often; advice : what to do about it."""
+
+    field: str
+    rule: str
+    count: int
+    advice: str
+
+
+class NextMessage(msgspec.Struct, frozen=True):
+    """A command to type next, and what it does."""
+
+    command: str
+    does: str
+
+
+class InspectMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise inspect --json`.
+
+    format : how the file is stored, such as "csv"; empty if that is not known
+    kind : what it holds. "history" has a row for each player in a match, "games" one for each
+        match; "tournament" can only be read by `equipoise performance`, "lobby" and "ratings" by
+        `balance`, "request" by `rebalance`, "log" by `import`; empty if nothing fits
+    ready : whether the next command can read it as it is
+    contents : null if no match can be read
+    able : systems that can rate it with their defaults
+    """
+
+    source: str
+    format: str
+    kind: Kind
+    ready: bool
+    columns: list[ColumnMessage]
+    contents: ContentsMessage | None
+    matches: list[MatchLineMessage]
+    oddities: list[OddityMessage]
+    able: list[str]
+    unable: list[UnfitMessage]
+    problems: list[ProblemMessage]
+    rules: list[RuleMessage]
+    next: list[NextMessage]
+    notes: list[str]

@@ -1,0 +1,135 @@
+"""What looks odd in a history: each check finds its case, and keeps silent without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from equipoise.analysis.inspecting.oddities import find_oddities
+from equipoise.data.history import History
+from equipoise.formats import read_history
+
+Duel = tuple[str, str, int]
+
+
+def history_of(duels: list[Duel], **columns: list[Any]) -> History:
+    """Return a history of duels (first, second, 1 if the first won, 0 for a draw, -1)."""
+    rows: dict[str, list[Any]] = {"match": [], "player": [], "rank": []}
+    for at, (first, second, result) in enumerate(duels):
+        rows["match"] += [at, at]
+        rows["player"] += [first, second]
+        rows["rank"] += [1 + (result < 0), 1 + (result > 0)]
+    for name, values in columns.items():
+        per_row = len(values) == 2 * len(duels)
+        rows[name] = values if per_row else [value for value in values for _ in range(2)]
+    return read_history(rows)
+
+
+def kinds(history: History, *, two_sides: bool = False) -> dict[str, int]:
+    found = find_oddities(history, two_sides=two_sides, ranked=True)
+    assert all(one.text and one.count > 0 for one in found)
+    return {one.kind: one.count for one in found}
+
+
+def league(matches: int, seed: int = 0) -> list[Duel]:
+    """Return duels of six players with random results."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(matches):
+        first, second = rng.choice(6, 2, replace=False).tolist()
+        found.append(
+            (f"player-{'abcdef'[first]}", f"player-{'abcdef'[second]}", int(rng.choice([-1, 0, 1])))
+        )
+    return found
+
+
+def days(count: int) -> list[int]:
+    return [1_600_000_000 + 86_400 * at for at in range(count)]
+
+
+def test_an_ordinary_league_is_not_odd() -> None:
+    assert kinds(history_of(league(60), time=days(60)), two_sides=True) == {}
+
+
+def test_ranks_that_rise_with_the_score() -> None:
+    duels: list[Duel] = [("ann", "ben", 1), ("ben", "ann", -1)] * 5
+    score = [1, 5, 6, 2] * 5
+    assert kinds(history_of(duels, points=score))["reversed-ranks"] == 10
+    assert "reversed-ranks" not in kinds(history_of(duels, points=[-one for one in score]))
+
+
+def test_the_first_side_always_wins() -> None:
+    duels = [(first, second, 1) for first, second, _ in league(40)]
+    assert kinds(history_of(duels), two_sides=True)["one-sided"] == 40
+    lost = [(first, second, -1) for first, second, _ in league(40)]
+    assert kinds(history_of(lost), two_sides=True)["one-sided"] == 40
+    # In a long table the winner is usually listed first.
+    assert "one-sided" not in kinds(history_of(duels))
+
+
+def test_everything_is_tied() -> None:
+    assert kinds(history_of([(one, other, 0) for one, other, _ in league(30)])) == {
+        "ties-everywhere": 30
+    }
+
+
+def test_the_same_match_twice() -> None:
+    """The order of the rows does not matter, the time and the result do."""
+    duels: list[Duel] = [
+        ("ann", "ben", 1),
+        ("ben", "ann", -1),
+        ("ann", "ben", -1),
+        ("ann", "ben", 1),
+    ]
+    time = [1_600_000_001, 1_600_000_001, 1_600_000_001, 1_600_000_777]
+    found = find_oddities(history_of(duels, time=time), two_sides=False, ranked=True)
+    (again,) = [one for one in found if one.kind == "repeated-match"]
+    assert again.count == 1
+    assert "0 and 1" in again.text
+    scores = [3, 1, 1, 2, 1, 3, 3, 1]
+    assert "repeated-match" not in kinds(history_of(duels, time=time, score=scores))
+
+
+def test_rematches_on_one_day_are_usual() -> None:
+    duels: list[Duel] = [("ann", "ben", 1)] * 30
+    assert "repeated-match" not in kinds(history_of(duels, time=["2024-05-04"] * 30))
+
+
+def test_groups_that_never_met() -> None:
+    duels: list[Duel] = [("ann", "ben", 1), ("ben", "cid", 1), ("dan", "eva", 1)]
+    (groups,) = [
+        one
+        for one in find_oddities(history_of(duels), two_sides=False, ranked=True)
+        if one.kind == "unconnected-groups"
+    ]
+    assert groups.count == 2
+    assert "3 players with ann; 2 players with dan" in groups.text
+
+
+def test_matches_of_one() -> None:
+    lone = read_history({"match": [1, 1, 2], "player": ["ann", "ben", "ann"], "rank": [1, 2, 1]})
+    assert kinds(lone) == {"single": 1, "one-match": 1}
+
+
+@pytest.mark.parametrize("far", [40, 4_000])
+def test_a_gap_is_long_against_the_whole_time(far: int) -> None:
+    time = [*days(60), *(one + 86_400 * far for one in days(120)[60:])]
+    found = kinds(history_of(league(120), time=time))
+    assert found == {"gaps": 1}
+    assert kinds(history_of(league(120), time=days(120))) == {}
+
+
+def test_one_time_for_all() -> None:
+    duels = [
+        (f"{first}{at}", f"{second}{at}", 1) for at, (first, second, _) in enumerate(league(9))
+    ]
+    assert kinds(history_of(duels, time=[1_600_000_000] * 9))["one-time"] == 9
+
+
+def test_names_of_one_player_and_of_nobody() -> None:
+    duels: list[Duel] = [("Carlsen, M", "Unknown", 1), ("Carlsen, Magnus", "bye", 1)]
+    found = kinds(history_of(duels))
+    assert found["likely-doubles"] == 1
+    assert found["nobody"] == 2

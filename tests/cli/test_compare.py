@@ -1,0 +1,193 @@
+"""equipoise compare and `rate --diff` as their users run them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import equipoise as eq
+from equipoise.cli import run
+
+ROOT = Path(__file__).parents[2]
+SAMPLE = str(ROOT / "examples" / "contests.csv")
+
+
+@pytest.fixture(autouse=True)
+def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "30")
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> tuple[str, str]:
+    """Return the ratings of the sample by two systems."""
+    club = eq.read_history(SAMPLE)
+    paths = []
+    for system in (eq.EloMMR(), eq.TrueSkill()):
+        paths.append(str(tmp_path / f"{system.name}.csv"))
+        eq.write_table(eq.replay(system, club), paths[-1])
+    return paths[0], paths[1]
+
+
+def test_the_text_says_who_moved(
+    tables: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", *tables, "--top", "3"]) == 0
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert lines[0].startswith("120 players in both")
+    assert "Changes are taken on the scale of the new ratings" in told.out
+    assert "Of 7,140 pairs of players, 93.40 % are in the same order" in told.out
+    at = lines.index("Fell most")
+    assert lines[at + 2].split() == [
+        *("grove-kite", "513.1", "827.5", "536.9", "-290.6", "-2.85", "120", "120", "0")
+    ]
+    assert lines[-1].startswith("across: rating in ")
+    assert "--initial-mapping 1200=" in told.err
+
+
+def test_json_has_the_numbers_of_the_library(
+    tables: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", *tables, "--json", "--top", "2", "--by", "place"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    found = eq.compare_ratings(*tables)
+    assert answer["kendall"] == found.kendall
+    assert answer["line"]["slope"] == found.line.slope if found.line else None
+    assert [one["player"] for one in answer["risen"]] == (
+        found.risen(2, by="place")["player"].to_list()
+    )
+    assert answer["only_old"] == 0
+    assert answer["on_line"]["standard_deviation"] == found.line.residual if found.line else None
+
+
+def test_the_printed_mapping_is_the_line(
+    tables: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`rate --initial OLD --initial-mapping` begins with the old ratings on the new scale."""
+    assert run(["compare", *tables, "--json"]) == 0
+    mapping = json.loads(capsys.readouterr().out)["line"]["mapping"]
+    found = eq.compare_ratings(*tables)
+    for pair in mapping.split(","):
+        there, here = map(float, pair.split("="))
+        assert found.line is not None
+        assert here == pytest.approx(found.line.at(there), rel=1e-5)
+
+
+def test_table_and_chart_are_written(
+    tables: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table, chart = tmp_path / "all.csv", tmp_path / "chart.svg"
+    given = ["--output", str(table), "--chart", str(chart), "--title", "Mine"]
+    assert run(["compare", *tables, *given]) == 0
+    told = capsys.readouterr()
+    assert "across:" not in told.out
+    assert f"drew {chart}" in told.err
+    assert chart.read_bytes().startswith(b"<?xml")
+    found = pl.read_csv(table)
+    assert len(found) == 120
+    assert found["player"][0] == "iris-eagle"
+    assert found["change"].is_sorted(descending=True)
+
+
+def test_an_output_does_not_replace_an_input(
+    tables: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", *tables, "--output", tables[1]]) == 2
+    assert "NEW and --output name the same file" in capsys.readouterr().err
+
+
+def test_a_list_from_elsewhere(
+    tables: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = tmp_path / "list.tsv"
+    listed.write_text("ID\tName\tElo\n1\tamber-fox\t1500\n2\tjade-kite\t1900\n3\tnew-ant\t\n")
+    assert run(["compare", str(listed), tables[0]]) == 1
+    assert "--column player=ID or --column player=Name" in capsys.readouterr().err
+    assert run(["compare", str(listed), tables[0], "--column", "player=Name"]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith("2 players in both")
+    assert "Elo was read as rating" in told.err
+    assert "1 player without a rating left out: new-ant" in told.err
+    assert "only 2 players are in both tables" in told.err
+
+
+def test_one_common_player(
+    tables: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "one.csv").write_text("player,rating\namber-fox,1500\n")
+    assert run(["compare", str(tmp_path / "one.csv"), tables[0]]) == 0
+    told = capsys.readouterr()
+    assert "1 player in both" in told.out
+    assert "amber-fox  1,500.0" in told.out
+    assert "Nobody fell." in told.out
+    assert "too few for correlations and a line" in told.err
+
+
+def test_rate_compares_with_the_table_that_it_replaces(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = str(tmp_path / "ratings.csv")
+    assert run(["rate", SAMPLE, "--system", "elo-mmr", "--output", table]) == 0
+    before = Path(table).read_bytes()
+    capsys.readouterr()
+    given = ["rate", SAMPLE, "--system", "elo-mmr", "--set", "weight_limit=0.3"]
+    assert run([*given, "--output", table, "--diff", table]) == 0
+    told = capsys.readouterr().out
+    assert told.splitlines()[0].endswith("ratings.csv (old) and the ratings by elo-mmr (new)")
+    assert "fjord-hare" in told
+    assert Path(table).read_bytes() != before
+    assert run([*given, "--diff", table, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["diff"]["as_they_are"]["mean_absolute"] == 0.0
+    assert len(answer["ratings"]) == 120
+
+
+def test_without_diff_the_message_is_as_before(capsys: pytest.CaptureFixture[str]) -> None:
+    league = str(ROOT / "examples" / "league.csv")
+    assert run(["rate", league, "--system", "elo", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)) == {"summary", "ratings"}
+
+
+def test_conservative_ratings_order_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "ratings.parquet"
+    given = ["rate", SAMPLE, "--system", "trueskill", "--conservative"]
+    assert run([*given, "--output", str(table)]) == 0
+    found = pl.read_parquet(table)
+    low = (found["rating"] - 3 * found["deviation"]).to_list()
+    assert found["conservative"].to_list() == low
+    assert found["conservative"].is_sorted(descending=True)
+    assert not found["rating"].is_sorted(descending=True)
+    capsys.readouterr()
+    assert run(given) == 0
+    told = capsys.readouterr()
+    assert told.out.split()[:4] == ["player", "rating", "deviation", "conservative"]
+    assert "the rating minus three deviations" in told.err
+
+
+def test_conservative_ratings_need_deviations(capsys: pytest.CaptureFixture[str]) -> None:
+    league = str(ROOT / "examples" / "league.csv")
+    assert run(["rate", league, "--system", "elo", "--conservative"]) == 2
+    assert "--conservative needs a system with deviations, and elo has none" in (
+        capsys.readouterr().err
+    )
+    assert run(["rate", SAMPLE, "--system", "codeforces", "--conservative"]) == 0
+    assert "does not change their order" in capsys.readouterr().err
+
+
+def test_tables_need_no_numba(tables: tuple[str, str]) -> None:
+    """The command answers at once: nothing is compiled, and nothing that could be is loaded."""
+    code = (
+        "import sys\nfrom equipoise.cli import run\n"
+        f"status = run(['compare', *{tables!r}, '--json'])\n"
+        "print(status, sorted({'numba', 'scipy', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"

@@ -1,0 +1,319 @@
+"""equipoise inspect, and --dry-run of the commands that read matches, as their users run them."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.inspecting.inspection import InspectRequest, inspect_source
+from equipoise.cli import run
+from equipoise.errors import EquipoiseError
+from formats.test_every_format import FILES
+from fuzz.damage import damaged
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+BAD = """match,time,player,rank
+1,2024-01-01,ann,1
+1,2024-01-01,ben,2
+2,2024-01-02,ann,1
+2,2024-01-02,ann,2
+3,2024-01-03,ben,1
+3,2024-01-03,ann,x
+"""
+
+
+def write(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+def inspected(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """Return the JSON answer; the exit status says whether the file is ready."""
+    status = run(["inspect", *arguments, "--json"])
+    answer: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert status == (0 if answer["ready"] else 1)
+    return answer
+
+
+def test_a_history_is_described(capsys: pytest.CaptureFixture[str]) -> None:
+    """The counts are those of `equipoise rate` on the same file."""
+    answer = inspected(capsys, str(EXAMPLES / "contests.csv"))
+    assert (answer["format"], answer["kind"], answer["ready"]) == ("csv", "history", True)
+    contents = answer["contents"]
+    counts = [contents[name] for name in ("matches", "participations", "players")]
+    assert counts == [40, 2189, 120]
+    assert [column["meaning"] for column in answer["columns"]] == [
+        "match",
+        "player",
+        "time",
+        "rank",
+    ]
+    assert "elo-mmr" in answer["able"]
+    assert ["glicko2" in one["systems"] for one in answer["unable"]] == [True]
+    assert answer["unable"][0]["reason"] == "matches of 67 players or teams (at most 2)"
+    assert len(answer["matches"]) == 5
+    assert answer["matches"][0]["result"].startswith("cedar-bear = cedar-crane, fjord-kite")
+
+
+def test_text_has_every_part(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", str(EXAMPLES / "worldcup2022.csv"), "--matches", "2"]) == 0
+    out, err = capsys.readouterr()
+    assert "  64 matches, 128 participations, 32 players\n  2022-11-20 to 2022-12-18\n" in out
+    assert "Qatar (white) against Ecuador        Ecuador won" in out
+    assert "against Iran" not in out
+    for heading in ("Contents", "Columns", "First matches", "Systems", "Next"):
+        assert f"\n{heading}\n" in out
+    assert "read 64 games of white and black" in err
+
+
+@pytest.mark.compiled_only
+@pytest.mark.parametrize(
+    "name", ["contests.csv", "worldcup2022.csv", "lobby.csv", "rebalance.json"]
+)
+def test_every_command_to_type_next_runs(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    commands = [one["command"] for one in inspected(capsys, f"examples/{name}")["next"]]
+    assert commands
+    for command in commands:
+        # All systems are compared in the tests of `backtest`.
+        assert run(shlex.split(command.replace("--system all", "--system elo"))[1:]) == 0, command
+
+
+@pytest.mark.compiled_only
+def test_reading_options_are_in_the_commands_to_type_next(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    text = BAD.replace("match,", "spiel nr,").replace("x\n", "2\n")
+    path = write(tmp_path / "my games.txt", text)
+    options = [
+        "--format",
+        "csv",
+        "--column",
+        "match=spiel nr",
+        "--skip-bad",
+        "--until",
+        "2024-02-01",
+    ]
+    answer = inspected(capsys, path, *options)
+    assert answer["contents"]["dropped_matches"] == 1
+    for one in answer["next"]:
+        words = shlex.split(one["command"])
+        assert words[2] == path
+        assert {*options} <= {*words}
+        assert run(["elo" if word == "all" else word for word in words[1:]]) == 0
+
+
+def test_problems_are_counted_by_rule_and_the_rest_is_described(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    answer = inspected(capsys, write(tmp_path / "bad.csv", BAD))
+    assert answer["ready"] is False
+    rules = {(one["field"], one["count"]): one["advice"] for one in answer["rules"]}
+    assert set(rules) == {("player", 1), ("rank", 1)}
+    assert "--column match=NAME" in rules["player", 1]
+    assert answer["contents"]["matches"] == 1
+    assert answer["contents"]["dropped_matches"] == 2
+    assert answer["matches"][0]["who"] == "ann against ben"
+    command = answer["next"][0]["command"]
+    assert "--skip-bad" in command
+    assert run(shlex.split(command)[1:]) == 0
+
+
+def test_standard_input_is_read_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if it is read a second time, without the bad matches."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+    answer = inspected(capsys, "-", "--format", "csv")
+    assert answer["source"] == "standard input"
+    assert answer["contents"]["matches"] == 1
+    assert answer["next"][0]["command"] == "equipoise rate - --format csv --skip-bad"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind", "command"),
+    [
+        ("lobby.csv", "player,rating,party\nann,1500,\nben,1600,\n", "lobby", "balance"),
+        ("log.ndjson", '{"equipoise_log":3,"pool":"x"}\n', "log", "import"),
+    ],
+)
+def test_other_kinds_name_the_command_that_reads_them(
+    name: str,
+    text: str,
+    kind: str,
+    command: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    answer = inspected(capsys, write(tmp_path / name, text))
+    assert answer["kind"] == kind
+    assert answer["next"][0]["command"].startswith(f"equipoise {command} ")
+
+
+def test_ratings_of_many_players_are_no_lobby(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows = "".join(f"p{at},{1500 + at},50\n" for at in range(200))
+    answer = inspected(capsys, write(tmp_path / "r.csv", f"player,rating,deviation\n{rows}"))
+    assert answer["kind"] == "ratings"
+    assert run(shlex.split(answer["next"][0]["command"])[1:]) == 0
+
+
+def test_a_table_that_nothing_reads_shows_its_columns(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    answer = inspected(capsys, write(tmp_path / "no.csv", "colour,weight\nred,3\nblue,4\n"))
+    assert answer["kind"] == ""
+    assert [one["column"] for one in answer["columns"]] == ["colour", "weight"]
+    assert "'red', 'blue'" in answer["columns"][0]["use"]
+    assert len(answer["problems"]) == 1
+
+
+def test_a_file_that_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", "nowhere.csv"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "nowhere.csv: no such file or directory" in err
+
+
+DRY = [
+    ("rate", "contests.csv", ["--output", "ratings.csv"]),
+    ("backtest", "contests.csv", ["--system", "elo", "--report", "page.html"]),
+    ("tune", "contests.csv", ["--first", "50%", "--output", "best.toml"]),
+    ("performance", "interzonal1970.csv", ["--anchor", "2557", "--output", "table.csv"]),
+    ("import", "contests.csv", ["--pool", "x", "--create"]),
+]
+
+
+@pytest.mark.parametrize(("command", "name", "options"), DRY, ids=[one[0] for one in DRY])
+def test_a_dry_run_does_nothing_and_gives_the_command_back(
+    command: str,
+    name: str,
+    options: list[str],
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if command == "import":
+        pytest.importorskip("sqlalchemy")
+    monkeypatch.chdir(tmp_path)
+    path = str(EXAMPLES / name)
+    assert run([command, path, *options, "--dry-run", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    words = shlex.split(answer["next"][0]["command"])
+    assert words[:3] == ["equipoise", command, path]
+    assert sorted(words[3:]) == sorted([*options, "--json"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_says_what_would_be_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(EXAMPLES / "contests.csv")
+    assert run(["rate", path, "--system", "glicko2", "--dry-run"]) == 1
+    out, err = capsys.readouterr()
+    assert "glicko2 cannot rate matches of 67 players" in err
+    assert f"equipoise rate {path}\n" in out
+    assert run(["rate", str(EXAMPLES / "lobby.csv"), "--dry-run"]) == 1
+
+
+def test_damaged_files_never_fail_in_another_way(tmp_path: Path) -> None:
+    """Whatever the accident, there is an answer or an error of ours."""
+    rng = random.Random(0)
+    pieces = [b"\n", b",", b'"', b"nan", b"\xff", b"\0", b"{", b"1e400", b"match"]
+    for format in ("csv", "jsonl", "tsv"):
+        for _ in range(30):
+            content = damaged([FILES[format]], pieces, rng)
+            stream = io.BytesIO(content)
+            try:
+                answer = inspect_source(
+                    InspectRequest(history=HistoryRequest(source=stream, format=format))
+                )
+            except EquipoiseError:
+                continue
+            assert answer.ready or answer.problems or not answer.able
+
+
+def test_the_guide_shows_what_is_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    guide = (ROOT / "docs" / "guides" / "inspecting.md").read_text(encoding="utf-8")
+    shown = guide.partition("```text\n")[2].partition("```")[0]
+    assert run(["inspect", "examples/worldcup2022.csv"]) == 0
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (
+            "spiel,wer,platz\n1,ann,1\n1,ben,2\n2,ben,1\n2,ann,2\n",
+            [["--column", "match=spiel", "--column", "player=wer", "--column", "rank=platz"]],
+        ),
+        (
+            "spiel,weiss,schwarz,ergebnis\n1,ann,ben,1-0\n2,ben,cid,0-1\n3,cid,ann,1/2-1/2\n",
+            [
+                [
+                    "--column",
+                    "white=weiss",
+                    "--column",
+                    "black=schwarz",
+                    "--column",
+                    "result=ergebnis",
+                ]
+            ],
+        ),
+        (
+            "heat,swimmer,seconds\n1,ann,31.5\n1,ben,33.2\n2,cid,30\n2,ann,29.1\n",
+            [
+                [
+                    "--column",
+                    "match=heat",
+                    "--column",
+                    "player=swimmer",
+                    "--column",
+                    "score=seconds",
+                ],
+                [
+                    *("--column", "match=heat", "--column", "player=swimmer"),
+                    *("--column", "score=seconds", "--lower-score-is-better"),
+                ],
+            ],
+        ),
+        (
+            "home_team,away_team,home_goals,away_goals,date\nA,B,2,1,05/04/2024\nB,A,0,0,06/04/2024\n",
+            [["--time-format", "%d/%m/%Y"], ["--time-format", "%m/%d/%Y"]],
+        ),
+    ],
+    ids=["places", "sides", "score", "times"],
+)
+def test_what_would_make_a_table_readable_is_suggested(
+    text: str, options: list[list[str]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Nothing is read by it; the commands run, and the file is then ready."""
+    path = write(tmp_path / "unknown.csv", text)
+    answer = inspected(capsys, path)
+    assert answer["ready"] is False
+    words = [shlex.split(one["command"])[1:] for one in answer["next"]]
+    assert words == [["inspect", path, *one] for one in options]
+    for one in words:
+        assert inspected(capsys, *one[1:])["ready"] is True
+
+
+def test_a_guess_among_many_is_not_suggested(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows = "".join(f"{at // 2},x{at % 2},y{at % 2},{at % 2},{at % 2}\n" for at in range(8))
+    answer = inspected(capsys, write(tmp_path / "many.csv", f"a,b,c,d,e\n{rows}"))
+    assert answer["next"] == []

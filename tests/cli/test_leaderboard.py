@@ -1,0 +1,249 @@
+"""`equipoise leaderboard`: systems side by side, error bars, groups and periods."""
+
+from __future__ import annotations
+
+import json
+import re
+import runpy
+import shlex
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import equipoise as eq
+from equipoise.cli import run
+from equipoise.evaluate.resampling import bootstrap_deviations, ratings_after, some_matches
+
+ROOT = Path(__file__).parents[2]
+ARENA = str(ROOT / "examples" / "arena.csv")
+CONTESTS = str(ROOT / "examples" / "contests.csv")
+
+
+def leaderboard(*arguments: str) -> int:
+    return run(["leaderboard", *arguments])
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    assert leaderboard(*arguments, "--json") == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_the_battles_are_those_of_the_script() -> None:
+    script = runpy.run_path(str(ROOT / "examples" / "make_arena.py"))
+    assert Path(ARENA).read_text() == script["arena"]()
+    assert (ROOT / "examples" / "arena_truth.csv").read_text() == script["truth"]()
+
+
+def test_columns_are_what_single_commands_give(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ratings are those of `rate`, performances those of `performance`."""
+    found = answer(capsys, ARENA, "--rounds", "20")
+    assert [(one["label"], one["errors"]) for one in found["systems"]] == [
+        ("elo", "bootstrap"),
+        ("bradley-terry", "deviation"),
+        ("performance", "likelihood"),
+    ]
+    history = eq.read_history(ARENA)
+    rated = eq.replay(eq.BradleyTerry(), history).ratings
+    games = eq.performance(eq.read_games(ARENA), anchor=1500).table
+    ppr = dict(zip(games["player"], zip(games["ppr"], games["error"], strict=True), strict=True))
+    assert len(found["rows"]) == 8
+    for row in found["rows"]:
+        player, ratings = row["player"], row["ratings"]
+        assert ratings["elo"]["rating"] == eq.replay(eq.Elo(), history).ratings.of(player)["rating"]
+        assert ratings["bradley-terry"]["rating"] == rated.of(player)["rating"]
+        expected = 1.959963984540054 * rated.of(player)["deviation"]
+        assert ratings["bradley-terry"]["error"] == pytest.approx(expected, rel=1e-12)
+        assert tuple(ratings["performance"].values()) == pytest.approx(ppr[player], rel=1e-9)
+        assert row["matches"] == rated.of(player)["matches"]
+
+
+def test_a_group_is_what_where_selects(capsys: pytest.CaptureFixture[str]) -> None:
+    found = answer(capsys, ARENA, "--by", "category", "--rounds", "20")
+    for category in ("coding", "math", "writing"):
+        alone = answer(capsys, ARENA, "--where", f"category={category}", "--rounds", "20")
+        rows = [{**row, "group": None} for row in found["rows"] if row["group"] == category]
+        assert rows == alone["rows"]
+
+
+def test_a_period_is_what_from_and_until_select(capsys: pytest.CaptureFixture[str]) -> None:
+    """Ratings go on from week to week; performances are of the week alone."""
+    chosen = ("--system", "elo", "--system", "performance", "--errors", "none")
+    found = answer(capsys, ARENA, "--every", "week", *chosen)
+    weeks = sorted({row["period"] for row in found["rows"]})
+    assert weeks[:2] == ["2026-03-02", "2026-03-09"]
+    assert len(weeks) == 6
+    until = answer(capsys, ARENA, "--until", weeks[2], *chosen)["rows"]
+    within = answer(capsys, ARENA, "--from", weeks[1], "--until", weeks[2], *chosen)["rows"]
+    second = {row["player"]: row for row in found["rows"] if row["period"] == weeks[1]}
+    for row in until:
+        assert second[row["player"]]["ratings"]["elo"] == row["ratings"]["elo"]
+    for row in within:
+        assert second[row["player"]]["ratings"]["performance"] == row["ratings"]["performance"]
+        assert second[row["player"]]["matches"] == row["matches"]
+
+
+def test_the_table_and_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table = tmp_path / "board.csv"
+    chosen = ["--by", "category", "--every", "month", "--system", "elo", "--rounds", "20"]
+    assert leaderboard(ARENA, *chosen, "--output", str(table)) == 0
+    assert "wrote" in capsys.readouterr().err
+    frame = pl.read_csv(table)
+    assert frame.columns == ["category", "month", "player", "matches", "elo", "elo_error"]
+    assert set(frame["month"]) == {"2026-03", "2026-04"}
+    assert leaderboard(ARENA, *chosen) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].split() == ["category", "month", "player", "matches", "elo"]
+    assert len(out) == len(frame) + 4
+    assert out[-2].startswith("Error bars (+-) have 95 % confidence: from 20 resampled histories")
+    assert out[-1] == "elo: ratings at the end of the month."
+
+
+def test_the_chart(tmp_path: Path) -> None:
+    """The same command draws the same bytes."""
+    files = [tmp_path / "first.svg", tmp_path / "second.svg"]
+    for file in files:
+        assert leaderboard(ARENA, "--by", "category", "--rounds", "20", "--chart", str(file)) == 0
+    assert files[0].read_bytes() == files[1].read_bytes()
+    assert b"</svg>" in files[0].read_bytes()
+
+
+def test_the_drawn_chart_is_that_of_its_script(tmp_path: Path) -> None:
+    """docs/figures/arena.svg is not edited by hand."""
+    script = runpy.run_path(str(ROOT / "docs" / "figures" / "arena.py"))
+    target = tmp_path / "arena.svg"
+    assert script["main"](target) == 0
+    numbers = [
+        re.sub(r"#\w+|url\(\S+\)|id=\S+", "", path.read_text())
+        for path in (target, ROOT / "docs" / "figures" / "arena.svg")
+    ]
+    assert numbers[0] == numbers[1]
+
+
+def test_contests_have_strengths_instead_of_performances(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = answer(capsys, CONTESTS, "--errors", "none")
+    assert [one["label"] for one in found["systems"]] == ["elo", "bradley-terry", "strengths"]
+    # Some players of the sample never beat anyone.
+    assert found["notes"] == [
+        "strengths: no finite strengths exist; `equipoise strengths --ties breslow` says why, and "
+        "with --prior 1 they exist"
+    ]
+    assert leaderboard(CONTESTS, "--system", "performance") == 1
+    assert "use --system strengths instead" in capsys.readouterr().err
+
+
+def test_players_without_a_performance_are_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "sweep.csv"
+    path.write_text("model_a,model_b,winner,subject\na,b,model_a,x\na,c,model_a,x\nb,c,tie,x\n")
+    found = answer(capsys, str(path), "--by", "subject", "--system", "performance")
+    assert found["notes"] == [
+        "performance, x: 3 players have no PPR, because some took every point from others; "
+        "`equipoise performance` names them and gives bounds"
+    ]
+    assert {row["ratings"]["performance"]["rating"] for row in found["rows"]} == {None}
+
+
+def test_without_ties_strengths_are_performances(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Both are the maximum likelihood of Bradley and Terry."""
+    frame = pl.read_csv(ARENA).filter(pl.col("winner").str.starts_with("model"))
+    path = tmp_path / "decided.csv"
+    frame.write_csv(path)
+    found = answer(capsys, str(path), "--system", "performance", "--system", "strengths")
+    means = []
+    for label in ("performance", "strengths"):
+        ratings = np.array([row["ratings"][label]["rating"] for row in found["rows"]])
+        means.append(ratings - ratings.mean())
+    assert means[0] == pytest.approx(means[1], abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--by", "categry"], "did you mean --by category?"),
+        (["--by", "model_a"], "--by must name a column of the history (language, category)"),
+        (["--rounds", "5"], "--rounds must be from 20 to 10,000; got 5"),
+        (["--system", "performance", "--set", "k=4"], "--set needs a rating system"),
+        (["--system", "elo", "--system", "elo"], "two systems have the label 'elo'"),
+        (["--every", "week", "--chart", "x.svg"], "--chart cannot be combined with --every"),
+        (["--confidence", "1"], "confidence must be above 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert leaderboard(ARENA, *arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_periods_need_dates_and_groups_one_value_a_match(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "history.csv"
+    path.write_text("match,player,rank,country\n1,ann,1,UK\n1,ben,2,FR\n")
+    assert leaderboard(str(path), "--every", "week") == 2
+    assert "--column time=NAME names the column of times" in capsys.readouterr().err
+    assert leaderboard(str(path), "--by", "country") == 2
+    assert "country has 'UK' and 'FR' in match 1" in capsys.readouterr().err
+
+
+def test_resampled_histories_with_every_match_once_are_the_history() -> None:
+    history = eq.read_history(ARENA)
+    same = some_matches(history, np.arange(history.matches))
+    stops = np.array([100, history.matches])
+    first, again = (ratings_after(eq.Glicko2(), one, stops) for one in (history, same))
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(first.rating[1], eq.replay(eq.Glicko2(), history).ratings.rating)
+
+
+def test_the_bootstrap_of_one_pair_is_that_of_a_coin() -> None:
+    """Elo with a tiny k adds k (s - 1/2) a game: its deviation is k sqrt(n)/2 for a fair coin."""
+    games = 400
+    history = eq.read_history(
+        {
+            "match": np.repeat(np.arange(games), 2),
+            "player": ["ann", "ben"] * games,
+            "rank": [1, 2, 2, 1] * (games // 2),
+        }
+    )
+    stops = np.array([games])
+    found = bootstrap_deviations(eq.Elo(k=0.001), history, stops, rounds=400, seed=1)
+    expected = 0.001 * np.sqrt(games) / 2
+    # 400 rounds give the deviation to about 1 / sqrt(800) of itself.
+    assert found[0] == pytest.approx([expected, expected], rel=0.12)
+    again = bootstrap_deviations(eq.Elo(k=0.001), history, stops, rounds=400, seed=1)
+    np.testing.assert_array_equal(found, again)
+
+
+def commands_of_the_guide() -> list[tuple[str, str]]:
+    """Return every command of the guide with the output below it."""
+    text = (ROOT / "docs" / "guides" / "llm-arena.md").read_text(encoding="utf-8")
+    return re.findall(
+        r"```console\n\$ equipoise ([^`]+)\n```\n\n```text\n(.+?)```", text, re.DOTALL
+    )
+
+
+@pytest.mark.parametrize("number", range(5))
+def test_the_guide_shows_what_the_commands_print(
+    number: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lines with "..." stand for lines that are left out."""
+    monkeypatch.chdir(ROOT)
+    command, shown = commands_of_the_guide()[number]
+    assert run(shlex.split(command.replace("\\\n", " "))) == 0
+    printed = capsys.readouterr().out
+    at = 0
+    for part in re.split(r"^\.\.\.\n", shown, flags=re.MULTILINE):
+        assert part in printed[at:]
+        at = printed.index(part, at) + len(part)

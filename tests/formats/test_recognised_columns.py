@@ -1,0 +1,302 @@
+"""Columns of a history under other names: what is taken, what is refused, and what is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import equipoise as eq
+from equipoise.cli import run
+from equipoise.errors import InvalidParameterError
+from equipoise.formats.tables.recognised import KNOWN, ONE_COLUMN, SYNONYMS, nearest, spelling
+from equipoise.messages.matches import MatchRequest
+
+ROOT = Path(__file__).parents[2]
+TABLE: dict[str, list[Any]] = {
+    "Match": [1, 1, 2, 2],
+    "Player": ["ann", "bob", "ann", "bob"],
+    "Rank": [1, 2, 2, 1],
+}
+USUAL = {"match": "Match", "player": "Player", "rank": "Rank"}
+VALUES: dict[str, list[Any]] = {
+    "time": ["2024-05-04", "2024-05-04", "2024-05-05", "2024-05-05"],
+    "team": ["red", "blue", "red", "blue"],
+    "winner": ["ann", "ann", "bob", "bob"],
+}
+
+
+def table_of(**columns: str) -> dict[str, list[Any]]:
+    """Return a table with a column of a history under another name."""
+    names = {**USUAL, **columns}
+    return {
+        old: TABLE[USUAL[new]] if new in USUAL else VALUES[new] for new, old in names.items() if old
+    }
+
+
+def arrays(history: eq.History) -> list[object]:
+    """Return all that matters of a history as lists, except the names of attributes."""
+    return [
+        history.match_ids.tolist(),
+        history.player_ids.tolist(),
+        history.offsets.tolist(),
+        history.player.tolist(),
+        history.team.tolist(),
+        history.rank.tolist(),
+        None if history.time is None else history.time.tolist(),
+        None if history.order is None else history.order.tolist(),
+        None if history.weight is None else history.weight.tolist(),
+        [column.tolist() for column in history.attributes.values()],
+    ]
+
+
+@pytest.mark.parametrize("new", SYNONYMS)
+def test_every_other_name_is_taken(new: str) -> None:
+    names = dict(USUAL) | {new: new}
+    if new == "winner":
+        names["rank"] = ""
+    usual = {one: one for one in names if names[one]}
+    wanted = eq.read_history(table_of(**{**dict.fromkeys(names, ""), **usual}))
+    for name in (*SYNONYMS[new], new.upper(), f" {new.title()}"):
+        reading = eq.scan_history(table_of(**{**names, new: name}))
+        assert reading.history is not None, (name, reading.problems)
+        assert arrays(reading.history) == arrays(wanted)
+        assert reading.columns[new] == name
+        assert f"{name} as {new}" in reading.notes[0]
+
+
+@pytest.mark.parametrize("name", ["match_id", "MATCH ID", "match-id", "Match.Id", "matchId"])
+def test_capitals_and_separators_do_not_matter(name: str) -> None:
+    assert eq.scan_history(table_of(match=name)).columns["match"] == name
+
+
+def test_one_line_says_what_was_understood() -> None:
+    reading = eq.scan_history(table_of(match="game_id", rank="Place", time="Date"))
+    assert reading.notes == (
+        "read game_id as match, Date as time, Player as player, Place as rank",
+    )
+    assert dict(reading.columns) == {
+        "match": "game_id",
+        "time": "Date",
+        "player": "Player",
+        "rank": "Place",
+    }
+
+
+def test_exact_names_say_nothing() -> None:
+    assert eq.scan_history({"match": [1, 1], "player": [1, 2], "rank": [1, 2]}).notes == ()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    extras=st.lists(
+        st.sampled_from(
+            [
+                *(name for names in SYNONYMS.values() for name in names),
+                *(name.title() for name in KNOWN),
+                "rating",
+                "points",
+            ]
+        ),
+        unique=True,
+        max_size=6,
+    ),
+    deciding=st.sampled_from(["rank", "winner", "score"]),
+    when=st.booleans(),
+    renamed=st.booleans(),
+)
+def test_a_table_with_the_exact_names_is_read_as_before(
+    extras: list[str], deciding: str, when: bool, renamed: bool
+) -> None:
+    """Columns that could be taken under other names are attributes, as they always were."""
+    exact: dict[str, list[Any]] = {
+        "match": [1, 1, 2, 2],
+        "x" if renamed else "player": ["ann", "bob", "bob", "ann"],
+        deciding: ["ann", "ann", "bob", "bob"] if deciding == "winner" else [1, 2, 3, 3],
+    }
+    if when:
+        exact["time"] = VALUES["time"]
+    columns = {"player": "x"} if renamed else None
+    values = [[f"{name}{row}" for row in range(4)] for name in extras]
+    plain = {f"extra {at}": column for at, column in enumerate(values)}
+    named = dict(zip(extras, values, strict=True))
+    wanted = eq.read_history({**exact, **plain}, columns=columns)
+    reading = eq.scan_history({**exact, **named}, columns=columns)
+    assert reading.history is not None
+    assert arrays(reading.history) == arrays(wanted)
+    assert list(reading.history.attributes) == [
+        {"x": "player"}.get(name, name) if renamed else name
+        for name in [*(["score"] if deciding == "score" else []), *extras]
+    ]
+
+
+def test_a_time_that_is_not_taken_is_said() -> None:
+    exact = {"match": [1, 1], "player": ["a", "b"], "rank": [1, 2]}
+    reading = eq.scan_history({**exact, "date": ["2024-05-04"] * 2})
+    assert reading.history is not None
+    assert reading.history.time is None
+    assert reading.notes == ("date is kept but not read as time (--column time=date does it)",)
+
+
+def test_the_own_name_wins_and_two_others_are_refused() -> None:
+    table = {**TABLE, "Name": ["x", "y", "x", "y"]}
+    assert eq.scan_history(table).columns["player"] == "Player"
+    del table["Player"]
+    table["player id"] = [7, 8, 7, 8]
+    (problem,) = eq.scan_history(table).problems
+    assert (problem.field, problem.rule) == ("player", ONE_COLUMN)
+    assert problem.got == (
+        "player id and Name, which differ: --column 'player=player id' or --column player=Name"
+    )
+    chosen = eq.scan_history(table, columns={"player": "Name"})
+    assert chosen.columns["player"] == "Name"
+    assert chosen.history is not None
+    assert "player id" in chosen.history.attributes
+
+
+def test_two_columns_with_the_same_values_are_one() -> None:
+    table = {"Match": [1, 1], "Player": ["a", "b"], "Place": [1, 2], "Position": [1, 2]}
+    reading = eq.scan_history(table)
+    assert reading.columns["rank"] == "Position"
+    table["Position"] = [2, 1]
+    (problem,) = eq.scan_history(table).problems
+    assert (problem.field, problem.rule) == ("rank", ONE_COLUMN)
+
+
+def test_a_place_and_a_winner_are_in_doubt_unless_one_is_chosen() -> None:
+    table = {**table_of(), "Winner": ["ann", "ann", "bob", "bob"]}
+    (problem,) = eq.scan_history(table).problems
+    assert problem.got == (
+        "Rank and Winner, which differ: --column rank=Rank or --column winner=Winner"
+    )
+    for new, old in (("rank", "Rank"), ("winner", "Winner")):
+        reading = eq.scan_history(table, columns={new: old})
+        assert reading.history is not None
+        assert reading.columns[new] == old
+
+
+def test_a_statistic_keeps_its_name() -> None:
+    table = {**TABLE, "Share": [1, 2, 3, 4]}
+    history = eq.read_history(table, statistics=["Share"])
+    assert list(history.statistics) == ["Share"]
+
+
+def test_a_selection_may_use_either_name() -> None:
+    table = {**TABLE, "Team": ["x", "y", "x", "y"]}
+    for name in ("Match", "match"):
+        history = eq.read_history(table, where={name: 2})
+        assert history.match_ids.tolist() == [2]
+
+
+def test_a_score_against_an_opponent_is_not_a_place() -> None:
+    """It is the result of a game, and the row is a pair."""
+    table = {"Game": [1], "Player": ["a"], "Opponent": ["b"], "Score": [1]}
+    reading = eq.scan_history(table)
+    assert reading.history is not None
+    assert (reading.kind, reading.history.matches) == ("pairs", 1)
+    assert eq.scan_games(table).kind == "pairs"
+
+
+def test_problems_name_the_column_of_the_file() -> None:
+    table = {"Match": [1, 1], "Player": ["a", "b"], "Place": ["1", "second"]}
+    (problem,) = eq.scan_history(table).problems
+    assert problem.field == "Place"
+
+
+@pytest.mark.parametrize(
+    ("table", "hint"),
+    [
+        ({"match": [1], "playr": ["a"], "rank": [1]}, "did you mean --column player=playr?"),
+        ({"match": [1], "spieler": ["a"], "rank": [1]}, "--column player=NAME says which"),
+        ({"macth": [1], "player": ["a"], "rank": [1]}, "did you mean --column match=macth?"),
+        ({"match": [1], "player": ["a"], "rnak": [1]}, "did you mean --column rank=rnak?"),
+        ({"match": [1], "player": ["a"], "scroe": [1]}, "did you mean --column score=scroe?"),
+        ({"match": [1], "Team": ["a"], "rank": [1]}, "like one player: --column player=Team"),
+        (
+            {"match": [1], "player": ["a"], "Total points": [1], "pts": [1]},
+            "--column score=pts if more is better, with --lower-score-is-better if less is; "
+            "--column rank=pts if it is the place",
+        ),
+        ({"white": [1], "blakc": ["a"], "result": [1]}, "did you mean --column black=blakc?"),
+    ],
+)
+def test_a_missing_column_comes_with_what_to_type(table: dict[str, list[Any]], hint: str) -> None:
+    (problem,) = eq.scan_history(table).problems
+    assert hint in problem.got
+
+
+@pytest.mark.parametrize("scan", [eq.scan_history, eq.scan_games])
+def test_a_reversed_option_is_recognised(scan: Any) -> None:
+    table = {"game_no": [1, 1], "player": ["a", "b"], "rank": [1, 2]}
+    with pytest.raises(InvalidParameterError, match=r"--column match=game_no$"):
+        scan(table, columns={"game_no": "match"})
+    assert scan(table, columns={"match": "game_no"}).columns["match"] == "game_no"
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"),
+    [
+        ({"columns": {"rank": "plcae"}}, r"did you mean --column rank=place\?"),
+        ({"where": {"plcae": 1}}, r"did you mean 'place'\?"),
+        ({"statistics": ["plcae"]}, r"did you mean 'place'\?"),
+    ],
+)
+def test_options_name_the_nearest_column(options: dict[str, Any], hint: str) -> None:
+    table = {"match": [1, 1], "player": ["a", "b"], "winner": ["a", "a"], "place": [1, 2]}
+    with pytest.raises(InvalidParameterError, match=hint):
+        eq.scan_history(table, **options)
+
+
+def test_games_of_a_history_may_have_other_names() -> None:
+    reading = eq.scan_games(table_of(match="contest", player="handle", rank="Place"))
+    assert reading.kind == "history"
+    assert reading.games is not None
+    assert reading.games.rows == 2
+
+
+def test_a_saved_state_continues_with_other_names(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A second file with other names of columns gives the ratings of one file."""
+    head, rows = "match,time,player,rank\n", []
+    for match in range(1, 5):
+        rows += [f"{match},2024-05-0{match},{name},{place}\n" for place, name in enumerate("ab")]
+    (tmp_path / "all.csv").write_text(head + "".join(rows))
+    (tmp_path / "one.csv").write_text(head + "".join(rows[:4]))
+    (tmp_path / "two.csv").write_text("Game ID,Date,Username,Place\n" + "".join(rows[4:]))
+    state = str(tmp_path / "state.npz")
+    table = str(tmp_path / "ratings.csv")
+    assert run(["rate", str(tmp_path / "all.csv"), "--output", table]) == 0
+    wanted = Path(table).read_text()
+    assert run(["rate", str(tmp_path / "one.csv"), "--save", state]) == 0
+    resumed = ["rate", str(tmp_path / "two.csv"), "--resume", state, "--output", table]
+    assert run(resumed) == 0, capsys.readouterr().err
+    assert Path(table).read_text() == wanted
+
+
+def test_bodies_of_the_api_have_the_exact_names() -> None:
+    for name in ("Match", "match_id", "player_name"):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.convert({name: 1, "participants": []}, MatchRequest)
+
+
+def test_the_reference_lists_every_other_name() -> None:
+    page = (ROOT / "docs" / "reference" / "tables.md").read_text(encoding="utf-8")
+    for new, names in SYNONYMS.items():
+        assert f"| `{new}` | {', '.join(f'`{name}`' for name in names)} |" in page
+
+
+def test_no_name_means_two_columns() -> None:
+    names = [spelling(name) for name in (*KNOWN, *(one for of in SYNONYMS.values() for one in of))]
+    assert len(names) == len(set(names))
+
+
+def test_the_nearest_names_come_first() -> None:
+    assert nearest(["player"], ["players", "payer", "rank", ""]) == ["players", "payer"]
+    assert nearest(["player"], ["x", "match"]) == []
+    assert np.all([nearest([name], [name.upper()]) for name in KNOWN])

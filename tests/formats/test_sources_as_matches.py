@@ -1,0 +1,430 @@
+"""Tests of histories read from PGN, FIDE reports, cross tables and pairs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import equipoise as eq
+from equipoise.formats.pgn.dates import clock_of, day_of
+from equipoise.formats.trf import read_dates
+
+DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
+
+Tags = dict[str, str]
+
+
+def pgn(*games: Tags, moves: str = "1. e4 e5 ") -> str:
+    """Return PGN of games between Ann and Ben, if their tags do not say otherwise."""
+    texts = []
+    for given in games:
+        tags = {"White": "Ann", "Black": "Ben", "Result": "1-0"} | given
+        head = "".join(f'[{tag} "{value}"]\n' for tag, value in tags.items() if value)
+        texts.append(f"{head}\n{moves}{tags['Result']}\n\n")
+    return "".join(texts)
+
+
+def scan(text: str, path: Path, **options: object) -> eq.HistoryReading:
+    path.write_text(text, encoding="utf-8")
+    return eq.scan_history(path, **options)  # type: ignore[arg-type]
+
+
+def read(text: str, path: Path, **options: object) -> eq.History:
+    reading = scan(text, path, **options)
+    assert reading.history is not None, reading.problems
+    return reading.history
+
+
+def rows_of(history: eq.History) -> list[tuple[object, object, int]]:
+    matches = history.match_ids[history.match_rows()].tolist()
+    players = history.player_ids[history.player].tolist()
+    return list(zip(matches, players, history.rank.tolist(), strict=True))
+
+
+def days_of(history: eq.History) -> list[date]:
+    days: list[date] = history.to_polars()["time"].dt.date().to_list()[::2]
+    return days
+
+
+def same(one: eq.History, other: eq.History, *leaving: str) -> bool:
+    """Return whether two histories are equal but for some columns."""
+    frames = [history.to_polars() for history in (one, other)]
+    frames = [frame.drop([name for name in leaving if name in frame.columns]) for frame in frames]
+    return frames[0].equals(frames[1].select(frames[0].columns))
+
+
+GAMES: Sequence[Tags] = (
+    {"Event": "Open", "Date": "2024.05.02", "Round": "2", "WhiteElo": "2000", "BlackElo": "1900"},
+    {"Event": "Open", "Date": "2024.05.02", "Round": "1", "Black": "Cid", "Result": "1/2-1/2"},
+    {"Event": "Open", "Date": "2024.05.01", "Round": "9", "White": "Cid", "Result": "0-1"},
+    {"Event": "Open", "Date": "2024.05.03", "Result": "*"},
+    {"Event": "Open", "Date": "2024.05.03", "Black": "bye"},
+)
+
+
+def test_pgn_is_the_history_of_its_games(tmp_path: Path) -> None:
+    reading = scan(pgn(*GAMES), tmp_path / "open.pgn")
+    history = eq.read_history(
+        {
+            "match": [3, 3, 2, 2, 1, 1],
+            "time": [date(2024, 5, day) for day in (1, 1, 2, 2, 2, 2)],
+            "player": ["Cid", "Ben", "Ann", "Cid", "Ann", "Ben"],
+            "rank": [2, 1, 1, 1, 1, 2],
+            "side": ["white", "black"] * 3,
+            "event": ["Open"] * 6,
+            "round": ["9", "9", "1", "1", "2", "2"],
+            "rating": [None] * 4 + [2000.0, 1900.0],
+        }
+    )
+    assert reading.history is not None
+    assert same(reading.history, history)
+    assert reading.notes == (
+        "read 3 games of PGN as matches; side says who has white",
+        "results that are no games are left out: 1 bye, 1 unfinished",
+        "WhiteElo and BlackElo are kept in the column rating, and no rating depends on them; "
+        f"--initial {tmp_path / 'open.pgn'} begins with those of first games",
+        "times come from Date; Round gives the order within a day",
+    )
+
+
+@pytest.mark.parametrize("kind", ["stream", "folder", "archive", "unnamed"])
+def test_pgn_is_found_wherever_it_is(kind: str, tmp_path: Path) -> None:
+    text = pgn(*GAMES)
+    expected = read(text, tmp_path / "open.pgn")
+    source: object = tmp_path / "games"
+    options: dict[str, str] = {}
+    if kind == "stream":
+        source, options = io.StringIO(text), {"format": "pgn"}
+    elif kind == "folder":
+        (tmp_path / "games" / "below").mkdir(parents=True)
+        (tmp_path / "games" / "below" / "one.pgn").write_text(text)
+    elif kind == "archive":
+        import zipfile
+
+        source = tmp_path / "games.zip"
+        with zipfile.ZipFile(str(source), "w") as archive:
+            archive.writestr("one.pgn", text)
+    else:
+        (tmp_path / "games").write_text(text)
+    assert same(expected, eq.read_history(source, **options))  # type: ignore[arg-type]
+
+
+def test_times_of_day_order_games(tmp_path: Path) -> None:
+    games = [
+        {"UTCDate": "2024.05.02", "UTCTime": "10:00:00", "Date": "2024.05.03", "Round": "1"},
+        {"UTCDate": "2024.05.02", "UTCTime": "09:59:59", "Black": "Cid", "Round": "2"},
+    ]
+    history = read(pgn(*games), tmp_path / "a.pgn")
+    assert history.match_ids.tolist() == [2, 1]
+    assert history.time_kind == "datetime"
+    less = scan(pgn(*games, {"UTCDate": "2024.05.02"}), tmp_path / "b.pgn")
+    assert less.history is not None
+    assert less.history.time_kind == "date"
+    assert less.history.match_ids.tolist() == [1, 2, 3]
+    assert "1 game has no UTCDate and UTCTime, so only the day of every game counts" in less.notes
+
+
+@pytest.mark.parametrize("partial", ["2024.??.??", "2024.05.??", "????.??.??", "", "2024.02.30"])
+def test_some_games_without_a_date(partial: str, tmp_path: Path) -> None:
+    days = [{"Date": "2024.05.02"}, {"Date": partial}, {"Date": "2024.05.03"}]
+    ordered = scan(pgn(*days), tmp_path / "a.pgn")
+    assert ordered.history is not None
+    assert ordered.history.time is None
+    assert ordered.history.match_ids.tolist() == [1, 2, 3]
+    assert any(note.startswith("1 of 3 games have no complete date") for note in ordered.notes)
+    skipped = scan(pgn(*days), tmp_path / "a.pgn", skip_bad="matches")
+    assert skipped.history is not None
+    assert days_of(skipped.history) == [date(2024, 5, 2), date(2024, 5, 3)]
+    assert skipped.dropped_matches == ("2",)
+    for options in ({}, {"until": "2025-01-01"}):
+        found = days if options else days[::-1]
+        refused = scan(pgn(*found), tmp_path / "a.pgn", **options)
+        assert refused.history is None
+        (problem,) = refused.problems
+        assert problem.field == "Date"
+        assert problem.line is not None
+        assert "--skip-bad" in problem.rule
+
+
+def test_without_dates_rounds_of_one_event_are_the_order(tmp_path: Path) -> None:
+    rounds = [{"Round": "2.1", "Event": "A"}, {"Round": "1.1", "Event": "A"}]
+    history = read(pgn(*rounds), tmp_path / "a.pgn")
+    assert history.order is not None
+    assert (history.order.tolist(), history.match_ids.tolist()) == ([1, 2], [2, 1])
+    two = scan(pgn(*rounds, {"Round": "1", "Event": "B"}), tmp_path / "b.pgn")
+    assert two.history is not None
+    assert two.history.order is None
+    assert two.history.match_ids.tolist() == [1, 2, 3]
+    assert two.notes[-1] == (
+        "no game has a complete date, so they are rated in the order of the source"
+    )
+
+
+def test_pgn_problems_and_skipped_games(tmp_path: Path) -> None:
+    games = [{}, {"Result": "7-0"}, {"Black": "Ann"}, {"Black": "Cid"}]
+    text = pgn(*games)
+    reading = scan(text, tmp_path / "a.pgn")
+    assert reading.history is None
+    assert [(one.line, one.field) for one in reading.problems] == [(9, "Result"), (13, "Black")]
+    skipped = scan(text, tmp_path / "a.pgn", skip_bad="matches")
+    assert skipped.history is not None
+    assert rows_of(skipped.history) == [(1, "Ann", 0), (1, "Ben", 1), (4, "Ann", 0), (4, "Cid", 1)]
+    assert skipped.dropped_matches == ("2", "3")
+    merged = scan(text, tmp_path / "a.pgn", skip_bad="matches", synonyms={"Cid": "Ann"})
+    assert merged.history is not None
+    assert merged.history.matches == 1
+
+
+def test_pgn_without_games_is_a_problem(tmp_path: Path) -> None:
+    for skip in (None, "matches"):
+        reading = scan(pgn({"Result": "*"}), tmp_path / "a.pgn", skip_bad=skip)
+        assert reading.history is None
+        assert [one.got for one in reading.problems] == ["none, but 1 unfinished"]
+
+
+def test_tags_select_and_become_columns(tmp_path: Path) -> None:
+    games = [
+        {"Site": "x/1", "Date": "2024.05.01", "TimeControl": "300"},
+        {"Site": "x/2", "Date": "2024.05.02", "Black": "Cid", "TimeControl": "60"},
+        {"Site": "x/3", "Date": "2024.05.03", "Black": "Cid", "TimeControl": "300"},
+    ]
+    path = tmp_path / "a.pgn"
+    chosen = scan(pgn(*games), path, where={"TimeControl": "300"}, until="2024-05-03")
+    assert chosen.history is not None
+    assert (chosen.history.match_ids.tolist(), chosen.filtered) == ([1], 2)
+    named = read(pgn(*games), path, columns={"match": "Site", "control": "TimeControl"})
+    assert named.match_ids.tolist() == ["x/1", "x/2", "x/3"]
+    assert named.attributes["control"].tolist() == ["300", "300", "60", "60", "300", "300"]
+    twice = scan(pgn(*games, games[0]), path, columns={"match": "Site"})
+    assert [(one.field, one.got) for one in twice.problems] == [("Site", "'x/1'")]
+    times = read(
+        pgn({"EventDate": "1.5.2024"}), path, columns={"time": "EventDate"}, time_format="%d.%m.%Y"
+    )
+    assert days_of(times) == [date(2024, 5, 1)]
+    with pytest.raises(eq.InvalidParameterError, match="cannot rename white"):
+        eq.read_history(path, columns={"white": "Site"})
+
+
+def test_events_of_large_sites_are_no_events(tmp_path: Path) -> None:
+    names = ["Rated Blitz game", "Live Chess", "?", "Titled Tuesday", "rated rapid game x"]
+    history = read(pgn(*({"Event": name} for name in names)), tmp_path / "a.pgn")
+    events = history.attributes["event"].tolist()[::2]
+    assert events == [None, None, None, "Titled Tuesday", "rated rapid game x"]
+
+
+def test_dates_and_times_of_pgn() -> None:
+    unknown = day_of(None)
+    assert day_of(b"1970.01.02") == 1
+    assert day_of(b" 1969-12-31 ") == -1
+    for text in (b"", b"????.??.??", b"1970.01.??", b"1970.13.01", b"01.02.1970", b"70.01.01"):
+        assert day_of(text) == unknown
+    assert clock_of(b"01:00:01.5") == 3601
+    for text in (b"24:00:00", b"1:00", b"", b"?"):
+        assert clock_of(text) == unknown
+
+
+def player_line(number: int, name: str, rating: int, *rounds: str) -> str:
+    """Return a line of a report, with the columns of TRF16."""
+    head = f"001 {number:4} m    {name:33} {rating:4}"
+    return (head.ljust(91) + "".join(one.ljust(10) for one in rounds)).rstrip() + "\n"
+
+
+REPORT = (
+    player_line(1, "Doe, Jane", 2310, "   3 w 1", "   2 b =")
+    + player_line(2, "Smith, John", 2250, "   4 b 1", "   1 w =")
+    + player_line(3, "Roe, Ann", 0, "   1 b 0", "0000 - Z")
+    + player_line(4, "Poe, Eve", 0, "   2 w 0", "0000 - H")
+)
+
+
+def report(start: str = "", *rounds: str) -> str:
+    more = f"042 {start}\n" if start else ""
+    if rounds:
+        more += ("132".ljust(91) + "".join(one.ljust(10) for one in rounds)).rstrip() + "\n"
+    return f"012 Spring Open\n{more}{REPORT}"
+
+
+def test_a_report_is_the_history_of_its_rounds(tmp_path: Path) -> None:
+    path = tmp_path / "open.trf"
+    reading = scan(report(), path)
+    history = reading.history
+    assert history is not None
+    assert rows_of(history) == [
+        *((1, "Doe, Jane", 0), (1, "Roe, Ann", 1)),
+        *((2, "Poe, Eve", 1), (2, "Smith, John", 0)),
+        *((3, "Smith, John", 0), (3, "Doe, Jane", 0)),
+    ]
+    assert history.order is not None
+    assert history.order.tolist() == [1, 1, 2]
+    assert history.attributes["rating"].tolist()[:2] == [
+        2310,
+        pytest.approx(float("nan"), nan_ok=True),
+    ]
+    assert history.attributes["event"].tolist() == ["Spring Open"] * 6
+    assert reading.notes[-1] == (
+        "no game has a complete date: round is the order of the matches, and no days are counted"
+    )
+    only = eq.read_history(path, where={"round": 2})
+    assert only.matches == 1
+
+
+def test_a_report_has_the_dates_of_its_rounds_or_of_its_first_day(tmp_path: Path) -> None:
+    path = tmp_path / "open.trf"
+    dated = scan(report("2024/05/01", "24/05/01", "24/05/03"), path)
+    assert dated.history is not None
+    assert days_of(dated.history) == [date(2024, 5, 1), date(2024, 5, 1), date(2024, 5, 3)]
+    assert dated.notes[-1] == "times come from the dates of the rounds (line 132)"
+    for rounds in ((), ("24/05/01",), ("24/05/03", "24/05/01"), ("24/05/01", "soon")):
+        first = scan(report("2024/05/01", *rounds), path)
+        assert first.history is not None
+        assert days_of(first.history) == [date(2024, 5, 1)] * 3
+        assert first.notes[-1] == (
+            "times come from the first day of the tournament (line 042); round gives the order "
+            "within a day"
+        )
+        assert first.history.match_ids.tolist() == [1, 2, 3]
+
+
+def test_centuries_of_reports() -> None:
+    line = " " * 91 + "99/12/31  "
+    assert read_dates("1999/12/30", [line]).rounds == (date(1999, 12, 31),)
+    assert read_dates("", [line]).rounds == (date(2099, 12, 31),)
+    assert read_dates("30.12.1999", []).start is None
+    assert read_dates("1999/02/30", []).start is None
+
+
+def test_initial_ratings_are_those_of_first_games(tmp_path: Path) -> None:
+    path = tmp_path / "a.pgn"
+    games = [
+        {"Date": "2024.05.02", "WhiteElo": "2100", "BlackElo": "1900"},
+        {"Date": "2024.05.01", "WhiteElo": "2000", "Black": "Cid"},
+        {"Date": "2024.05.03", "White": "Cid", "WhiteElo": "1800", "Result": "7-0"},
+        {"Date": "2024.05.04", "White": "Cid", "WhiteElo": "1801"},
+    ]
+    path.write_text(pgn(*games))
+    known = eq.read_initial_ratings(path)
+    assert dict(zip(known.player_ids, known.rating.tolist(), strict=True)) == {
+        "Ann": 2000,
+        "Ben": 1900,
+    }
+    (tmp_path / "open.trf").write_text(report())
+    assert len(eq.read_initial_ratings(tmp_path / "open.trf").player_ids) == 2
+    path.write_text(pgn({}))
+    with pytest.raises(eq.InvalidDataError, match="must have ratings of players"):
+        eq.read_initial_ratings(path)
+
+
+CROSS = "player,rating,1,2,3\nann,2310,X,1,½ 1\nbob,2250,0,X,+\ncyd,,½ 0,-,X\n"
+
+
+def test_a_cross_table_is_a_history_without_an_order(tmp_path: Path) -> None:
+    reading = scan(CROSS, tmp_path / "cross.csv")
+    history = reading.history
+    assert history is not None
+    assert rows_of(history) == [
+        *((1, "ann", 0), (1, "bob", 1)),
+        *((2, "ann", 0), (2, "cyd", 0)),
+        *((3, "ann", 0), (3, "cyd", 1)),
+    ]
+    assert history.time is None
+    assert history.order is None
+    assert "side" not in history.attributes
+    assert any(note.startswith("a cross table has no order") for note in reading.notes)
+    totals = scan("name,1,2\na,X,1.5/2\nb,0.5/2,X\n", tmp_path / "totals.csv")
+    assert [(one.line, one.got) for one in totals.problems] == [(2, "1.5 of 2 games")]
+    frame = pl.DataFrame({"player": ["a", "b"], "a": [None, "1"], "b": ["0", None]})
+    assert rows_of(eq.read_history(frame)) == [(1, "a", 1), (1, "b", 0)]
+
+
+def test_pairs_are_a_history_if_their_rows_are_games(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.csv"
+    one_side = "player,opponent,points,date\nann,bob,1,2024-05-02\nann,bob,0.5,2024-05-01\n"
+    history = read(one_side, path)
+    assert rows_of(history) == [(2, "ann", 0), (2, "bob", 0), (1, "ann", 0), (1, "bob", 1)]
+    assert "side" not in history.attributes
+    both = one_side + "bob,ann,0.5,2024-05-01\nbob,ann,0,2024-05-02\n"
+    assert rows_of(read(both, path)) == rows_of(history)
+    results = "player,opponent,result\nann,bob,win\ncyd,bob,loss\ncyd,ann,*\n"
+    assert rows_of(read(results, path)) == [
+        *((1, "ann", 0), (1, "bob", 1)),
+        *((2, "cyd", 1), (2, "bob", 0)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("player,opponent,points,games\na,b,2.5,4\na,c,1,1\n", 2, "equipoise performance"),
+        ("player,opponent,wins,losses\na,b,2,1\n", None, "equipoise performance"),
+        ("player,opponent,points\na,b,1\nb,a,0\na,c,1\n", 4, "--column white=player"),
+        ("player,opponent,points\na,b,1\nb,a,1\n", 3, "must mirror"),
+        ("player,opponent,points\na,b,1\na,b,0\nb,a,0.5\nb,a,0.5\n", 2, "the same games"),
+        ("player,opponent,points,round\na,b,1,1\nb,a,0,2\n", 2, "--column white=player"),
+        ("player,opponent,points\na,a,1\n", 2, "different player"),
+    ],
+)
+def test_pairs_that_are_no_single_games(
+    text: str, line: int | None, words: str, tmp_path: Path
+) -> None:
+    reading = scan(text, tmp_path / "pairs.csv")
+    assert reading.history is None
+    assert reading.problems[0].line == line
+    assert words in reading.problems[0].rule
+
+
+def test_rows_of_pairs_can_be_games_of_their_own(tmp_path: Path) -> None:
+    text = "player,opponent,points\na,b,1\nb,a,1\n"
+    columns = {"white": "player", "black": "opponent"}
+    history = read(text, tmp_path / "pairs.csv", format="games", columns=columns)
+    assert rows_of(history) == [(1, "a", 0), (1, "b", 1), (2, "b", 0), (2, "a", 1)]
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="needs ../shared/data")
+@pytest.mark.parametrize("name", ["chess_palma1970_interzonal", "chess_palma2017_grandprix"])
+def test_palma_from_pgn_and_pairs_is_that_of_the_table(name: str, tmp_path: Path) -> None:
+    table = DATA / f"{name}.csv"
+    expected = eq.read_history(table)
+    frame = pl.read_csv(table).with_columns(pl.col("white_elo", "black_elo").cast(pl.String))
+    played = frame.filter(pl.col("result").is_in(["1-0", "0-1", "1/2-1/2"]))
+    games = [
+        {
+            "Event": "Palma",
+            "Round": str(row["round"]),
+            "White": row["white"],
+            "Black": row["black"],
+            "Result": row["result"],
+            "WhiteElo": row["white_elo"] or "",
+            "BlackElo": row["black_elo"] or "",
+        }
+        for row in played.iter_rows(named=True)
+    ]
+    history = read(pgn(*games), tmp_path / "palma.pgn")
+    system = eq.Elo(home_advantage=30)
+    one, other = (eq.replay(system, found).ratings.to_polars() for found in (expected, history))
+    assert one.equals(other)
+    pairs = played.rename({"white": "player", "black": "opponent"})
+    again = read(pairs.write_csv(), tmp_path / "pairs.csv")
+    assert rows_of(again)[0][1:] == rows_of(expected)[0][1:]
+    assert again.matches == expected.matches
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="needs ../shared/data")
+@pytest.mark.parametrize("name", ["trf_autotest_60p", "trf_dutch_c9_5p"])
+def test_reports_have_the_points_of_their_games(name: str) -> None:
+    history = eq.read_history(DATA / f"{name}.trf")
+    games = eq.read_games(DATA / f"{name}.trf")
+    assert history.matches == games.rows
+    points = dict(zip(games.player_ids.tolist(), games.scored().tolist(), strict=True))
+    frame = history.to_polars()
+    lowest = pl.col("rank") == 0
+    drawn = (pl.col("rank").max().over("match")) == 0
+    scored = frame.with_columns(
+        points=pl.when(drawn).then(0.5).when(lowest).then(1.0).otherwise(0.0)
+    )
+    for player, total in scored.group_by("player").agg(pl.col("points").sum()).iter_rows():
+        assert points[player] == total
