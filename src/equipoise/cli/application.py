@@ -73,7 +73,8 @@ class _Commands(CommandGroup):
         """Return the names of the commands under each heading."""
         found: dict[str, list[str]] = {title: [] for title in _TITLES.values()}
         for name, place in _COMMANDS.items():
-            found[_TITLES[place.module.rpartition(".")[0]]].append(name)
+            folder, dot, _ = place.module.partition(".")
+            found[_TITLES[folder if dot else ""]].append(name)
         return found
 
 
