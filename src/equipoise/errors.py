@@ -212,9 +212,7 @@ class InvalidDataError(EquipoiseError, ValueError):
 
     code = "invalid-data"
 
-    def __init__(
-        self, problems: Sequence[Problem], summary: str = "", *, advice: str = ""
-    ) -> None:
+    def __init__(self, problems: Sequence[Problem], summary: str = "", *, advice: str = "") -> None:
         self.problems = tuple(problems)
         self.advice = advice
         count = len(self.problems)

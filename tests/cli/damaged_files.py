@@ -177,7 +177,7 @@ def _long_tables() -> Iterator[Damaged]:
     yield csv("a cell too many", LONG.replace("cid,2", "cid,2,x"))
     yield csv("a cell too few", LONG.replace("cid,2", "cid"))
     yield csv("an open quotation mark", LONG.replace("cid,2", '"cid,2'))
-    yield csv("a quotation mark within a name", LONG.replace("cid,2", 'c"id,2'))
+    yield csv("a quotation mark within a name", LONG.replace("cid,2", '"ci"d,2'))
     yield csv("Latin-1", LONG.replace("cid", "J\u00fcrgen").encode("latin-1"))
     yield csv("a zero byte", LONG.replace("cid", "c\0id"))
     yield csv("two times in a match", LONG.replace("01,ben", "02,ben", 1))
