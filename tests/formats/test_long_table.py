@@ -228,8 +228,8 @@ def test_missing_columns_are_all_told(problems_of):
             None,
             "rank",
             PLACES,
-            "columns player, points; --column score=points if the highest points is first, with "
-            "--lower-score-is-better if the lowest is; --column rank=points if it is the place",
+            "columns player, points; --column score=points if more is better, with "
+            "--lower-score-is-better if less is; --column rank=points if it is the place",
         ),
     ]
 
@@ -547,7 +547,7 @@ def test_statistics_are_numbers():
         {"skip_bad": True},
         {"since": 5},
         {"until": "2020-01-01"},
-        {"format": "excel"},
+        {"format": "word"},
     ],
 )
 def test_wrong_usage_is_told_apart_from_bad_data(wrong):

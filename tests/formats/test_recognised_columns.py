@@ -219,8 +219,8 @@ def test_problems_name_the_column_of_the_file() -> None:
         ({"match": [1], "Team": ["a"], "rank": [1]}, "like one player: --column player=Team"),
         (
             {"match": [1], "player": ["a"], "Total points": [1], "pts": [1]},
-            "--column score=pts if the highest pts is first, with --lower-score-is-better if the "
-            "lowest is; --column rank=pts if it is the place",
+            "--column score=pts if more is better, with --lower-score-is-better if less is; "
+            "--column rank=pts if it is the place",
         ),
         ({"white": [1], "blakc": ["a"], "result": [1]}, "did you mean --column black=blakc?"),
     ],

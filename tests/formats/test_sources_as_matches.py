@@ -88,7 +88,7 @@ def test_pgn_is_the_history_of_its_games(tmp_path: Path) -> None:
         "results that are no games are left out: 1 bye, 1 unfinished",
         "WhiteElo and BlackElo are kept in the column rating, and no rating depends on them; "
         f"--initial {tmp_path / 'open.pgn'} begins with the first of every player",
-        "the times are Date; Round gives the order within a day",
+        "times come from Date; Round gives the order within a day",
     )
 
 
@@ -278,13 +278,13 @@ def test_a_report_has_the_dates_of_its_rounds_or_of_its_first_day(tmp_path: Path
     dated = scan(report("2024/05/01", "24/05/01", "24/05/03"), path)
     assert dated.history is not None
     assert days_of(dated.history) == [date(2024, 5, 1), date(2024, 5, 1), date(2024, 5, 3)]
-    assert dated.notes[-1] == "the times are the dates of the rounds (line 132)"
+    assert dated.notes[-1] == "times come from the dates of the rounds (line 132)"
     for rounds in ((), ("24/05/01",), ("24/05/03", "24/05/01"), ("24/05/01", "soon")):
         first = scan(report("2024/05/01", *rounds), path)
         assert first.history is not None
         assert days_of(first.history) == [date(2024, 5, 1)] * 3
         assert first.notes[-1] == (
-            "the times are the first day of the tournament (line 042); round gives the order "
+            "times come from the first day of the tournament (line 042); round gives the order "
             "within a day"
         )
         assert first.history.match_ids.tolist() == [1, 2, 3]

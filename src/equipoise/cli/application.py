@@ -26,11 +26,13 @@ class _Place(NamedTuple):
 #: In the order of the help. The folder of the module is the group, see `_TITLES`.
 _COMMANDS = {
     "demo": _Place("demo", "demo"),
+    "data": _Place("data", "data"),
     "systems": _Place("systems", "systems"),
     "doctor": _Place("doctor", "doctor"),
     "compile": _Place("compile", "compile_"),
     "completion": _Place("completion", "completion"),
     "inspect": _Place("files.inspect", "inspect"),
+    "convert": _Place("files.convert", "convert"),
     "rate": _Place("files.rate", "rate"),
     "explain": _Place("files.explain", "explain"),
     "compare": _Place("files.compare", "compare"),

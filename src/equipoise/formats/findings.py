@@ -45,12 +45,14 @@ class Findings:
     """Problems of the rows of a table, and which rows they make unusable.
 
     table : the source of the rows; rows : number in the table of every row that is left
+    notes : sentences on values that were read
     """
 
     table: Table
     rows: Ints
     bad: Flags = field(init=False)
     broken: Flags = field(init=False)
+    notes: list[str] = field(init=False, default_factory=list)
     _found: list[tuple[int, Problem]] = field(init=False, default_factory=list)
     _bad_in: dict[str, Flags] = field(init=False, default_factory=dict)
 

@@ -27,6 +27,7 @@ from equipoise.analysis.inspecting.other_kinds import (
     other_kind,
 )
 from equipoise.analysis.inspecting.preview import first_matches
+from equipoise.analysis.inspecting.suggestions import suggested_columns, time_formats
 from equipoise.data.history import History
 from equipoise.data.reading import GamesReading, HistoryReading
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
@@ -113,26 +114,39 @@ def inspect_source(request: InspectRequest) -> InspectMessage:
     if other is None and refused is not None:
         raise refused
     if other is None:
-        try:
-            columns = _raw_columns(request.history, source)
-        except InvalidDataError:
-            head = summarise(reading.problems, request.history.source)
-            raise InvalidDataError(reading.problems, head) from None
-        return _message(request, reading, kind="", ready=False, next=[], columns=columns)
+        return _inspect_refused(request, reading, source)
     return _inspect_other(request, other)
 
 
-def _raw_columns(request: HistoryRequest, source: Callable[[], object]) -> list[ColumnMessage]:
-    """Return the columns of a table that no command reads, with their first values.
+def _inspect_refused(
+    request: InspectRequest, reading: HistoryReading, source: Callable[[], object]
+) -> InspectMessage:
+    """Return the columns of a table that no command reads, and what may make it readable.
 
     Raises : InvalidDataError   it is no table, or cannot be opened
     """
-    frame = open_source(source(), request.format).frame
-    found = []
-    for column in frame:
+    try:
+        table = open_source(source(), request.history.format)
+    except EquipoiseError:
+        head = summarise(reading.problems, request.history.source)
+        raise InvalidDataError(reading.problems, head) from None
+    meanings = {column: meaning for meaning, column in reading.columns.items()}
+    columns = []
+    for column in table.frame:
         values = ", ".join(shown(value) for value in column.head(_VALUES).to_list())
-        found.append(ColumnMessage(column.name, "", f"not read; it has {values or 'no values'}"))
-    return found
+        meaning = meanings.get(column.name, "")
+        columns.append(ColumnMessage(column.name, meaning, f"has {values or 'no values'}"))
+    next_commands = time_formats(request.history, reading.problems)
+    if not meanings:
+        next_commands += suggested_columns(request.history, table)
+    return _message(
+        request,
+        replace(reading, format=table.format),
+        kind="games" if reading.kind == "games" else "history" if meanings else "",
+        ready=False,
+        next=next_commands,
+        columns=columns,
+    )
 
 
 class _Named(io.BytesIO):

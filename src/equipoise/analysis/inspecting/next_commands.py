@@ -16,6 +16,8 @@ from equipoise.wording import counted
 
 #: Earlier matches of the players that a backtest scores by default.
 _EARLIER = 5
+#: Matches from which a comparison of systems may say something.
+_FEW = 5
 #: Matches and players up to which a history of duels may be a tournament.
 _TOURNAMENT_MATCHES, _TOURNAMENT_PLAYERS = 2_000, 200
 #: Participations from which a history is large: reading text then takes several seconds.
@@ -102,6 +104,8 @@ def _for_history(
     # Of a large history nearly always something can be scored.
     small = history.participations <= _LARGE
     earlier = _scored_from(history) if small else _EARLIER
+    if history.matches < _FEW:
+        earlier = None
     if earlier is not None:
         least = [] if earlier == _EARLIER else ["--min-history", str(earlier)]
         yield NextMessage(
@@ -121,7 +125,7 @@ def _for_history(
 
 def may_be_tournament(history: History) -> bool:
     """Return whether a history is one of duels and as small as a tournament."""
-    small = history.matches <= _TOURNAMENT_MATCHES and history.players <= _TOURNAMENT_PLAYERS
+    small = history.matches <= _TOURNAMENT_MATCHES and 2 < history.players <= _TOURNAMENT_PLAYERS
     return small and bool(np.all(history.sizes() == 2) and np.all(history.teams() == 2))
 
 

@@ -66,7 +66,6 @@ def compare(
         text_of,
     )
     from equipoise.analysis.comparing.ratings import compare as compare_files
-    from equipoise.analysis.files.systems import assignments
 
     found = compare_files(
         CompareRequest(
@@ -74,7 +73,7 @@ def compare(
             new=options.given_file(new),
             scale=scale,
             synonyms=synonyms,
-            columns=assignments(column or [], "--column"),
+            columns=options.named_values(column, "--column"),
             format=format_,
             output=output,
             chart=chart,

@@ -249,6 +249,8 @@ def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
         broken_rows=tuple(
             one._replace(row=int(2 * at[one.row] + second)) for one in broken for second in (0, 1)
         ),
+        files=table.files,
+        file_of=None if table.file_of is None else np.repeat(table.file_of[kept], 2),
         notes=(
             *table.notes,
             *_notes(rows, layout, reason, kept, neutral, named, options),

@@ -171,7 +171,7 @@ class _When(NamedTuple):
         tag = options.columns.get("time")
         if tag is not None:
             values = pl.Series(columns.tags[tag][rows].tolist(), dtype=pl.String)
-            return cls(rows, values.replace("", None), tag, (f"the times are those of {tag}",))
+            return cls(rows, values.replace("", None), tag, (f"times come from {tag}",))
         if columns.times is None:
             return _by_round(columns, kind, rows, options)
         times = columns.times.gather(rows)
@@ -193,7 +193,7 @@ class _When(NamedTuple):
             dropped += (_label(columns, row) for row in rows[undated].tolist())
             rows, times = rows[~undated], others
         order, by_round = _within_days(times, columns.round, rows)
-        said = f"the times are {columns.time_source}"
+        said = f"times come from {columns.time_source}"
         if by_round:
             said += f"; {kind.round} gives the order within a day"
         return cls(rows[order], times.gather(order), columns.time_source, (said,))

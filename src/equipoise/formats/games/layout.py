@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.options import Options
+from equipoise.formats.options import Options, check_options
 from equipoise.formats.table import Table, refuse
 from equipoise.formats.tables.recognised import (
     KNOWN,
@@ -269,6 +269,19 @@ def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | Non
     if "neutral" in there:
         columns["neutral"] = there["neutral"]
     return Layout("games", columns, found.coloured, missing)
+
+
+def names_a_table(names: Sequence[str]) -> bool:
+    """Return whether names are those of the columns of a history, of games or of pairs."""
+    if {"match", "player", "rank"} <= {*names}:
+        return True  # the usual case, at once
+    frame = pl.DataFrame({name: [] for name in names if name})
+    options = check_options(None, (), None, None, None, None)
+    if not recognise(frame, options).missing:
+        return True
+    there = _spelled(frame.columns, {})
+    sides = find_sides(frame.columns, {})
+    return not _pair_layout(there).missing or (sides is not None and not sides.missing)
 
 
 def find_pairs(names: Sequence[str], renamed: Mapping[str, str]) -> Layout:

@@ -36,6 +36,7 @@ from equipoise.formats.tables.columns import (
     text_of,
 )
 from equipoise.formats.tables.matches import equal_rows, within
+from equipoise.formats.tables.notation import numbers_of
 from equipoise.formats.times import Times, read_times
 from equipoise.wording import counted
 
@@ -99,7 +100,7 @@ class GameRows:
         default: float | None = None,
     ) -> Floats:
         """Return numbers that stand for a column; `needed` are the rows that must have one."""
-        values, absent, faults = read_numbers(column)
+        values, absent, faults = numbers_of(column, self.notes, by_commas=self.table.by_commas)
         values = np.where(faulty_rows(faults, len(values)), np.nan, values)
         if absent is not None:
             if default is None:

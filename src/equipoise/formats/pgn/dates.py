@@ -39,11 +39,13 @@ class Moments:
     """The dates of games, a row each, and the event of each.
 
     day : days since 1970; clock : seconds of the day, if the day is that of UTC
+    in_utc : whether any day is that of UTC
     """
 
     day: array[int] = field(default_factory=_whole)
     clock: array[int] = field(default_factory=_whole)
     event: list[str | None] = field(default_factory=list)
+    in_utc: bool = False
     _days: dict[bytes | None, int] = field(default_factory=lambda: {None: _UNKNOWN})
     _clocks: dict[bytes | None, int] = field(default_factory=lambda: {None: _UNKNOWN})
     _events: dict[bytes | None, str | None] = field(default_factory=lambda: {None: None})
@@ -54,6 +56,7 @@ class Moments:
         if day == _UNKNOWN:
             day = self._day(tags.get(b"Date"))
         else:
+            self.in_utc = True
             value = tags.get(b"UTCTime")
             known = self._clocks.get(value)
             clock = _remember(self._clocks, value, clock_of(value)) if known is None else known
@@ -79,12 +82,12 @@ class Moments:
         without = known & (clocks == _UNKNOWN)
         if not without.any():
             return _series(days * _SECONDS_A_DAY + clocks, known, pl.Datetime("us")), _MOMENT, ()
-        dated = _series(days, known, pl.Date)
+        dated, source = _series(days, known, pl.Date), _DAYS if self.in_utc else _DAY
         if without.all() or not (known & ~without).any():
-            return dated, _DAY, ()
+            return dated, source, ()
         games = counted(int(without.sum()), "game has", "games have")
         note = f"{games} no UTCDate and UTCTime, so only the day of every game counts"
-        return dated, _DAY, (note,)
+        return dated, source, (note,)
 
     def events(self, kept: Flags) -> Ids | None:
         """Return the event of some games, None if no game has one."""
@@ -100,7 +103,7 @@ class Moments:
 
 
 #: What the times come from.
-_MOMENT, _DAY = "UTCDate and UTCTime", "Date"
+_MOMENT, _DAYS, _DAY = "UTCDate and UTCTime", "UTCDate or Date", "Date"
 #: Number of values that are cached of each kind.
 _KEPT = 200_000
 

@@ -27,7 +27,6 @@ from equipoise.formats.tables.columns import (
     number_ids,
     places_from_score,
     read_ids,
-    read_numbers,
     read_ranks,
     read_scores,
     read_truths,
@@ -39,6 +38,12 @@ from equipoise.formats.tables.matches import (
     first_of_pair,
     regroup,
     repeated_rows,
+)
+from equipoise.formats.tables.notation import (
+    instead_of,
+    numbers_of,
+    plain_numbers,
+    plain_places,
 )
 
 ONCE = "must appear once in a match"
@@ -115,11 +120,11 @@ def check_rows(
     player, player_ids = number_ids(players)
     columns: dict[str, Ids] = {}
     if "rank" in frame.columns:
-        columns["rank"], faults = read_ranks(frame["rank"])
+        columns["rank"], faults = _ranks(frame["rank"], findings)
         findings.add_faults("rank", faults, frame["rank"])
     elif places_from_score(frame.columns, options):
         lower = options.lower_score_is_better
-        columns["rank"], faults = read_scores(frame["score"], lower_is_better=lower)
+        columns["rank"], faults = _scores(frame["score"], findings, lower_is_better=lower)
         findings.add_faults("score", faults, frame["score"])
     _optional_numbers(frame, findings, columns)
     if "at_home" in frame.columns:
@@ -127,7 +132,7 @@ def check_rows(
         findings.add_faults("at_home", read_truths(frame["at_home"])[1], frame["at_home"])
     statistics: dict[str, Ids] = {}
     for name in options.statistics:
-        numbers = read_numbers(frame[name])
+        numbers = numbers_of(frame[name], findings.notes, by_commas=findings.table.by_commas)
         findings.add_faults(name, numbers.faults, frame[name])
         statistics[name] = numbers.values
     rule = ONCE_BY_SYNONYMS if options.synonyms else ONCE
@@ -137,6 +142,30 @@ def check_rows(
     # Without a selection, positions are row numbers of the table.
     place = findings.rows if len(frame) == len(findings.table.frame) else np.arange(len(frame))
     return Rows(place, grouping.of_row, player, player_ids, labels, columns, statistics)
+
+
+def _ranks(column: pl.Series, findings: Findings) -> tuple[Ints, tuple[Fault, ...]]:
+    """Return places and faults, also of places such as 3rd and T3."""
+    ranks, faults = read_ranks(column)
+    written = plain_places(column, faults)
+    if written is None:
+        return ranks, faults
+    findings.notes += [written.note] if written.note else []
+    ranks, faults = read_ranks(written.column)
+    return ranks, instead_of(faults, written.faults)
+
+
+def _scores(
+    column: pl.Series, findings: Findings, *, lower_is_better: bool
+) -> tuple[Ints, tuple[Fault, ...]]:
+    """Return places by score and faults, also of numbers with decimal commas."""
+    ranks, faults = read_scores(column, lower_is_better=lower_is_better)
+    written = plain_numbers(column, faults, by_commas=findings.table.by_commas)
+    if written is None:
+        return ranks, faults
+    findings.notes += [written.note] if written.note else []
+    ranks, faults = read_scores(written.column, lower_is_better=lower_is_better)
+    return ranks, instead_of(faults, written.faults)
 
 
 def _once(
@@ -209,7 +238,12 @@ def _optional_numbers(frame: pl.DataFrame, findings: Findings, columns: dict[str
     ):
         if name not in frame.columns:
             continue
-        values, absent, faults = read_numbers(frame[name], nan_is_absent=name != "weight")
+        values, absent, faults = numbers_of(
+            frame[name],
+            findings.notes,
+            by_commas=findings.table.by_commas,
+            nan_is_absent=name != "weight",
+        )
         if absent is not None:
             values = np.where(absent, default, values)
         if name == "weight":

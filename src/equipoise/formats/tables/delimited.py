@@ -17,6 +17,8 @@ import polars as pl
 from equipoise.arrays import Flags, Ints
 from equipoise.formats.spreadsheets import may_be_escaped, unescaped, unescaped_text
 from equipoise.formats.table import BrokenRow, Table, check_columns, refuse, shown
+from equipoise.formats.tables.dialect import decoded, find_dialect
+from equipoise.wording import counted
 
 _NEWLINE, _QUOTE = 10, 34
 UNCLOSED = "must close all quotation marks"
@@ -28,47 +30,22 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
     Text that was escaped for spreadsheets comes as it was before.
     """
     stored = "tsv" if separator == "\t" else "csv"
-    data = _plain_text(data, name)
-    body = data.lstrip(b"\r\n")
-    above = data[: len(data) - len(body)].count(b"\n")
+    data, notes = decoded(data, name)
+    body, separator, above, understood = find_dialect(data, separator)
+    notes += understood
     header = _header(body, name, separator, above)
-    notes: tuple[str, ...] = ()
-    if separator == "," and len(header) == 1:
-        # The CSV of spreadsheets in countries with a decimal comma.
-        other = next((mark for mark in (";", "\t") if mark in header[0]), None)
-        if other is not None:
-            separator, notes = other, (f"columns are separated by {other!r}, not by a comma",)
-            header = _header(body, name, separator, above)
     names = [unescaped_text(one) for one in header if one]
     check_columns(names, name, above + 1)
     table = _fast(body, name, separator, header, above)
     if table is None:
         table = _careful(body, name, separator, header, above)
     frame = unescaped(table.frame) if may_be_escaped(body) else table.frame
-    table = replace(table, frame=frame, notes=notes, format=stored)
+    table = replace(
+        table, frame=frame, notes=(*notes, *table.notes), format=stored, by_commas=separator == ","
+    )
     blank = _blank_rows(table.frame)
     blank[[row.row for row in table.broken_rows]] = False
     return table.without(blank) if blank.any() else table
-
-
-def _plain_text(data: bytes, name: str) -> bytes:
-    """Return UTF-8 without a byte order mark, with line feeds; refuse anything else."""
-    if data.startswith(b"\xef\xbb\xbf"):
-        data = data[3:]
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        refuse(name, "must be text in UTF-8", "text in UTF-16", line=1)
-    if data.isspace() or not data:
-        refuse(name, "must have a header and at least one row", "an empty file")
-    if not data.isascii():
-        try:
-            data.decode()
-        except UnicodeDecodeError as error:
-            line = data.count(b"\n", 0, error.start) + 1
-            got = f"the byte 0x{data[error.start]:02x}"
-            refuse(name, "must be text in UTF-8", got, line=line)
-    if b"\r" in data and b"\n" not in data:
-        data = data.replace(b"\r", b"\n")
-    return data
 
 
 def _header(data: bytes, name: str, separator: str, above: int) -> list[str]:
@@ -157,10 +134,13 @@ def _careful(data: bytes, name: str, separator: str, header: list[str], above: i
     rows: list[list[str | None]] = []
     lines: list[int] = []
     broken: list[BrokenRow] = []
+    beyond = 0
     for line, record, error in _strict_records(data, name, separator, above):
         if error:
             rule = "must be a row with well-formed quotation marks"
             broken.append(BrokenRow(len(rows), "", rule, error))
+        elif len(record) > width and not any(record[width:]):
+            beyond += 1
         elif len(record) != width:
             got = f"{len(record)}: {shown(separator.join(record))}"
             rule = f"must have {width} fields like the header"
@@ -179,6 +159,9 @@ def _careful(data: bytes, name: str, separator: str, header: list[str], above: i
         untyped=True,
         locate=locate,
         broken_rows=tuple(broken),
+        notes=(f"empty fields beyond the header are left out of {counted(beyond, 'row')}",)
+        if beyond
+        else (),
     )
 
 

@@ -310,9 +310,8 @@ def _ways(free: Sequence[str], options: Options) -> str:
     for one in free:
         if spelling(one) in _UNDECIDED and one not in options.statistics:
             return (
-                f"; {option_for('score', one)} if the highest {one} is first, with "
-                f"--lower-score-is-better if the lowest is; {option_for('rank', one)} if it is "
-                "the place"
+                f"; {option_for('score', one)} if more is better, with --lower-score-is-better if "
+                f"less is; {option_for('rank', one)} if it is the place"
             )
     for new in DECIDING:
         near = nearest((new, *SYNONYMS.get(new, ())), free)
