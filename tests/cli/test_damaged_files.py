@@ -14,7 +14,7 @@ FILES = list(damaged_files())
 SYSTEM = {"rate": ["--system", "elo"], "leaderboard": ["--errors", "none"], "performance": []}
 #: An option, a command, or what to do in words.
 ADVICE = re.compile(
-    r"--[a-z]|format must be given|`equipoise \w|\b(correct|save|export|download|rename|choose|unpack|remove|use)\b",
+    r"--[a-z]|`equipoise \w|\b(correct|save|export|download|rename|choose|unpack|remove|use)\b",
     re.IGNORECASE,
 )
 

@@ -28,8 +28,8 @@ _OF_FILES: tuple[tuple[str, str], ...] = (
         "the format with --format.",
     ),
     (
-        r"must be an archive with|must be a directory with",
-        "Choose an archive or a folder with the files of contests (.json) or games (.pgn).",
+        r"must be an archive with|must be a directory with|must hold tables, contests or games",
+        "Choose a file, an archive or a folder with tables, contests (.json) or games (.pgn).",
     ),
     (
         r"complete|readable",
