@@ -43,6 +43,10 @@ SIDES: tuple[tuple[str, str, bool], ...] = (
     ("player1", "player2", False),
     ("playera", "playerb", False),
     ("modela", "modelb", False),
+    ("left", "right", False),
+    ("winner", "loser", False),
+    ("winnername", "losername", False),
+    ("winnerid", "loserid", False),
 )
 #: Other columns of a list of games; the first spelling found is used.
 OF_GAMES: dict[str, tuple[str, ...]] = {
@@ -212,6 +216,8 @@ def _list_layout(there: Mapping[str, str]) -> Layout:
             columns[meaning] = there[name]
         else:
             missing.append(name)
+    if first.startswith("winner") and not missing:
+        columns["result"] = columns["white"]  # every row is won by the first side
     if not {"result", "points"} & set(columns):
         missing.append("result")
     return Layout("games", columns, coloured, tuple(missing))
