@@ -177,7 +177,7 @@ def _long_tables() -> Iterator[Damaged]:
     yield csv("a cell too many", LONG.replace("cid,2", "cid,2,x"))
     yield csv("a cell too few", LONG.replace("cid,2", "cid"))
     yield csv("an open quotation mark", LONG.replace("cid,2", '"cid,2'))
-    yield csv("a quotation mark within a name", LONG.replace("cid,2", 'c"id,2'))
+    yield csv("a quotation mark within a name", LONG.replace("cid,2", '"ci"d,2'))
     yield csv("Latin-1", LONG.replace("cid", "J\u00fcrgen").encode("latin-1"))
     yield csv("a zero byte", LONG.replace("cid", "c\0id"))
     yield csv("two times in a match", LONG.replace("01,ben", "02,ben", 1))
@@ -206,8 +206,8 @@ def _long_tables() -> Iterator[Damaged]:
     )
     yield csv("prose", "The quick brown fox\njumps over the lazy dog\n")
     yield csv("a table of tabs called csv", LONG.replace(",", "\t"), read=True)
-    yield csv("a file without a suffix", LONG, "history")
-    yield csv("a suffix of another program", LONG, "history.dat")
+    yield csv("a file without a suffix", LONG, "history", read=True)
+    yield csv("a suffix of another program", LONG, "history.dat", read=True)
     yield csv("UTF-16 without a mark", LONG.encode("utf-16-le"))
 
 
@@ -340,19 +340,19 @@ def _json() -> Iterator[Damaged]:
     )
     yield Damaged("contests.zip", "an archive without contests", zipped(**{"readme.txt": "hello"}))
     yield Damaged("contests.zip", "an archive cut off", half(zipped(**{"a.json": CONTEST})))
-    yield Damaged("contests.zip", "no archive", CONTEST.encode())
+    yield Damaged("contests.zip", "no archive", CONTEST.encode(), read=True)
 
 
 def _compressed_and_binary() -> Iterator[Damaged]:
     packed = gzip.compress(LONG.encode())
     yield Damaged("history.csv.gz", "cut off", half(packed))
     yield Damaged("history.csv.gz", "changed bytes", broken(packed))
-    yield Damaged("history.csv.gz", "not compressed", LONG.encode())
-    yield Damaged("history.csv.gz", "an archive", zipped(**{"history.csv": LONG}))
-    yield Damaged("history.csv", "compressed", packed)
-    yield Damaged("history.csv", "a Parquet file", parquet())
+    yield Damaged("history.csv.gz", "not compressed", LONG.encode(), read=True)
+    yield Damaged("history.csv.gz", "an archive", zipped(**{"history.csv": LONG}), read=True)
+    yield Damaged("history.csv", "compressed", packed, read=True)
+    yield Damaged("history.csv", "a Parquet file", parquet(), read=True)
     yield Damaged("history.parquet", "cut off", half(parquet()))
-    yield Damaged("history.parquet", "a CSV file", LONG.encode())
+    yield Damaged("history.parquet", "a CSV file", LONG.encode(), read=True)
     yield Damaged("history.parquet", "empty", b"")
     yield Damaged("history.parquet", "changed bytes", broken(parquet()))
     yield Damaged("history.parquet", "no rows", parquet(frame().head(0)))
@@ -360,7 +360,7 @@ def _compressed_and_binary() -> Iterator[Damaged]:
         "history.parquet", "ranks of text", parquet(frame().with_columns(rank=pl.lit("x")))
     )
     yield Damaged("history.arrow", "cut off", half(arrow()))
-    yield Damaged("history.arrow", "a CSV file", LONG.encode())
+    yield Damaged("history.arrow", "a CSV file", LONG.encode(), read=True)
 
 
 def _chess() -> Iterator[Damaged]:
@@ -398,7 +398,7 @@ def _workbooks() -> Iterator[Damaged]:
     book = workbook(LONG)
     yield Damaged("book.xlsx", "cut off", half(book))
     yield Damaged("book.xlsx", "changed bytes", broken(book))
-    yield Damaged("book.xlsx", "a CSV file", LONG.encode())
+    yield Damaged("book.xlsx", "a CSV file", LONG.encode(), read=True)
     yield Damaged("book.xlsx", "empty", b"")
     yield Damaged("book.xlsx", "an empty sheet", workbook(""))
     yield Damaged("book.xlsx", "a sheet of notes", workbook("Dear all,\nresults follow\n"))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
-from equipoise.analysis.files.reading import advice_on
+from equipoise.analysis.advice import advice_on
 from equipoise.charts import theme
 from equipoise.charts.values import tournament_chart
 from equipoise.data.files import check_distinct

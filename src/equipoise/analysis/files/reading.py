@@ -9,10 +9,11 @@ from typing import Literal
 
 import numpy as np
 
+from equipoise.analysis.advice import advice_on
 from equipoise.data.files import check_distinct
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
 from equipoise.formats.opening.contents import paths_of
@@ -98,13 +99,6 @@ def read(
     history = with_performance(reading.history, request.statistics)
     notes = notes_on_unused(systems or {}, history, request, searched)
     return history, replace(reading, notes=(*reading.notes, *notes))
-
-
-def advice_on(problems: Sequence[Problem], *, skipping: bool) -> str:
-    """Return what to do about problems of rows; "" if there are others, or rows are skipped."""
-    if skipping or not problems or any(one.line is None for one in problems):
-        return ""
-    return "Correct these rows, or leave their matches out with --skip-bad."
 
 
 def notes_on_unused(

@@ -47,6 +47,7 @@ SIDES: tuple[tuple[str, str, bool], ...] = (
     ("player1", "player2", False),
     ("playera", "playerb", False),
     ("modela", "modelb", False),
+    ("left", "right", False),
 )
 #: More columns of two sides, for tables that are not a history or a table of pairs as well.
 MORE_SIDES: tuple[tuple[str, str, bool], ...] = (
