@@ -252,7 +252,6 @@ def _list_layout(there: Mapping[str, str]) -> Layout:
             missing.append("result")
     if "neutral" in there:
         columns["neutral"] = there["neutral"]
-        missing.append("result")
     return Layout("games", columns, coloured, tuple(missing), decided)
 
 
