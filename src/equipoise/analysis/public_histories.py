@@ -62,14 +62,14 @@ PUBLIC_HISTORIES = (
         what="All rated games of Lichess since 2013, a file for each month",
         address="https://database.lichess.org/#standard_games",
         file="lichess_db_standard_rated_2013-01.pgn.zst (121,332 games), and so on",
-        format="PGN, compressed with zstd; about 7 times larger without",
+        format="PGN, compressed with zstd (the extra zstd, before Python 3.14); about 7 times "
+        "larger without",
         size="16 MB for the first month, much more for later ones",
         licence="CC0",
         as_of="2026",
         checked="on games like the example on its page",
         commands=[
-            "zstd -d lichess_db_standard_rated_2013-01.pgn.zst",
-            "equipoise rate lichess_db_standard_rated_2013-01.pgn --system lichess",
+            "equipoise rate lichess_db_standard_rated_2013-01.pgn.zst --system lichess",
         ],
     ),
     PublicHistory(
@@ -77,14 +77,14 @@ PUBLIC_HISTORIES = (
         what="Tournaments of chess that Lichess has broadcast, a file for each month",
         address="https://database.lichess.org/#broadcasts",
         file="lichess_db_broadcast_2026-02.pgn.zst (19,752 games), and so on",
-        format="PGN, compressed with zstd; the tag BroadcastName has the tournament",
+        format="PGN, compressed with zstd (the extra zstd, before Python 3.14); the tag "
+        "BroadcastName has the tournament",
         size="given on its page",
         licence="CC BY-SA 4.0, other than the games played on Lichess",
         as_of="2026",
         checked="on games like the example on its page",
         commands=[
-            "zstd -d lichess_db_broadcast_2026-02.pgn.zst",
-            "equipoise rate lichess_db_broadcast_2026-02.pgn --system elo",
+            "equipoise rate lichess_db_broadcast_2026-02.pgn.zst --system elo",
         ],
     ),
     PublicHistory(
@@ -115,7 +115,7 @@ PUBLIC_HISTORIES = (
         as_of="2023-09",
         checked="on a table of the same columns",
         commands=[
-            "equipoise rate train.parquet --system bradley-terry",
+            "equipoise rate train.parquet --system bradley-terry --column time=tstamp",
         ],
     ),
 )
