@@ -126,7 +126,6 @@ FILES = (
         "dustalov/evalica",
         "food.csv",
         "a91d2076fb2d343317ad775b92cce66a7da8b0ed",
-        _columns("model_a=left", "model_b=right"),
     ),
     PublicFile(
         "home and away with scores",
@@ -196,7 +195,6 @@ FILES = (
         "dustalov/evalica",
         "llmfao.csv",
         "60cf9b89bc848d14e93128963e7e8b67a2c1e102",
-        _columns("model_a=left", "model_b=right"),
     ),
     PublicFile(
         "arena",
@@ -250,7 +248,7 @@ _COMMANDS = {
     "backtest": ("--system", "elo", "--resamples", "0"),
     "performance": (),
 }
-_LETTERS = 400
+_LETTERS = 260
 
 
 class Outcome(NamedTuple):

@@ -199,6 +199,8 @@ class InvalidDataError(EquipoiseError, ValueError):
 
     Such an input is not used for any result.
 
+    advice : what to do next, for users of the command line; "" if there is none
+
     Examples
     --------
     >>> try:
@@ -210,8 +212,9 @@ class InvalidDataError(EquipoiseError, ValueError):
 
     code = "invalid-data"
 
-    def __init__(self, problems: Sequence[Problem], summary: str = "") -> None:
+    def __init__(self, problems: Sequence[Problem], summary: str = "", *, advice: str = "") -> None:
         self.problems = tuple(problems)
+        self.advice = advice
         count = len(self.problems)
         self.summary = summary
         head = summary or f"{counted(count, 'problem')} in the input"

@@ -62,6 +62,12 @@ def drawn(found: Tuning) -> bytes:
 FOUR = (0.5, 1.0, 2.0, 4.0)
 WIDE = Range(low=0.1, high=100.0, log=True)
 NARROW = Range(low=1, high=9, whole=True)
+#: More parameters than there are panels, and trials that change one at a time: a grid has 1,024.
+MANY = {f"parameter_{i}": (1.0, 2.0) for i in range(MOST_PANELS + 1)}
+ONE_AT_A_TIME: list[tuple[Value, ...]] = [
+    tuple(2.0 if i == changed else 1.0 for i in range(len(MANY)))
+    for changed in range(-1, len(MANY))
+]
 SCATTERED: list[tuple[Value, ...]] = [(0.3, 2), (1.0, 8), (2.5, 4), (40.0, 1), (9.0, 9), (2.0, 2)]
 
 
@@ -80,7 +86,7 @@ SCATTERED: list[tuple[Value, ...]] = [(0.3, 2), (1.0, 8), (2.5, 4), (40.0, 1), (
         by_hand({"k": WIDE, "scale": NARROW}, SCATTERED[:2]),
         by_hand({"k": WIDE, "scale": NARROW}, [(1.0, 1), (1.0, 2), (1.0, 3), (1.0, 3)]),
         by_hand({"k": FOUR, "scale": (1.0, 2.0), "flag": (True, False), "rho": (2.0,)}),
-        by_hand({f"parameter_{i}": (1.0, 2.0) for i in range(MOST_PANELS + 1)}),
+        by_hand(dict(MANY), ONE_AT_A_TIME),
     ],
 )
 def test_every_shape_of_search_is_drawn_the_same_each_time(found: Tuning) -> None:

@@ -14,8 +14,8 @@ import equipoise as eq
 from every_value import HOSTILE, every_value
 
 DRAWN = [
-    *("Backtest", "Calibration", "Drift", "Incentive", "PlaceDistribution", "Ratings", "Replay"),
-    *("TournamentPerformance", "Trace", "Tuning"),
+    *("Backtest", "Calibration", "Drift", "Incentive", "PlaceDistribution", "RatingComparison"),
+    *("Ratings", "Replay", "TournamentPerformance", "Trace", "Tuning"),
 ]
 
 

@@ -308,7 +308,7 @@ def test_standard_input_is_read(
         ([EXAMPLE, "--teams", "3", "--objective", "sum"], 2, "do not make 3 equal teams"),
         ([EXAMPLE, "--output", "teams.doc"], 2, ".parquet"),
         (["nowhere.csv"], 1, "nowhere.csv"),
-        (["-"], 2, "format must be given for a stream"),
+        (["-", "--format", "word"], 2, "format must be one of csv"),
     ],
 )
 def test_wrong_usage_is_explained(

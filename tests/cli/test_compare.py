@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import polars as pl
@@ -93,6 +96,38 @@ def test_table_and_chart_are_written(
     assert found["change"].is_sorted(descending=True)
 
 
+def test_the_figure_of_the_guide_is_what_its_script_draws(
+    tables: tuple[str, str], tmp_path: Path
+) -> None:
+    """docs/figures/comparing.svg is not edited by hand."""
+    title, target = "A season of 40 contests, rated by two systems", tmp_path / "chart.svg"
+    assert run(["compare", *tables, "--title", title, "--chart", str(target)]) == 0
+    shapes = [
+        [element.tag for element in ET.parse(path).getroot().iter()]
+        for path in (target, ROOT / "docs" / "figures" / "comparing.svg")
+    ]
+    # Its numbers have six digits, and the last may differ from machine to machine.
+    assert shapes[0] == shapes[1]
+
+
+def test_players_of_few_matches_are_left_out(
+    tables: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["compare", *tables, "--min-matches", "25", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    enough = (pl.read_csv(tables[0])["matches"] >= 25).sum()
+    assert answer["players"] == enough
+    assert 0 < enough < 120
+    assert f"{120 - enough} players with fewer than 25 matches left out" in answer["notes"]
+    assert run(["compare", *tables, "--min-matches", "41"]) == 1
+    assert "no player of a table has at least 41 matches" in capsys.readouterr().err
+    (tmp_path / "bare.csv").write_text("player,rating\namber-fox,1500\n")
+    assert run(["compare", *2 * [str(tmp_path / "bare.csv")], "--min-matches", "2"]) == 2
+    assert "needs numbers of matches" in capsys.readouterr().err
+    # The numbers of one table are enough.
+    assert run(["compare", str(tmp_path / "bare.csv"), tables[0], "--min-matches", "2"]) == 0
+
+
 def test_an_output_does_not_replace_an_input(
     tables: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -178,3 +213,14 @@ def test_conservative_ratings_need_deviations(capsys: pytest.CaptureFixture[str]
     )
     assert run(["rate", SAMPLE, "--system", "codeforces", "--conservative"]) == 0
     assert "does not change their order" in capsys.readouterr().err
+
+
+def test_tables_need_no_numba(tables: tuple[str, str]) -> None:
+    """The command answers at once: nothing is compiled, and nothing that could be is loaded."""
+    code = (
+        "import sys\nfrom equipoise.cli import run\n"
+        f"status = run(['compare', *{tables!r}, '--json'])\n"
+        "print(status, sorted({'numba', 'scipy', 'matplotlib'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import Annotated, Any
 
 import typer
 import typer.main
 
 from equipoise.cli.declaring import add_command, argument, option
-from equipoise.cli.tables import cell, cut, minutes, table
+from equipoise.cli.tables import cell, cut, dates, minutes, table
 
 Loud: Any = Annotated[bool, option(False, "Louder.")]
 
@@ -93,3 +94,10 @@ def test_text_is_cut_to_its_room() -> None:
 def test_moments_are_written_to_the_minute() -> None:
     """A small whole number is a round."""
     assert [minutes(None), minutes(12), minutes(1_600_000_000)] == [None, "12", "2020-09-13 12:26"]
+
+
+def test_a_column_of_times_is_one_of_days_if_all_are_midnights() -> None:
+    assert dates([1600214400, None, 1601424000]) == ["2020-09-16", None, "2020-09-30"]
+    assert dates([1600214400, 1601424060]) == ["2020-09-16 00:00", "2020-09-30 00:01"]
+    assert dates([date(2020, 9, 16), None]) == ["2020-09-16", None]
+    assert dates([7, 23]) == ["7", "23"]

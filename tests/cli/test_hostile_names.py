@@ -86,6 +86,8 @@ def commands(history: str, games: str, folder: Path) -> list[list[str]]:
         ["audit", "incentives", history, "--system", "topcoder", *some, "--details"],
         ["predict", "--resume", state, *teams, "--places", "--samples", "10", "--what-if"],
         ["balance", lobby],
+        ["compare", lobby, state],
+        ["rate", history, "--system", "elo-mmr", "--diff", lobby, "--conservative"],
         ["performance", games, "--superiority", "--synonyms", synonyms(folder)],
     ]
 
@@ -114,6 +116,7 @@ def failing(history: str, folder: Path) -> list[list[str]]:
         ["plot", history, "--player", "no\x1b[2J"],
         ["rate", history, "--output", str(folder / "no\x1b[2J" / "x.csv")],
         ["performance", str(broken)],
+        ["compare", str(broken), history],
     ]
 
 

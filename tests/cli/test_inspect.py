@@ -146,7 +146,6 @@ def test_standard_input_is_read_once(
     ("name", "text", "kind", "command"),
     [
         ("lobby.csv", "player,rating,party\nann,1500,\nben,1600,\n", "lobby", "balance"),
-        ("cross.csv", "player,ann,ben\nann,-,1\nben,0,-\n", "tournament", "performance"),
         ("log.ndjson", '{"equipoise_log":3,"pool":"x"}\n', "log", "import"),
     ],
 )
@@ -253,3 +252,68 @@ def test_the_guide_shows_what_is_printed(
     shown = guide.partition("```text\n")[2].partition("```")[0]
     assert run(["inspect", "examples/worldcup2022.csv"]) == 0
     assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        (
+            "spiel,wer,platz\n1,ann,1\n1,ben,2\n2,ben,1\n2,ann,2\n",
+            [["--column", "match=spiel", "--column", "player=wer", "--column", "rank=platz"]],
+        ),
+        (
+            "spiel,weiss,schwarz,ergebnis\n1,ann,ben,1-0\n2,ben,cid,0-1\n3,cid,ann,1/2-1/2\n",
+            [
+                [
+                    "--column",
+                    "white=weiss",
+                    "--column",
+                    "black=schwarz",
+                    "--column",
+                    "result=ergebnis",
+                ]
+            ],
+        ),
+        (
+            "heat,swimmer,seconds\n1,ann,31.5\n1,ben,33.2\n2,cid,30\n2,ann,29.1\n",
+            [
+                [
+                    "--column",
+                    "match=heat",
+                    "--column",
+                    "player=swimmer",
+                    "--column",
+                    "score=seconds",
+                ],
+                [
+                    *("--column", "match=heat", "--column", "player=swimmer"),
+                    *("--column", "score=seconds", "--lower-score-is-better"),
+                ],
+            ],
+        ),
+        (
+            "home_team,away_team,home_goals,away_goals,date\nA,B,2,1,05/04/2024\nB,A,0,0,06/04/2024\n",
+            [["--time-format", "%d/%m/%Y"], ["--time-format", "%m/%d/%Y"]],
+        ),
+    ],
+    ids=["places", "sides", "score", "times"],
+)
+def test_what_would_make_a_table_readable_is_suggested(
+    text: str, options: list[list[str]], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Nothing is read by it; the commands run, and the file is then ready."""
+    path = write(tmp_path / "unknown.csv", text)
+    answer = inspected(capsys, path)
+    assert answer["ready"] is False
+    words = [shlex.split(one["command"])[1:] for one in answer["next"]]
+    assert words == [["inspect", path, *one] for one in options]
+    for one in words:
+        assert inspected(capsys, *one[1:])["ready"] is True
+
+
+def test_a_guess_among_many_is_not_suggested(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows = "".join(f"{at // 2},x{at % 2},y{at % 2},{at % 2},{at % 2}\n" for at in range(8))
+    answer = inspected(capsys, write(tmp_path / "many.csv", f"a,b,c,d,e\n{rows}"))
+    assert answer["next"] == []

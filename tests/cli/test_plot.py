@@ -250,3 +250,15 @@ def test_what_was_left_out_of_the_history_is_told(
     assert "line 4" in err
     assert plot(str(path), "--skip-bad", "--player", "a", "--system", "elo", "--json") == 0
     assert json.loads(capsys.readouterr().out)["history"]["dropped_matches"] == ["2"]
+
+
+def test_the_distribution_of_conservative_ratings(capsys: pytest.CaptureFixture[str]) -> None:
+    given = [SAMPLE, "--system", "trueskill", "--distribution", "--conservative"]
+    assert plot(*given, "--json") == 0
+    found = json.loads(capsys.readouterr().out)["distribution"]
+    ratings = eq.replay(eq.TrueSkill(), eq.read_history(SAMPLE)).ratings
+    assert found["mean"] == pytest.approx((ratings.rating - 3 * ratings.deviation).mean())
+    assert plot(*given) == 0
+    assert "conservative ratings: the rating minus three deviations" in capsys.readouterr().out
+    assert plot(SAMPLE, "--player", "jade-kite", "--conservative") == 2
+    assert "--conservative is for --distribution" in capsys.readouterr().err

@@ -434,18 +434,21 @@ def test_a_restart_needs_a_state(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--restart needs --resume" in capsys.readouterr().err
 
 
-def test_standard_input_needs_a_format(
+def test_standard_input_is_recognised_by_its_content(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     class Piped:
         buffer = io.BytesIO(Path(SAMPLE).read_bytes())
 
     monkeypatch.setattr(sys, "stdin", Piped())
-    assert rate("-", "--format", "csv", "--system", "elo") == 0
-    assert len(capsys.readouterr().out.splitlines()) == 121
-    monkeypatch.setattr(sys, "stdin", Piped())
-    assert rate("-", "--system", "elo") == 2
-    assert "format" in capsys.readouterr().err
+    for given in ((), ("--format", "csv")):
+        monkeypatch.setattr(sys, "stdin", Piped())
+        Piped.buffer.seek(0)
+        assert rate("-", *given, "--system", "elo") == 0
+        assert len(capsys.readouterr().out.splitlines()) == 121
+    Piped.buffer.seek(0)
+    assert rate("-", "--format", "parquet", "--system", "elo") == 1
+    assert "Parquet" in capsys.readouterr().err
 
 
 def test_columns_are_renamed_and_matches_filtered(
@@ -536,7 +539,7 @@ def test_wrong_usage_is_refused_and_nothing_is_written(
         ("h.csv", "match,player,rank\n1,,0\n1,b,1\n", "line 2, player"),
         ("h.csv", b"match,player,rank\n1,\xff\xfe,0\n1,b,1\n", "UTF-8"),
         ("h.csv.gz", b"\x1f\x8b\x08\x00truncated", "gzip"),
-        ("h.parquet", "match,player,rank\n1,a,0\n", "Parquet"),
+        ("h.parquet", b"PAR1 match,player,rank\n1,a,0\nPAR1", "Parquet"),
         ("h.csv", "match,time,player,rank\n1,1600000000000,a,0\n", "milliseconds"),
         ("h.csv", "match,time,player,rank\n1,5,a,0\n2,,b,0\n", "time"),
         ("h.csv", "match,player,rank,weight\n1,a,0,0\n1,b,1,0\n", "weight"),

@@ -110,7 +110,12 @@ def test_an_import_is_rated_like_the_file(capsys: pytest.CaptureFixture[str]) ->
     assert "40 matches were already there" in err
     rate = ["rate", SAMPLE, "--set", "rho=0.5", "--output", "r.csv", "--trace", "t.parquet"]
     assert run(rate) == 0
-    assert run(["export", "sample", "--what", "ratings", "--output", "ratings.csv"]) == 0
+    capsys.readouterr()
+    assert run(["export", "sample", "--what", "ratings", "--output", "ratings.csv", "--json"]) == 0
+    done = json.loads(capsys.readouterr().out)
+    assert (done["pool"], done["what"], done["file"]) == ("sample", "ratings", "ratings.csv")
+    assert (done["count"], done["counted"]) == (120, "players")
+    assert done["bytes"] == Path("ratings.csv").stat().st_size
     assert Path("ratings.csv").read_text() == Path("r.csv").read_text()
     assert run(["export", "sample", "--what", "changes", "--output", "changes.parquet"]) == 0
     trace = pl.read_parquet("t.parquet").with_columns(pl.col("match").cast(pl.String))

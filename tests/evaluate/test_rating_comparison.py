@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise as eq
@@ -117,6 +117,7 @@ def test_equals_share_the_better_place() -> None:
     assert found.tied == 2
 
 
+@settings(max_examples=30)
 @given(
     st.lists(st.floats(-1e4, 1e4), min_size=3, max_size=20, unique=True),
     st.randoms(use_true_random=False),

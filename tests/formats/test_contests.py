@@ -150,12 +150,12 @@ def test_a_contest_without_participants_is_left_out_with_a_note(saved):
 def test_a_directory_without_contests_is_told(tmp_path):
     """And so is an archive."""
     (problem,) = scan_history(tmp_path).problems
-    assert problem.rule == "must be a directory with .json files of contests"
+    assert problem.rule == "must hold tables, contests or games"
     archive = tmp_path / "t.zip"
     with zipfile.ZipFile(archive, "w") as packed:
         packed.writestr("readme.txt", "")
     (problem,) = scan_history(archive).problems
-    assert problem.rule == "must be an archive with .json files of contests"
+    assert problem.rule == "must hold at least one row"
 
 
 def test_an_archive_must_be_whole(saved, tmp_path):

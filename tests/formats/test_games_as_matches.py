@@ -95,6 +95,18 @@ def test_battles_have_times_with_fractions(tmp_path: Path) -> None:
     assert reading.history.time.tolist() == [1_682_351_591_132_200, 1_682_351_592_500_000]
 
 
+@pytest.mark.parametrize("names", [("winner", "loser"), ("Winner_Name", "Loser_Name")])
+def test_rows_of_winners_and_losers(names: tuple[str, str], tmp_path: Path) -> None:
+    """As tables of tennis have them; ids such as 0 are no results, and scores decide nothing."""
+    text = f"{','.join(names)},score\n0,1,6-4 6-2\n2,0,7-5 6-0\n"
+    reading = scan(text, tmp_path)
+    assert reading.history is not None
+    assert rows_of(reading.history) == [(1, 0, 0), (1, 1, 1), (2, 2, 0), (2, 0, 1)]
+    assert "side" not in reading.history.attributes
+    games = eq.read_games(tmp_path / "games.csv")
+    assert games.points.tolist() == [1.0, 1.0]
+
+
 def test_a_winner_can_be_a_player_of_the_row(tmp_path: Path) -> None:
     text = "player1,player2,winner\nann,ben,ben\nann,cid,dan\n"
     reading = scan(text, tmp_path, skip_bad="matches")

@@ -222,7 +222,7 @@ def test_a_table_without_its_columns_or_rows_is_refused(content: str, rule: str)
 def test_json_that_is_no_lobby_is_refused(content: bytes, rule: str) -> None:
     with pytest.raises(InvalidDataError, match=rule):
         read_lobby(io.BytesIO(content), format="json")
-    with pytest.raises(InvalidDataError, match="must be a readable file"):
+    with pytest.raises(InvalidDataError, match="no such file or directory"):
         read_lobby("nowhere.json")
 
 
@@ -230,7 +230,8 @@ def test_players_are_picked_from_a_table_of_ratings(tmp_path: Path) -> None:
     """Other columns and other players, even faulty ones, do not matter."""
     path = tmp_path / "ratings.csv"
     path.write_text("player,rating,deviation,matches\n1,1500,60,5\n2,1400,61,5\n3,,,\n")
-    lobby = read_lobby_of(str(path), ["2", "1"])
+    lobby, notes = read_lobby_of(str(path), ["2", "1"])
+    assert notes == ()
     assert lobby.player_ids.tolist() == [2, 1]
     assert lobby.deviation.tolist() == [61.0, 60.0]
     with pytest.raises(NotFoundError, match=r"not among the 3 rated players of .*: 4, 5"):

@@ -547,7 +547,7 @@ def test_statistics_are_numbers():
         {"skip_bad": True},
         {"since": 5},
         {"until": "2020-01-01"},
-        {"format": "excel"},
+        {"format": "word"},
     ],
 )
 def test_wrong_usage_is_told_apart_from_bad_data(wrong):

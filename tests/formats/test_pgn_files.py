@@ -14,7 +14,7 @@ from contextlib import suppress
 import pytest
 
 from equipoise.errors import EquipoiseError, InvalidDataError
-from equipoise.formats.pgn import text as pgn_files
+from equipoise.formats.opening import packing
 from equipoise.formats.pgn.games import read_pgn, read_pgn_files
 from formats.test_pgn import pgn, rows
 
@@ -92,7 +92,7 @@ def test_without_a_library_for_zstd_the_sentence_says_what_to_install(monkeypatc
     def absent(name):
         raise ImportError(name)
 
-    monkeypatch.setattr(pgn_files.importlib, "import_module", absent)
+    monkeypatch.setattr(packing.importlib, "import_module", absent)
     with pytest.raises(EquipoiseError, match=r"pip install '\.\[zstd\]'"):
         read_pgn(b"\x28\xb5\x2f\xfd1234", "x.pgn.zst")
 

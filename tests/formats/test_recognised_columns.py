@@ -195,9 +195,11 @@ def test_a_selection_may_use_either_name() -> None:
 
 
 def test_a_score_against_an_opponent_is_not_a_place() -> None:
+    """It is the result of a game, and the row is a pair."""
     table = {"Game": [1], "Player": ["a"], "Opponent": ["b"], "Score": [1]}
-    history = eq.read_history(table)
-    assert (history.players, history.match_ids.tolist()) == (2, [1])
+    reading = eq.scan_history(table)
+    assert reading.history is not None
+    assert (reading.kind, reading.history.matches) == ("pairs", 1)
     assert eq.scan_games(table).kind == "pairs"
 
 

@@ -94,7 +94,7 @@ def test_json_must_be_an_object_of_names(tmp_path: Path, text: str, problem: str
 
 def test_a_file_that_is_not_there_or_not_json_is_a_problem(tmp_path: Path) -> None:
     assert "no such file or directory" in problems(tmp_path / "none.csv")[0]
-    assert "must be a readable file" in problems(tmp_path / "none.json")[0]
+    assert "no such file or directory" in problems(tmp_path / "none.json")[0]
     assert "must be JSON" in problems(written(tmp_path, "{", "s.json"))[0]
 
 

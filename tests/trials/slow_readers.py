@@ -101,11 +101,13 @@ def slow_readers_trial(
     what: str = "log",
     settings: Mapping[str, str] | None = None,
     until: Callable[[str], bool] = lambda log: False,
+    enough: float = float("inf"),
 ) -> SlowReaders:
     """Post while two readers of one key take an export slowly; another key exports as well.
 
     before : matches in the pool at first; seconds : of posting; settings : of the service
     until : ends the posting sooner, once it holds for the log of the service
+    enough : matches after which the posting ends sooner
     """
     found = SlowReaders()
     wal, log = Path(url.removeprefix("sqlite:///") + "-wal"), folder / "server.log"
@@ -121,7 +123,9 @@ def slow_readers_trial(
         began, at = time.monotonic(), before
         other = threading.Thread(target=_export, args=(server, second, folder, found), daemon=True)
         other.start()
-        while time.monotonic() - began < seconds and not until(log.read_text()):
+        while time.monotonic() - began < seconds and at - before < enough:
+            if until(log.read_text()):
+                break
             client.post_matches(POOL, _matches(at, _LINES))
             at += _LINES
             found.wal = max(found.wal, wal.stat().st_size if wal.exists() else 0)

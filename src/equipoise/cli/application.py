@@ -26,13 +26,14 @@ class _Place(NamedTuple):
 #: In the order of the help. The folder of the module is the group, see `_TITLES`.
 _COMMANDS = {
     "demo": _Place("demo", "demo"),
+    "data": _Place("data", "data"),
     "systems": _Place("systems", "systems"),
     "doctor": _Place("doctor", "doctor"),
     "compile": _Place("compile", "compile_"),
     "completion": _Place("completion", "completion"),
     "inspect": _Place("files.inspect", "inspect"),
+    "convert": _Place("files.convert", "convert"),
     "rate": _Place("files.rate", "rate"),
-    "leaderboard": _Place("files.leaderboard", "leaderboard"),
     "explain": _Place("files.explain", "explain"),
     "compare": _Place("files.compare", "compare"),
     "predict": _Place("files.predict", "predict"),
@@ -43,6 +44,7 @@ _COMMANDS = {
     "rebalance": _Place("files.rebalance", "rebalance"),
     "simulate": _Place("files.simulate", "simulate"),
     "backtest": _Place("studies.backtest", "backtest"),
+    "leaderboard": _Place("studies.leaderboard", "leaderboard"),
     "tune": _Place("studies.tune", "tune"),
     "audit": _Place("studies.audit", "application", ""),
     "serve": _Place("service.serve", "serve"),
@@ -71,7 +73,8 @@ class _Commands(CommandGroup):
         """Return the names of the commands under each heading."""
         found: dict[str, list[str]] = {title: [] for title in _TITLES.values()}
         for name, place in _COMMANDS.items():
-            found[_TITLES[place.module.rpartition(".")[0]]].append(name)
+            folder, dot, _ = place.module.partition(".")
+            found[_TITLES[folder if dot else ""]].append(name)
         return found
 
 

@@ -170,3 +170,10 @@ def time_formats() -> list[str]:
     from equipoise.formats.times import NAMED_FORMATS
 
     return list(NAMED_FORMATS)
+
+
+def public_histories() -> list[tuple[str, str]]:
+    """Return the names of the public histories that `equipoise data` lists."""
+    from equipoise.analysis.public_histories import PUBLIC_HISTORIES
+
+    return [(one.name, one.what) for one in PUBLIC_HISTORIES]

@@ -15,13 +15,27 @@ if TYPE_CHECKING:
     from equipoise.analysis.files.systems import Settings
     from equipoise.rating.system import RatingSystem
 
+#: How a source may be given, for the help of all commands that read one.
+SOURCES = (
+    "a table (.csv, .tsv, .parquet, .arrow, .jsonl, .json, .xlsx, .xls, .ods; compressed: .gz, "
+    ".bz2, .xz, .zst, .zip), contest JSON, a folder, a pattern such as '2024-*.csv', an address "
+    "(https://, s3://, gs://), or - for standard input. Several are read together."
+)
 History: TypeAlias = Annotated[
-    str,
+    list[str],
     argument(
-        "The matches: a .csv, .csv.gz, .tsv, .parquet, .jsonl or .arrow file, a folder or .zip of "
-        "contest JSON, or - for standard input (with --format). Tables of white, black and result, "
-        "of home and away with scores, and of model_a, model_b and winner are read too.",
+        f"The matches: {SOURCES} Tables of white, black and result, of home and away with scores, "
+        "of model_a, model_b and winner, and of player, opponent and points are read too, and so "
+        "are PGN, FIDE reports and cross tables.",
         "HISTORY",
+    ),
+]
+Sheet: TypeAlias = Annotated[
+    str | None,
+    option(
+        None,
+        "Name or number of the sheet of a workbook. [default: the only one with a table]",
+        "SHEET",
     ),
 ]
 Restart: TypeAlias = Annotated[
@@ -36,8 +50,9 @@ Initial: TypeAlias = Annotated[
     option(
         None,
         "Begin with known ratings: a table with the columns player, rating and, optionally, "
-        "deviation, such as one that `equipoise rate --output` wrote, or a state that it saved. "
-        "Players who are not in it are newcomers.",
+        "deviation, such as one that `equipoise rate --output` wrote, or a state that it saved; "
+        "or PGN or a FIDE report, with the ratings of first games. Players who are not in it are "
+        "newcomers.",
         "FILE",
     ),
 ]
@@ -240,16 +255,17 @@ class Reading:
     synonyms: Synonyms
     format_: str | None = option(
         None,
-        "Format of the history, if the file name does not show it.",
+        "Format of the history, if neither its name nor its content shows it.",
         autocompletion=completion.formats,
     )
+    sheet: Sheet
     strict: bool = option(
         False,
         "Reject columns and options that the system does not use, instead of listing them "
         "in a note.",
     )
 
-    def request(self, source: str, settings: Settings) -> HistoryRequest:
+    def request(self, source: str | list[str], settings: Settings) -> HistoryRequest:
         """Return which history to read, and how.
 
         settings : of the parameter file; `--stat` overrides its weights
@@ -260,8 +276,9 @@ class Reading:
 
         weights = numbers(assignments(self.stat or [], "--stat"), "--stat")
         return HistoryRequest(
-            source=given_file(source),
+            source=given_files(source),
             format=self.format_,
+            sheet=self.sheet,
             columns=assignments(self.column or [], "--column"),
             statistics={**settings.statistics, **weights},
             skip_bad=_skip_bad(self.skip_bad),
@@ -282,6 +299,16 @@ class ReadingWhole(Reading):
     since: None = None
 
 
+def named_values(given: list[str] | None, name: str) -> dict[str, str]:
+    """Return NAME=VALUE as a mapping. name : of the option. Raises : InvalidParameterError."""
+    if not given:
+        return {}
+    # It loads every system, which a command without such an option may not need.
+    from equipoise.analysis.files.systems import assignments
+
+    return assignments(given, name)
+
+
 def thread_count(threads: int | None) -> int:
     """Return the value of `--threads`, by default the number of cores."""
     from equipoise.numeric.workers import available_cores
@@ -292,6 +319,13 @@ def thread_count(threads: int | None) -> int:
 def given_file(path: str | None) -> object:
     """Return a path, or standard input if the path is -."""
     return sys.stdin.buffer if path == "-" else path
+
+
+def given_files(paths: str | list[str]) -> object:
+    """Return a path or standard input, or the list of several."""
+    if isinstance(paths, str):
+        return given_file(paths)
+    return given_file(paths[0]) if len(paths) == 1 else paths
 
 
 def _skip_bad(given: str | None) -> Literal["matches", "rows"] | None:

@@ -255,7 +255,8 @@ def report_error(error: EquipoiseError, as_json: bool) -> None:
     # These errors have one line for each problem, sweep or group.
     listing = isinstance(error, InvalidDataError | NoEquilibriumError | NoStrengthsError)
     first, *others = str(error).split("\n") if listing else [str(error)]
-    say(f"equipoise: {first}", *others)
+    advice = error.advice if isinstance(error, InvalidDataError) else ""
+    say(f"equipoise: {first}", *others, *([advice] if advice else []))
 
 
 def report_system_error(error: OSError, as_json: bool) -> None:

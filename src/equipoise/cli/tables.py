@@ -63,8 +63,8 @@ def cell(value: object, form: str) -> str:
     return str(value) if isinstance(value, str) or not form else format(value, form)
 
 
-def minutes(time: int | date | datetime | None) -> str | None:
-    """Return a time to the minute, a day, or the number in an order without dates."""
+def minutes(time: int | str | date | datetime | None) -> str | None:
+    """Return a time to the minute, a day, or the number of an order without dates; text stays."""
     from equipoise.data.times import to_the_minute
 
     return None if time is None else to_the_minute(time)

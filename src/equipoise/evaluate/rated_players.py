@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Floats, Ids
+from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.initial_ratings import read_rating_list
@@ -27,6 +27,7 @@ class RatedPlayers:
     """The players of a source with their ratings, every player once.
 
     ids : text; rating, deviation : shape (P,), deviation NaN if unknown
+    matches : shape (P,), numbers of rated matches; None if unknown
     name : of the source
     system : that computed the ratings, None if it is not known
     columns : columns of a table that were renamed, as they are in it
@@ -37,6 +38,7 @@ class RatedPlayers:
     rating: Floats
     deviation: Floats
     name: str
+    matches: Floats | None = None
     system: RatingSystem | None = None
     columns: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
@@ -54,6 +56,7 @@ def rated_players(
     format: str | None = None,
     columns: Mapping[str, str] | None = None,
     synonyms: Mapping[str, str] | None = None,
+    matches: bool = False,
 ) -> RatedPlayers:
     """Return the players of a source with their ratings.
 
@@ -63,6 +66,7 @@ def rated_players(
     format, columns : of a table; columns are new name -> name in the table, and names that are not
         in it are ignored
     synonyms : name -> name of the player
+    matches : whether the numbers of matches are needed
     Raises : InvalidDataError, InvalidParameterError
     """
     known = synonyms or {}
@@ -71,49 +75,41 @@ def rated_players(
 
         name, source = str(source), PoolState.load(source)
     if isinstance(source, InitialRatings | Ratings):
-        return _of_arrays(source.player_ids, source.rating, source.deviation, name, known)
+        return _of_values(source, name, known)
     if hasattr(source, "player_ids") and hasattr(source, "system"):
-        return _of_state(source, name, known)
+        # Imported here, because a table alone needs no compiled code.
+        from equipoise.rating.replay import ratings_of
+
+        return _of_values(ratings_of(source), name, known, source.system)
     if hasattr(source, "ratings") and hasattr(source, "state"):
-        ratings = source.ratings
-        return _of_arrays(
-            *(ratings.player_ids, ratings.rating, ratings.deviation, name, known),
-            source.state.system,
-        )
+        return _of_values(source.ratings, name, known, source.state.system)
     found = read_rating_list(
-        source, format=format, columns=columns or {}, synonyms=known, what=name
+        source,
+        format=format,
+        columns=columns or {},
+        synonyms=known,
+        what=name,
+        matches=matches,
     )
     return RatedPlayers(
         ids=found.ids,
         rating=found.rating,
         deviation=found.deviation,
+        matches=found.matches,
         name=found.name or name,
         columns=found.columns,
         notes=found.notes,
     )
 
 
-def _of_state(state: Any, name: str, synonyms: Mapping[str, str]) -> RatedPlayers:
-    """Return the players of a state, with ratings as of its last match."""
-    # Imported here, because a table alone needs no compiled code.
-    from equipoise.rating.replay import ratings_of
-
-    ratings = ratings_of(state)
-    return _of_arrays(
-        ratings.player_ids, ratings.rating, ratings.deviation, name, synonyms, state.system
-    )
-
-
-def _of_arrays(
-    player_ids: Ids,
-    rating: Floats,
-    deviation: Floats,
+def _of_values(
+    ratings: InitialRatings | Ratings,
     name: str,
     synonyms: Mapping[str, str],
     system: RatingSystem | None = None,
 ) -> RatedPlayers:
-    """Return the players of arrays. Raises : InvalidDataError for players who are twice there."""
-    ids = pl.Series([str(one) for one in player_ids.tolist()], dtype=pl.String)
+    """Return the players of a value. Raises : InvalidDataError for players who are twice there."""
+    ids = pl.Series([str(one) for one in ratings.player_ids.tolist()], dtype=pl.String)
     if synonyms:
         ids = merge_ids(ids, synonyms).cast(pl.String)
         again = ids.filter(~ids.is_first_distinct()).unique(maintain_order=True).to_list()
@@ -121,11 +117,13 @@ def _of_arrays(
             raise InvalidDataError(
                 [Problem(name, None, "player", _ONCE, repr(one)) for one in again]
             )
-    rated = ~np.isnan(rating)
+    rated = ~np.isnan(ratings.rating)
+    matches = ratings.matches if isinstance(ratings, Ratings) else None
     return RatedPlayers(
         ids=ids.filter(rated),
-        rating=rating[rated],
-        deviation=deviation[rated],
+        rating=ratings.rating[rated],
+        deviation=ratings.deviation[rated],
+        matches=None if matches is None else matches[rated].astype(np.float64),
         name=name,
         system=system,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -23,7 +24,7 @@ from equipoise.data.comparison import (
     ScaleLine,
 )
 from equipoise.display import names_in_words
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.rated_players import RatedPlayers, rated_players
 from equipoise.formats.likely_doubles import MOST, likely_doubles, same_but_for_form
 from equipoise.formats.synonyms import Synonyms, read_synonyms, strangers
@@ -36,8 +37,8 @@ ScaleChoice: TypeAlias = Literal["auto", "same", "line"]
 #: Fewest players in both tables for correlations and a line.
 LEAST = 3
 #: Two scales count as the same if the standard deviations of the ratings of the players in both
-#: tables differ at most by this factor, and their means at most by the larger of the two.
-_SAME_SPREAD = 1.25
+#: tables differ at most by this factor, and their means at most by this share of the larger one.
+_SAME_SPREAD, _SAME_MEAN = 1.25, 0.5
 #: Pairs of likely doubles that are listed; the others are counted.
 _DOUBLES = 10
 
@@ -48,6 +49,7 @@ def compare_ratings(
     new: object,
     *,
     scale: ScaleChoice = "auto",
+    min_matches: int = 0,
     synonyms: Synonyms | None = None,
     columns: Mapping[str, str] | None = None,
     format: str | None = None,
@@ -62,6 +64,8 @@ def compare_ratings(
         (with `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
     scale : which changes count: "same", differences of the ratings as they are; "line", after the
         straight line between the scales; "auto", "same" if the scales seem to be the same
+    min_matches : leave out players with fewer rated matches in a table that has their number; of
+        new players, ratings of systems differ by how fast they move
     synonyms : names of the same player: a mapping of names, or the path of a table with the columns
         name and same_as
     columns : new name -> name in the tables, such as {"player": "Name", "rating": "Elo"}
@@ -81,15 +85,25 @@ def compare_ratings(
     >>> found.scale
     'line'
     """
+    require(min_matches >= 0, "min_matches", "at least 0", min_matches)
     if scale not in ("auto", "same", "line"):
         raise InvalidParameterError(f"scale must be auto, same or line; got {scale!r}")
     merged = {} if synonyms is None else read_synonyms(synonyms)
     given = dict(columns or {})
     before, after = (
-        rated_players(source, name, format=format, columns=given, synonyms=merged)
+        rated_players(
+            source,
+            name,
+            format=format,
+            columns=given,
+            synonyms=merged,
+            matches=min_matches > 0,
+        )
         for source, name in zip((old, new), names, strict=True)
     )
     _check_columns(given, before, after)
+    if min_matches > 0:
+        before, after = _experienced(before, after, min_matches)
     return compare_players(before, after, scale=scale, synonyms=merged)
 
 
@@ -147,6 +161,44 @@ def compare_players(
             *_doubles(joined),
             *_few(len(x), enough, correlation, why_not),
         ),
+    )
+
+
+def _experienced(
+    before: RatedPlayers, after: RatedPlayers, least: int
+) -> tuple[RatedPlayers, RatedPlayers]:
+    """Return both sources without players who have fewer matches in one of them.
+
+    Raises : InvalidParameterError   neither has numbers of matches
+    Raises : InvalidDataError        nobody is left
+    """
+    few = [
+        one.ids.filter(one.matches < least) for one in (before, after) if one.matches is not None
+    ]
+    if not few:
+        raise InvalidParameterError(
+            f"min_matches (--min-matches) needs numbers of matches, and neither {before.name} nor "
+            f"{after.name} has them; tables of `equipoise rate` have the column matches"
+        )
+    out = pl.concat(few).unique()
+    kept = [_without(one, out) for one in (before, after)]
+    if not all(len(one.ids) for one in kept):
+        least_in_words = counted(least, "match", "matches")
+        raise InvalidDataError([], f"no player of a table has at least {least_in_words}")
+    players = counted(len(out), "player")
+    note = f"{players} with fewer than {counted(least, 'match', 'matches')} left out"
+    return kept[0], replace(kept[1], notes=(*kept[1].notes, note))
+
+
+def _without(source: RatedPlayers, out: pl.Series) -> RatedPlayers:
+    """Return a source without some players."""
+    kept = ~source.ids.is_in(out.implode()).to_numpy()
+    return replace(
+        source,
+        ids=source.ids.filter(kept),
+        rating=source.rating[kept],
+        deviation=source.deviation[kept],
+        matches=None,
     )
 
 
@@ -215,7 +267,7 @@ def _scale(
         return "line", f"{before.name} has {differs}"
     spread = max(line.slope, 1.0 / line.slope)
     away = abs(float(y.mean() - x.mean()))
-    if spread <= _SAME_SPREAD and away <= max(float(x.std()), float(y.std())):
+    if spread <= _SAME_SPREAD and away <= _SAME_MEAN * max(float(x.std()), float(y.std())):
         return "same", "means and standard deviations are nearly the same"
     what = "standard deviations" if spread > _SAME_SPREAD else "means"
     return "line", f"the {what} differ much"

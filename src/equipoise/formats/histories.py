@@ -13,6 +13,8 @@ from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.games.sources import read_matches
 from equipoise.formats.likely_doubles import describe_spellings
+from equipoise.formats.opening.naming import listed_files
+from equipoise.formats.opening.workbooks import check_sheet
 from equipoise.formats.options import Instant, SkipBad, Where, check_options
 from equipoise.formats.synonyms import Synonyms, read_synonyms
 from equipoise.wording import counted, printable
@@ -26,6 +28,7 @@ def scan_history(
     source: object,
     *,
     format: str | None = None,
+    sheet: str | int | None = None,
     columns: Mapping[str, str] | None = None,
     statistics: Sequence[str] = (),
     skip_bad: SkipBad | None = None,
@@ -38,9 +41,11 @@ def scan_history(
 ) -> HistoryReading:
     """Return a history and all problems of its source.
 
-    source : path of a file or directory, "-" or a stream (with `format`), a Polars, pandas or
-        Arrow table, or a mapping of column name to array
-    format : format of the source, if its name does not show it
+    source : path of a file, folder or archive, pattern of paths ("2024-*.csv"), address (https://,
+        s3://, gs://), "-" or a stream, bytes, or a list of these; or a Polars, pandas or Arrow
+        table, or a mapping of column name to array
+    format : format of the source, if neither its name nor its content shows it
+    sheet : name or number, from 1, of the sheet of a workbook, if several have a table
     columns : canonical name -> name in the source
     statistics : columns that must be numbers and become `History.statistics`
     skip_bad : "matches" drops every match with a bad row, "rows" only the bad rows of matches
@@ -65,13 +70,14 @@ def scan_history(
     >>> reading.problems[0].field
     'player'
     """
+    check_sheet(sheet)
     options = check_options(
         columns, statistics, skip_bad, since, until, where, time_format, lower_score_is_better
     )
     try:
         if synonyms is not None:
             options = replace(options, synonyms=read_synonyms(synonyms))
-        reading = read_matches(source, format, options)
+        reading = read_matches(source, format, options, sheet)
     except InvalidDataError as error:
         return HistoryReading(history=None, problems=error.problems)
     if reading.history is None:
@@ -85,6 +91,7 @@ def read_history(
     source: object,
     *,
     format: str | None = None,
+    sheet: str | int | None = None,
     columns: Mapping[str, str] | None = None,
     statistics: Sequence[str] = (),
     skip_bad: SkipBad | None = None,
@@ -113,6 +120,7 @@ def read_history(
     reading = scan_history(
         source,
         format=format,
+        sheet=sheet,
         columns=columns,
         statistics=statistics,
         skip_bad=skip_bad,
@@ -130,7 +138,11 @@ def read_history(
 
 def summarise(problems: Sequence[Problem], source: object = "") -> str:
     """Return the head of a report: the number of problems, and of each kind if there are many."""
-    name = printable(str(source)) if isinstance(source, str | Path) else "the input"
+    name = "the input"
+    if isinstance(source, str | Path):
+        name = printable(str(source))
+    elif isinstance(source, list | tuple):
+        name = printable(listed_files([str(one) for one in source]))
     head = f"{counted(len(problems), 'problem')} in {name}"
     if len(problems) <= LISTED_SINGLY:
         return head

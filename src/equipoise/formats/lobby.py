@@ -13,17 +13,18 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from equipoise.arguments import checks_arguments
-from equipoise.arrays import Ids
+from equipoise.arrays import Floats, Ids
 from equipoise.data.lobby import ONCE, Lobby
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
-from equipoise.formats.findings import Findings
+from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.players import (
     Lack,
     check_player_columns,
@@ -32,6 +33,7 @@ from equipoise.formats.players import (
     player_ids,
     player_numbers,
     refuse_problems,
+    rename_player_columns,
 )
 from equipoise.formats.table import Table
 from equipoise.formats.tables.columns import read_ids
@@ -40,7 +42,7 @@ from equipoise.wording import counted
 SEPARATOR = ";"
 
 #: What the table is, where it has no name.
-WHAT = "the lobby"
+WHAT, WHAT_RATINGS = "the lobby", "the ratings"
 
 #: Columns of numbers, and which rows may have none: deviations are of a system without them, form
 #: is of players without a match.
@@ -79,14 +81,14 @@ def read_lobby_of(
     *,
     format: str | None = None,
     default_deviation: float | None = None,
-) -> Lobby:
+) -> tuple[Lobby, tuple[str, ...]]:
     """Return the lobby of some players of a table of ratings, in the order in which they are named.
 
+    The second value has notes on how the table was read.
     Raises : NotFoundError      players have no rating; names all of them
     Raises : InvalidDataError   a player is named twice, or has a bad value
     """
-    table = open_players(source, format)
-    check_player_columns(table, WHAT)
+    table, notes = rename_player_columns(open_players(source, format), {}, WHAT_RATINGS)
     ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String).to_list()
     row_of = {one: row for row, one in enumerate(ids) if one is not None}
     missing = [one for one in players if one not in row_of]
@@ -106,7 +108,67 @@ def read_lobby_of(
         untyped=table.untyped,
         locate=lambda at: table.places(rows[at]),
     )
-    return _lobby_of(chosen, default_deviation)
+    return _lobby_of(chosen, default_deviation), notes
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Strengths:
+    """The numbers of some players of a table of ratings.
+
+    rows : id as text -> row of the arrays; players who are not in the table are missing
+    rating, effective_rating : shape (P,); deviation : shape (P,), NaN if unknown
+    count : number of players of the table
+    notes : sentences on how the table was read
+    """
+
+    rows: Mapping[str, int]
+    rating: Floats
+    effective_rating: Floats
+    deviation: Floats
+    count: int
+    notes: tuple[str, ...]
+
+
+def read_strengths(source: object, players: Sequence[str]) -> Strengths:
+    """Return the numbers of those of some players who are in a table of ratings.
+
+    Raises : InvalidDataError   a player is twice in the table, or has a bad value
+    """
+    table, notes = rename_player_columns(open_players(source, None), {}, WHAT_RATINGS)
+    ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String)
+    at = ids.is_in(list(players)).fill_null(False).arg_true().to_numpy().astype(np.int64)
+    chosen = Table(
+        frame=table.frame[at],
+        name=table.name,
+        untyped=table.untyped,
+        locate=lambda rows: table.places(at[rows]),
+    )
+    frame, named = chosen.frame, ids.gather(at)
+    findings = Findings(chosen, np.arange(len(frame)))
+    again = (~named.is_first_distinct()).to_numpy()
+    findings.add_faults("player", [Fault(again, ONCE)], frame["player"])
+    rating = player_numbers(chosen, "rating", findings)
+    missing = np.full(len(frame), np.nan)
+    more = {
+        name: player_numbers(chosen, name, findings, may_lack="any")
+        if name in frame.columns
+        else missing
+        for name in ("deviation", "effective_rating", "form")
+    }
+    refuse_problems(findings.problems(), chosen, WHAT_RATINGS)
+    deviation = more["deviation"]
+    adjusted = EffectiveRating().rating(
+        rating, np.nan_to_num(deviation), np.nan_to_num(more["form"])
+    )
+    given = more["effective_rating"]
+    return Strengths(
+        rows={one: row for row, one in enumerate(named.to_list())},
+        rating=rating,
+        effective_rating=np.where(np.isnan(given), adjusted, given),
+        deviation=deviation,
+        count=len(ids),
+        notes=(*table.notes, *notes),
+    )
 
 
 def _lobby_of(table: Table, default_deviation: float | None) -> Lobby:

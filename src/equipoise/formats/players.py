@@ -7,21 +7,20 @@ from __future__ import annotations
 
 import io
 import json
-import os
+import re
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import polars as pl
 
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.findings import Fault, Findings, faulty_rows
-from equipoise.formats.sources import format_of, open_source
-from equipoise.formats.table import SURROGATE, Table, refuse, refuse_unreadable, shown
+from equipoise.formats.opening.contents import Content, contents_of, is_source
+from equipoise.formats.sources import check_format, open_source, table_of
+from equipoise.formats.table import SURROGATE, Table, refuse, shown
 from equipoise.formats.tables.columns import NUMBER, read_numbers, required_ids
 from equipoise.formats.tables.json_lines import read_json_rows
 from equipoise.formats.tables.recognised import spelling
@@ -47,23 +46,21 @@ Lack: TypeAlias = Literal["none", "all", "any"]
 
 def open_players(source: object, format: str | None) -> Table:
     """Return the table of a source; JSON must be a list of objects, not a contest."""
-    is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
-    if format != "json" and not (
-        format is None and is_path and format_of(Path(str(source))) == "json"
-    ):
+    if not is_source(source):
         return open_source(source, format)
-    if not is_path:
-        stream: Any = sys.stdin.buffer if source == "-" else source
-        data = stream.read()
-        return _json_table(
-            data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data,
-            "standard input",
-        )
-    name = str(source)
-    try:
-        return _json_table(Path(name).read_bytes(), name)
-    except OSError as error:
-        refuse_unreadable(name, error)
+    check_format(format)
+    contents = contents_of(source, format)
+    if len(contents) == 1 and _is_document(contents[0]):
+        return _json_table(contents[0].content(), contents[0].name)
+    return table_of(contents)
+
+
+def _is_document(content: Content) -> bool:
+    """Return whether a file is a JSON document, not one object on each line."""
+    if content.format != "jsonl":
+        return content.format == "json"
+    data = content.content().strip()
+    return b"\n" not in data and re.match(rb"\{\s*\"players\"\s*:\s*\[", data) is not None
 
 
 def _json_table(data: bytes, name: str) -> Table:

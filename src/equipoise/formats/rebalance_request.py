@@ -11,12 +11,13 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from equipoise.arguments import checks_arguments
 from equipoise.data import rebalancing as must
+from equipoise.data.lobby import Id
 from equipoise.data.rebalancing import (
     Fault,
     MatchedParty,
@@ -66,12 +67,19 @@ _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
 }
 
 
-@checks_arguments()
-def read_rebalance_request(source: object) -> RebalanceRequest:
+#: Attributes by the id of the player, as text, and by name.
+Attributes: TypeAlias = Mapping[str, Mapping[str, float]]
+
+
+@checks_arguments("attributes")
+def read_rebalance_request(
+    source: object, *, attributes: Attributes | None = None
+) -> RebalanceRequest:
     """Return the request of a source.
 
     source : path of a JSON file, "-" for standard input, a stream, JSON as bytes, or a parsed
       mapping
+    attributes : of players from elsewhere, such as ratings; they replace those of the request
     Raises : InvalidDataError        there are problems; lists all of them, each with its path
     Raises : InvalidParameterError   the source is none of these
 
@@ -81,10 +89,44 @@ def read_rebalance_request(source: object) -> RebalanceRequest:
     >>> request.players
     5
     """
+    return open_rebalance_request(source).read(attributes or {})
+
+
+class OpenRequest(NamedTuple):
+    """A request that has been parsed, and not yet checked; name : of its file."""
+
+    document: object
+    name: str
+
+    def players(self) -> list[Id]:
+        """Return the ids of all players, in the order of the request, as far as they are sound."""
+        everyone = _read(self.document, {})[0].everyone
+        return [one.player for _, party in everyone for one in party.players]
+
+    def rule_attributes(self) -> list[str]:
+        """Return the names of the attributes that the ruleset uses, as far as it is sound."""
+        ruleset = _read(self.document, {})[1]
+        return [rule.attribute for rule in ruleset.rules] if ruleset else []
+
+    def given(self, names: Iterable[str]) -> dict[str, int]:
+        """Return how many players of the request have these attributes."""
+        everyone = _read(self.document, {})[0].everyone
+        return {
+            name: sum(name in one.attributes for _, party in everyone for one in party.players)
+            for name in names
+        }
+
+    def read(self, attributes: Attributes) -> RebalanceRequest:
+        """Return the request. Raises : InvalidDataError."""
+        return _request(self.document, self.name, attributes)
+
+
+def open_rebalance_request(source: object) -> OpenRequest:
+    """Return the parsed request of a source. Raises : InvalidDataError, InvalidParameterError."""
     if isinstance(source, Mapping):
-        return _request(source, "")
+        return OpenRequest(source, "")
     data, name = _bytes_of(source)
-    return _request(_document(data, name), name)
+    return OpenRequest(_document(data, name), name)
 
 
 def _bytes_of(source: object) -> tuple[bytes, str]:
@@ -142,9 +184,19 @@ def _document(data: bytes, name: str) -> Any:
         refuse([Fault("", must.JSON, str(error))], where, name)
 
 
-def _request(document: object, name: str) -> RebalanceRequest:
-    """Return the request of a document, or raise with every problem."""
-    reader = _Reader()
+class _Parts(NamedTuple):
+    """The parts of a document, as far as they are sound."""
+
+    reader: _Reader
+    ruleset: Ruleset | None
+    parties: list[MatchedParty]
+    session: list[list[MatchedParty]]
+    defaults: dict[str, Any]
+
+
+def _read(document: object, attributes: Attributes) -> _Parts:
+    """Return the parts of a document; the reader has the faults."""
+    reader = _Reader(attributes)
     fields = reader.fields(document, "", _REQUEST)
     ruleset = reader.ruleset(fields.get("ruleset"), "ruleset" in fields)
     defaults = dict(reader.fields(fields.get("default_attributes", {}), "default_attributes"))
@@ -154,6 +206,12 @@ def _request(document: object, name: str) -> RebalanceRequest:
     ]
     reader.check(bool(fields.get("parties")), "parties", must.SOME_PARTIES, "none")
     parties = [party for _, party in reader.parties(fields.get("parties") or [], "parties")]
+    return _Parts(reader, ruleset, parties, session, defaults)
+
+
+def _request(document: object, name: str, attributes: Attributes) -> RebalanceRequest:
+    """Return the request of a document, or raise with every problem."""
+    reader, ruleset, parties, session, defaults = _read(document, attributes)
     faults = reader.faults
     if not faults and ruleset is not None:
         try:
@@ -184,8 +242,9 @@ class _Named(NamedTuple):
 class _Reader:
     """Parses a document, and collects its faults."""
 
-    def __init__(self) -> None:
+    def __init__(self, attributes: Attributes) -> None:
         self.faults: list[Fault] = []
+        self._attributes = attributes
         self.everyone: list[_Named] = []
         self._without_effect: dict[str, None] = {}
 
@@ -310,7 +369,8 @@ class _Reader:
         if not fields or not self._is_id(fields.get("player"), f"{path}.player"):
             return
         attributes = self.fields(fields.get("attributes", {}), f"{path}.attributes")
-        yield MatchedPlayer(player=fields["player"], attributes=dict(attributes))
+        known = self._attributes.get(str(fields["player"]), {})
+        yield MatchedPlayer(player=fields["player"], attributes={**attributes, **known})
 
     def _is_id(self, value: object, path: str) -> bool:
         whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,8 +20,9 @@ import polars as pl
 from equipoise.data.tournaments.games import ONCE
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.findings import Findings
-from equipoise.formats.sources import format_of, open_source
-from equipoise.formats.table import refuse, refuse_unreadable, shown
+from equipoise.formats.opening.contents import contents_of
+from equipoise.formats.sources import table_of
+from equipoise.formats.table import Table, refuse, shown
 from equipoise.formats.tables.columns import required_ids, whole_numbers
 from equipoise.formats.tables.recognised import spelling
 
@@ -57,10 +57,12 @@ def read_synonyms(source: Synonyms) -> dict[str, str]:
         raise InvalidParameterError(
             f"synonyms must be a path or a mapping of names; got {type(source).__name__}"
         )
-    path = Path(source)
-    if format_of(path) == "json":
-        return _resolved(_json_entries(path), str(path), "name")
-    return _resolved(_table_entries(path), str(path), "name")
+    contents = contents_of(source, None)
+    if len(contents) == 1 and contents[0].format == "json":
+        entries = _json_entries(contents[0].content(), contents[0].name)
+    else:
+        entries = _table_entries(table_of(contents))
+    return _resolved(entries, str(source), "name")
 
 
 def merge_ids(ids: pl.Series, synonyms: Mapping[str, str]) -> pl.Series:
@@ -79,11 +81,10 @@ def strangers(synonyms: Iterable[str], known: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(one.strip() for one in synonyms if one.strip() not in there))
 
 
-def _table_entries(path: Path) -> list[_Entry]:
-    table = open_source(path, None)
+def _table_entries(table: Table) -> list[_Entry]:
     columns = {spelling(name): name for name in reversed(table.frame.columns)}
     if not {"name", "sameas"} <= set(columns):
-        refuse(str(path), COLUMNS, ", ".join(table.frame.columns))
+        refuse(table.name, COLUMNS, ", ".join(table.frame.columns))
     findings = Findings(table, np.arange(len(table.frame)))
     names = []
     for spelled in ("name", "sameas"):
@@ -98,13 +99,10 @@ def _table_entries(path: Path) -> list[_Entry]:
     return [one for entry in zip(*names, lines, strict=True) for one in _with_tidy(*entry)]
 
 
-def _json_entries(path: Path) -> list[_Entry]:
-    name = str(path)
+def _json_entries(data: bytes, name: str) -> list[_Entry]:
     try:
         # Pairs, because an object would keep only the last of two equal names.
-        document = json.loads(path.read_bytes(), object_pairs_hook=_Pairs)
-    except OSError as error:
-        refuse_unreadable(name, error)
+        document = json.loads(data, object_pairs_hook=_Pairs)
     except (ValueError, RecursionError) as error:
         refuse(name, "must be JSON", str(error))
     if not isinstance(document, _Pairs):

@@ -57,6 +57,7 @@ class Table:
     notes : sentences for users
     format : how the source is stored, "" if it says nothing
     by_commas : commas separate its columns, so none in a number is a decimal comma
+    files : names of the files, if there are several; file_of : the number of the file of each row
     """
 
     frame: pl.DataFrame
@@ -68,6 +69,8 @@ class Table:
     notes: tuple[str, ...] = ()
     format: str = ""
     by_commas: bool = False
+    files: tuple[str, ...] = ()
+    file_of: Ints | None = None
 
     def places(self, rows: Ints) -> list[tuple[str, int | None]]:
         """Return the file and line of rows."""
@@ -82,6 +85,7 @@ class Table:
         return replace(
             self,
             frame=self.frame.filter(~dropped),
+            file_of=None if self.file_of is None else self.file_of[kept],
             locate=lambda rows: self.places(kept[rows]),
             broken_rows=tuple(
                 broken._replace(row=place[broken.row])

@@ -25,7 +25,7 @@ from equipoise.display import Tabular
 from equipoise.errors import InvalidParameterError, require
 from equipoise.formats.spreadsheets import escaped
 
-TableFormat: TypeAlias = Literal["csv", "csv.gz", "tsv", "parquet", "json", "jsonl"]
+TableFormat: TypeAlias = Literal["csv", "csv.gz", "tsv", "parquet", "arrow", "json", "jsonl"]
 _DELIMITED = ("csv", "csv.gz", "tsv")
 HISTORY_FORMATS = ("csv", "csv.gz", "tsv", "parquet", "jsonl")
 #: Slightly smaller files than with zlib's default, in half the time.
@@ -73,8 +73,8 @@ def write_table(
 
     frame : a Polars data frame, or a result that is a table, such as `Ratings`; the times of a
         result are written in the kind that came in
-    target : path that ends in .csv, .csv.gz, .tsv, .parquet, .json or .jsonl, or a text or binary
-        stream
+    target : path that ends in .csv, .csv.gz, .tsv, .parquet, .json, .jsonl or .arrow, or a text or
+        binary stream
     format : needed for a stream; for a path its suffix decides
     raw : whether CSV and TSV have text that spreadsheets run as it is. Otherwise it is escaped, and
         our readers read it back as it was
@@ -132,7 +132,9 @@ def _write_stream(stream: IO[Any], frame: pl.DataFrame, format: str, raw: bool) 
     buffer = io.BytesIO()
     _encode(frame, buffer, format, raw)
     if isinstance(stream, io.TextIOBase):
-        require(format not in ("parquet", "csv.gz"), "format", "text for a text stream", format)
+        require(
+            format not in ("parquet", "csv.gz", "arrow"), "format", "text for a text stream", format
+        )
         stream.write(buffer.getvalue().decode())
     else:
         stream.write(buffer.getvalue())
@@ -149,6 +151,7 @@ def _encode(frame: pl.DataFrame, file: IO[bytes], format: str, raw: bool) -> Non
         "parquet": lambda: frame.write_parquet(file, compression="zstd", compression_level=1),
         "json": lambda: file.write(frame.write_json().encode()),
         "jsonl": lambda: frame.write_ndjson(file),
+        "arrow": lambda: frame.write_ipc(file),
     }
     encoders[format]()
 

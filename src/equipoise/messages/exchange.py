@@ -70,6 +70,23 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     leaf: bytes | None = None
 
 
+class ExportMessage(msgspec.Struct, frozen=True):
+    """What an export wrote.
+
+    count : number of records of the log, of matches (a log as a table, changes) or of players
+        (ratings), as `counted` says
+    """
+
+    pool: str
+    what: Literal["log", "ratings", "changes"]
+    file: str
+    format: Literal["csv", "parquet", "ndjson"]
+    count: int
+    counted: Literal["records", "matches", "players"]
+    bytes: int
+    seconds: float
+
+
 class ImportMessage(msgspec.Struct, frozen=True):
     """What an import added to a pool.
 

@@ -39,6 +39,7 @@ class CompareRequest:
     old: object
     new: object
     scale: ScaleChoice = "auto"
+    min_matches: int = 0
     synonyms: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     format: str | None = None
@@ -64,6 +65,7 @@ def compare(request: CompareRequest) -> RatingComparison:
         request.old,
         request.new,
         scale=request.scale,
+        min_matches=request.min_matches,
         synonyms=request.synonyms,
         columns=request.columns,
         format=request.format,

@@ -6,11 +6,13 @@ service.
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+from equipoise.analysis.advice import advice_on
 from equipoise.charts import theme
 from equipoise.charts.values import tournament_chart
 from equipoise.data.files import check_distinct
@@ -21,6 +23,7 @@ from equipoise.data.tournaments.tournament import TournamentPerformance
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.formats.games.reading import scan_games
 from equipoise.formats.histories import summarise
+from equipoise.formats.opening.contents import paths_of
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
 from equipoise.messages.tournaments.performance import (
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
 class PerformanceRequest:
     """Which games to read, how to rate the performances, and what to write.
 
-    games, format, columns, where, since, until, time_format, synonyms, skip_bad : as
+    games, format, sheet, columns, where, since, until, time_format, synonyms, skip_bad : as
         `equipoise.read_games` takes them
     players : ids to compare with `superiority`, whose errors are always computed
     also : further columns
@@ -64,6 +67,7 @@ class PerformanceRequest:
 
     games: object
     format: str | None = None
+    sheet: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     where: Mapping[str, str] = field(default_factory=dict)
     since: str | None = None
@@ -121,6 +125,7 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
     reading = scan_games(
         request.games,
         format=request.format,
+        sheet=request.sheet,
         columns=request.columns,
         where=request.where,
         since=request.since,
@@ -130,7 +135,10 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         skip_bad=request.skip_bad,
     )
     if reading.games is None:
-        raise InvalidDataError(reading.problems, summarise(reading.problems, request.games))
+        advice = advice_on(reading.problems, skipping=request.skip_bad)
+        raise InvalidDataError(
+            reading.problems, summarise(reading.problems, request.games), advice=advice
+        )
     found = performance(
         reading.games,
         curve=request.curve,
@@ -193,8 +201,8 @@ def _details(games: Games, request: PerformanceRequest) -> tuple[TieBreakDetails
 
 def _check_outputs(request: PerformanceRequest) -> None:
     """Refuse outputs that cannot be written, before reading."""
-    source = request.games if isinstance(request.games, str) else None
-    check_distinct({"GAMES": source, "--output": request.output, "--chart": request.chart})
+    given = {"--output": request.output, "--chart": request.chart}
+    check_distinct({**paths_of(request.games, "GAMES"), **given})
     if request.output is not None:
         check_target(request.output)
     if request.chart is not None:
@@ -209,7 +217,9 @@ def _anchors(players: list[Any], given: Mapping[str, float]) -> dict[Any, float]
 
 def title_of(games: object) -> str:
     """Return the name of the tournament, from the name of its file."""
-    return Path(games).name.partition(".")[0] if isinstance(games, str) else "the tournament"
+    if not isinstance(games, str) or glob.has_magic(games):
+        return "the tournament"
+    return Path(games).name.partition(".")[0]
 
 
 def message_of(answer: PerformanceAnswer) -> PerformanceMessage:

@@ -6,12 +6,14 @@ of matplotlib, as text, and as the numbers in JSON.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast, get_args
 
+from equipoise.analysis.files.rating import check_conservative
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+#: What a conservative rating is.
+CONSERVATIVE_WORDS = "conservative ratings: the rating minus three deviations"
 #: Smallest and largest side of a figure, in inches.
 _SIZES = (3.0, 40.0)
 
@@ -58,6 +62,7 @@ class PlotRequest:
     players : ids of players whose ratings are drawn, or marked in the distribution
     spread : whether to draw the distribution of all ratings instead of lines
     min_matches : least number of rated matches of players in the distribution
+    conservative : whether the distribution is that of conservative ratings
     along : "time", "match" or "played"; None means time, or match without times
     output : path that ends in .svg, .png or .pdf; None writes no file
     size : of the file, WIDTHxHEIGHT in inches
@@ -67,6 +72,7 @@ class PlotRequest:
     players: tuple[str, ...] = ()
     spread: bool = False
     min_matches: int | None = None
+    conservative: bool = False
     along: str | None = None
     band: bool = True
     performances: bool = True
@@ -84,6 +90,7 @@ class Plot:
     band, performances : whether they are drawn
     series : one for each player, empty for a distribution; spread : None for lines
     min_matches : least number of rated matches of players in the distribution
+    conservative : whether the distribution is that of conservative ratings
     """
 
     system: str
@@ -95,6 +102,12 @@ class Plot:
     series: tuple[RatingSeries, ...] = ()
     spread: Distribution | None = None
     min_matches: int = 1
+    conservative: bool = False
+
+    @property
+    def ratings_of(self) -> str:
+        """Return the system, and which of its ratings the distribution has, in words."""
+        return f"{self.system}, {CONSERVATIVE_WORDS}" if self.conservative else self.system
 
 
 def plot(
@@ -108,6 +121,8 @@ def plot(
     """
     size = _checked(request)
     system = make_system(DEFAULT_SYSTEM) if system is None else system
+    if request.conservative:
+        check_conservative(system)
     history, reading = read(request.history, {system.name: system})
     check_fit(system, history)
     rows = player_rows(history, request.players)
@@ -121,7 +136,10 @@ def plot(
     )
     read_from = history_message(history, reading)
     if done.trace is None:
-        found = distribution(done.ratings, min_matches=request.min_matches or 1, rows=rows)
+        ratings = done.ratings
+        if request.conservative:
+            ratings = dataclasses.replace(ratings, rating=ratings.conservative)
+        found = distribution(ratings, min_matches=request.min_matches or 1, rows=rows)
         shown = _plot_of_pool(system.name, read_from, request, found, along)
     else:
         series = tuple(rating_series(done.trace, row, along) for row in rows)
@@ -154,6 +172,10 @@ def _checked(request: PlotRequest) -> theme.Size:
         raise InvalidParameterError("name players with --player, or use --distribution")
     elif request.min_matches is not None:
         raise InvalidParameterError("--min-matches is for --distribution")
+    elif request.conservative:
+        raise InvalidParameterError(
+            "--conservative is for --distribution; over time the band shows the deviations"
+        )
     require(
         request.along in (None, *get_args(Along)),
         "--by",
@@ -221,6 +243,7 @@ def _plot_of_pool(
         along=along,
         spread=found,
         min_matches=request.min_matches or 1,
+        conservative=request.conservative,
     )
 
 
@@ -232,7 +255,7 @@ def figure_of(shown: Plot, size: Size) -> Figure:
         return distribution_figure(
             shown.spread,
             title=shown.title,
-            subtitle=distribution_subtitle(shown.system, shown.min_matches),
+            subtitle=distribution_subtitle(shown.ratings_of, shown.min_matches),
             size=size,
         )
     from equipoise.charts.rating import rating_figure
@@ -257,7 +280,9 @@ def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
         )
         return [
             *title,
-            *_head(distribution_subtitle(shown.system, shown.min_matches), "dim", sheet.columns),
+            *_head(
+                distribution_subtitle(shown.ratings_of, shown.min_matches), "dim", sheet.columns
+            ),
             [],
             *chart,
         ]

@@ -9,12 +9,14 @@ from typing import Literal
 
 import numpy as np
 
+from equipoise.analysis.advice import advice_on
 from equipoise.data.files import check_distinct
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
+from equipoise.formats.opening.contents import paths_of
 from equipoise.messages.conversion import to_message
 from equipoise.messages.histories import HistoryMessage
 from equipoise.rating.registry import make_system, parameters_of
@@ -49,6 +51,7 @@ class HistoryRequest:
 
     source: object
     format: str | None = None
+    sheet: str | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     statistics: Mapping[str, float] = field(default_factory=dict)
     skip_bad: Literal["matches", "rows"] | None = None
@@ -76,6 +79,7 @@ def read(
     reading = scan_history(
         request.source,
         format=request.format,
+        sheet=request.sheet,
         columns=request.columns,
         statistics=tuple(request.statistics),
         skip_bad=request.skip_bad,
@@ -87,7 +91,11 @@ def read(
         synonyms=request.synonyms,
     )
     if reading.history is None:
-        raise InvalidDataError(reading.problems, summarise(reading.problems, request.source))
+        raise InvalidDataError(
+            reading.problems,
+            summarise(reading.problems, request.source),
+            advice=advice_on(reading.problems, skipping=request.skip_bad is not None),
+        )
     history = with_performance(reading.history, request.statistics)
     notes = notes_on_unused(systems or {}, history, request, searched)
     return history, replace(reading, notes=(*reading.notes, *notes))
@@ -214,8 +222,8 @@ def check_outputs(request: HistoryRequest, outputs: Mapping[str, str | None]) ->
     outputs : path by the name of the option
     Raises : InvalidParameterError
     """
-    source = request.source if isinstance(request.source, str) else None
-    check_distinct({"HISTORY": source, "--synonyms": request.synonyms, **outputs})
+    given = {"--synonyms": request.synonyms, **outputs}
+    check_distinct({**paths_of(request.source, "HISTORY"), **given})
 
 
 def with_performance(history: History, weights: Mapping[str, float]) -> History:

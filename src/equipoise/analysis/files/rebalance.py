@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
+from equipoise.analysis.matched.ratings import RatingSource, read_matched
 from equipoise.data.lobby import Id, Lobby
 from equipoise.data.rebalancing import (
     Candidate,
@@ -19,7 +20,6 @@ from equipoise.data.rebalancing import (
     RebalanceRequest,
 )
 from equipoise.errors import EquipoiseError, InvalidParameterError
-from equipoise.formats.rebalance_request import read_rebalance_request
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
 from equipoise.messages.teams import ComparedMessage
@@ -35,13 +35,14 @@ COMPARED: tuple[Method, ...] = ("permutation", "combination", "greedy", "optimal
 class RebalanceOrder:
     """What to rebalance, and how.
 
-    source : path or stream of a request
+    source : path or stream of a request; ratings : of its players, from elsewhere
     output : path of a table of the teams
     raw : whether CSV and TSV have text that spreadsheets run as it is
     The others are parameters of `equipoise.rebalance`.
     """
 
     source: object
+    ratings: RatingSource = field(default_factory=RatingSource)
     method: Method | None = None
     candidates: bool = False
     max_sequences: int = MAX_SEQUENCES
@@ -63,7 +64,7 @@ def rebalance_request(order: RebalanceOrder) -> RebalanceAnswer:
     """Read a request, rebalance, write. Raises : EquipoiseError, and then nothing was written."""
     if order.output is not None:
         check_target(order.output)
-    request = read_rebalance_request(order.source)
+    request = read_matched(order.source, order.ratings)
     answer = RebalanceAnswer(request=request, result=rebalanced(request, order))
     if order.output is not None:
         write_table(table_of(answer), order.output, raw=order.raw)
@@ -122,7 +123,7 @@ def compare_methods(order: RebalanceOrder) -> list[ComparedMessage]:
     """
     if order.output is not None or order.candidates or order.method is not None:
         raise InvalidParameterError("--compare cannot be combined with --method, --all or --output")
-    request = read_rebalance_request(order.source)
+    request = read_matched(order.source, order.ratings)
     chosen, _ = chosen_method(request)
     found: list[tuple[str, Rebalance | None, float, str]] = []
     for method in COMPARED:

@@ -1,1 +1,1 @@
-"""What a file holds, before it is rated: its content, what is odd, and what to type next."""
+"""What a file holds, before it is rated; and the same content in another format."""

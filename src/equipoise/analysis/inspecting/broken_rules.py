@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from equipoise.errors import Problem
 from equipoise.messages.sources.inspection import RuleMessage
 
+_TIMES = "--time-format says how times are written, such as --time-format %d/%m/%Y"
 #: Field ("" for any) and start of a rule -> what to do. The first that fits counts.
 _ADVICE: tuple[tuple[str, str, str], ...] = (
     (
@@ -21,12 +22,10 @@ _ADVICE: tuple[tuple[str, str, str], ...] = (
         "one id has several times, so it may stand for several matches: give each an id of its own "
         "(--column match=NAME names another column)",
     ),
-    (
-        "time",
-        "must be",
-        "--time-format says how times are written, such as --time-format %d/%m/%Y",
-    ),
-    ("time", "must have one meaning", "--time-format says which it is"),
+    ("", "must have one meaning", "--time-format says which it is"),
+    ("", "must be a date or time as in", _TIMES),
+    ("", "must be whole seconds since 1970, or a date", _TIMES),
+    ("time", "must be", _TIMES),
     (
         "",
         "must appear once in a match",

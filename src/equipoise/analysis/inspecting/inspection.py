@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from equipoise.analysis.inspecting.next_commands import (
     command,
     commands_for_history,
     may_be_tournament,
+    source_in_words,
     words_of,
 )
 from equipoise.analysis.inspecting.oddities import find_oddities
@@ -27,12 +29,14 @@ from equipoise.analysis.inspecting.other_kinds import (
     other_kind,
 )
 from equipoise.analysis.inspecting.preview import first_matches
+from equipoise.analysis.inspecting.suggestions import suggested_columns, time_formats
 from equipoise.data.history import History
 from equipoise.data.reading import GamesReading, HistoryReading
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
 from equipoise.formats.likely_doubles import describe_spellings
+from equipoise.formats.opening.contents import STANDARD_INPUT
 from equipoise.formats.sources import open_source
 from equipoise.formats.table import shown
 from equipoise.messages.conversion import json_value, to_message
@@ -70,6 +74,8 @@ _USES = {
 }
 #: Values of a column that is not read.
 _VALUES = 3
+#: Kinds of histories beside the long table.
+_KINDS: dict[str, Kind] = {"games": "games", "pairs": "pairs", "crosstable": "crosstable"}
 _NO_RATING = "kept; no rating depends on it"
 
 
@@ -109,43 +115,61 @@ def inspect_source(request: InspectRequest) -> InspectMessage:
             return _inspect_history(request, good, good.history, source, ready=False)
     if history is not None:
         return _inspect_history(request, reading, history, source, ready=True)
+    if time_formats(request.history, reading.problems):
+        return _inspect_refused(request, reading, source)
     other = other_kind(request.history, source)
     if other is None and refused is not None:
         raise refused
     if other is None:
-        try:
-            columns = _raw_columns(request.history, source)
-        except InvalidDataError:
-            head = summarise(reading.problems, request.history.source)
-            raise InvalidDataError(reading.problems, head) from None
-        return _message(request, reading, kind="", ready=False, next=[], columns=columns)
+        return _inspect_refused(request, reading, source)
     return _inspect_other(request, other)
 
 
-def _raw_columns(request: HistoryRequest, source: Callable[[], object]) -> list[ColumnMessage]:
-    """Return the columns of a table that no command reads, with their first values.
+def _inspect_refused(
+    request: InspectRequest, reading: HistoryReading, source: Callable[[], object]
+) -> InspectMessage:
+    """Return the columns of a table that no command reads, and what may make it readable.
 
     Raises : InvalidDataError   it is no table, or cannot be opened
     """
-    frame = open_source(source(), request.format).frame
-    found = []
-    for column in frame:
+    try:
+        table = open_source(source(), request.history.format, request.history.sheet)
+    except EquipoiseError:
+        head = summarise(reading.problems, request.history.source)
+        raise InvalidDataError(reading.problems, head) from None
+    meanings = {column: meaning for meaning, column in reading.columns.items()}
+    columns = []
+    for column in table.frame:
         values = ", ".join(shown(value) for value in column.head(_VALUES).to_list())
-        found.append(ColumnMessage(column.name, "", f"not read; it has {values or 'no values'}"))
-    return found
+        meaning = meanings.get(column.name, "")
+        columns.append(ColumnMessage(column.name, meaning, f"has {values or 'no values'}"))
+    next_commands = time_formats(request.history, reading.problems)
+    if not meanings:
+        next_commands += suggested_columns(request.history, table)
+    return _message(
+        request,
+        replace(reading, format=table.format),
+        kind=_KINDS.get(reading.kind, "history") if meanings else "",
+        ready=False,
+        next=next_commands,
+        columns=columns,
+    )
 
 
 class _Named(io.BytesIO):
     """The content of a stream that can be read again, under the name of the stream."""
 
-    name = "standard input"
+    name = STANDARD_INPUT
 
 
 def _repeatable(source: object) -> Callable[[], object]:
     """Return a function that returns the source from its beginning, also if it is a stream."""
-    if not hasattr(source, "read"):
+    if isinstance(source, list | tuple):
+        each = [_repeatable(one) for one in source]
+        return lambda: [one() for one in each]
+    stream: Any = sys.stdin.buffer if isinstance(source, str) and source == "-" else source
+    if not hasattr(stream, "read"):
         return lambda: source
-    stream: Any = source
     content = stream.read()
     data = content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
     return lambda: _Named(data)
@@ -159,6 +183,7 @@ def _scanned(
         return scan_history(
             source,
             format=request.format,
+            sheet=request.sheet,
             columns=request.columns,
             statistics=tuple(request.statistics),
             skip_bad=request.skip_bad,
@@ -194,6 +219,7 @@ def _inspect_history(
         able,
         format=reading.format,
         reversed_ranks=any(one.kind == "reversed-ranks" for one in oddities),
+        one_tournament=reading.format == "trf" or reading.kind == "crosstable",
         tournament=may_be_tournament(history) and _reads_games(read_as, source),
     )
     misfits = list(_misfits(request.systems, history))
@@ -205,7 +231,7 @@ def _inspect_history(
     return _message(
         request,
         replace(reading, notes=(*notes, *misfits)),
-        kind="games" if reading.kind == "games" else "history",
+        kind=_KINDS.get(reading.kind, "history"),
         ready=ready and bool(able) and not misfits,
         next=next_commands,
         columns=_columns(reading, history, systems),
@@ -383,9 +409,8 @@ def _message(
     able: Sequence[str] = (),
     unable: Sequence[UnfitMessage] = (),
 ) -> InspectMessage:
-    given = request.history.source
     return InspectMessage(
-        source=given if isinstance(given, str) else "standard input",
+        source=source_in_words(request.history),
         format=reading.format,
         kind=kind,
         ready=ready,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from equipoise.wording import counted
 
 #: Earlier matches of the players that a backtest scores by default.
 _EARLIER = 5
+#: Matches from which a comparison of systems may say something.
+_FEW = 5
 #: Matches and players up to which a history of duels may be a tournament.
 _TOURNAMENT_MATCHES, _TOURNAMENT_PLAYERS = 2_000, 200
 #: Participations from which a history is large: reading text then takes several seconds.
@@ -29,9 +32,22 @@ def words_of(request: HistoryRequest, *, since: bool = True) -> list[str]:
 
     since : whether `--from` selects matches; in some commands it has another meaning
     """
-    words = [_source(request)]
-    if request.format is not None:
-        words += ["--format", request.format]
+    return [*sources_of(request), *options_of(request, since=since)]
+
+
+def sources_of(request: HistoryRequest) -> list[str]:
+    """Return the files of a request as they are typed: paths, addresses, or - for a stream."""
+    source = request.source
+    given = source if isinstance(source, list | tuple) else [source]
+    return [one if isinstance(one, str) else "-" for one in given]
+
+
+def options_of(request: HistoryRequest, *, since: bool = True) -> list[str]:
+    """Return the reading options of a request, as typed after its files."""
+    words: list[str] = []
+    for option, value in (("--format", request.format), ("--sheet", request.sheet)):
+        if value is not None:
+            words += [option, value]
     for new, old in request.columns.items():
         words += ["--column", f"{new}={old}"]
     for name, weight in request.statistics.items():
@@ -53,8 +69,9 @@ def words_of(request: HistoryRequest, *, since: bool = True) -> list[str]:
     return words
 
 
-def _source(request: HistoryRequest) -> str:
-    return request.source if isinstance(request.source, str) else "-"
+def source_in_words(request: HistoryRequest) -> str:
+    """Return the names of the files of a request, for a line of text."""
+    return ", ".join("standard input" if one == "-" else one for one in sources_of(request))
 
 
 def command(name: str, words: Sequence[str]) -> str:
@@ -70,14 +87,18 @@ def commands_for_history(
     format: str,
     reversed_ranks: bool,
     tournament: bool,
+    one_tournament: bool,
 ) -> list[NextMessage]:
     """Return two or three commands that read the history.
 
     able : systems that can rate it; format : how the file is stored
     reversed_ranks : whether its ranks look reversed
     tournament : whether `equipoise performance` reads it as well
+    one_tournament : whether the file is of a kind that only tournaments have
     """
-    return list(_for_history(request, history, able, format, reversed_ranks, tournament))[:3]
+    return list(
+        _for_history(request, history, able, format, reversed_ranks, tournament, one_tournament)
+    )[:3]
 
 
 def _for_history(
@@ -87,8 +108,11 @@ def _for_history(
     format: str,
     reversed_ranks: bool,
     tournament: bool,
+    one_tournament: bool,
 ) -> Iterator[NextMessage]:
     words = words_of(request)
+    if tournament and one_tournament:
+        yield NextMessage(command("performance", words), "rates the performances")
     if not able:
         return
     chosen = [] if DEFAULT_SYSTEM in able else ["--system", able[0]]
@@ -102,26 +126,35 @@ def _for_history(
     # Of a large history nearly always something can be scored.
     small = history.participations <= _LARGE
     earlier = _scored_from(history) if small else _EARLIER
+    if history.matches < _FEW:
+        earlier = None
     if earlier is not None:
         least = [] if earlier == _EARLIER else ["--min-history", str(earlier)]
         yield NextMessage(
             command("backtest", [*words_of(request, since=False), "--system", "all", *least]),
             "compares how well the systems that can rate it predict its results",
         )
-    if tournament:
+    if tournament and not one_tournament:
         yield NextMessage(command("performance", words), "rates it as one tournament")
     if format in _TEXT and history.participations >= _LARGE:
-        target = _source(request)
-        target = "history" if target == "-" else target.partition(".")[0] or "history"
+        files = [*sources_of(request), f"{_stem(request)}.parquet"]
         yield NextMessage(
-            command("convert", [words[0], f"{target}.parquet", *words[1:]]),
+            command("convert", [*files, *options_of(request)]),
             "writes a file that is read several times as fast",
         )
 
 
+def _stem(request: HistoryRequest) -> str:
+    """Return the name of the only file of a request without its suffixes, else "history"."""
+    source = request.source
+    if isinstance(source, str) and Path(source).is_file():
+        return Path(source).name.partition(".")[0] or "history"
+    return "history"
+
+
 def may_be_tournament(history: History) -> bool:
     """Return whether a history is one of duels and as small as a tournament."""
-    small = history.matches <= _TOURNAMENT_MATCHES and history.players <= _TOURNAMENT_PLAYERS
+    small = history.matches <= _TOURNAMENT_MATCHES and 2 < history.players <= _TOURNAMENT_PLAYERS
     return small and bool(np.all(history.sizes() == 2) and np.all(history.teams() == 2))
 
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.analysis.inspecting.next_commands import command, words_of
+from equipoise.analysis.inspecting.next_commands import command, sources_of, words_of
 from equipoise.data.reading import GamesReading
 from equipoise.data.tournaments.games import Games
 from equipoise.errors import EquipoiseError
@@ -89,6 +89,7 @@ def games_of(request: HistoryRequest, source: object) -> GamesReading:
     return scan_games(
         source,
         format=request.format,
+        sheet=request.sheet,
         columns=request.columns,
         where=request.where,
         since=request.since,
@@ -124,7 +125,7 @@ def _request(request: HistoryRequest, source: Callable[[], object]) -> OtherKind
     return OtherKind(
         kind="request",
         text=f"a request to rebalance {parties}: `equipoise rebalance` reads it",
-        next=[NextMessage(command("rebalance", words_of(request)[:1]), "makes even teams of them")],
+        next=[NextMessage(command("rebalance", sources_of(request)), "makes even teams of them")],
     )
 
 

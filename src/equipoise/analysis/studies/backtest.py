@@ -40,6 +40,7 @@ from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.backtest import backtest
 from equipoise.formats import write_table
+from equipoise.formats.opening.naming import listed_files
 from equipoise.formats.times import moment, order_bound
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message, to_messages
@@ -274,19 +275,26 @@ def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestR
     """Return the content of the page, with names of files and without their folders.
 
     It has neither a date nor the seconds of the run: the same history gives the same page.
-    source : path, or a stream; command : the command that made the page
+    source : path, several paths, or a stream; command : the command that made the page
     """
     return BacktestReport(
         found=answer.found,
         parameters={label: plain_parameters(one) for label, one in answer.systems.items()},
         chosen={label: _chosen(one) for label, one in answer.systems.items()},
         history=_without_folders(history_message(answer.history, answer.reading)),
-        source=Path(source).name if isinstance(source, str) else "standard input",
+        source=_named(source),
         period=period(answer.history),
         seed=answer.seed,
         command=command,
         version=version("equipoise"),
     )
+
+
+def _named(source: object) -> str:
+    """Return the name of a source without its folders."""
+    if isinstance(source, list):
+        return listed_files([_named(one) for one in source])
+    return Path(source).name if isinstance(source, str) else "standard input"
 
 
 def period(history: History) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
 from equipoise.cli.report import print_json, print_lines, print_table, say
-from equipoise.cli.tables import cut, table
+from equipoise.cli.tables import cut, minutes, table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ def balance(
         default=None,
     ),
     ratings: str | None = option(
-        None, "A rating table of `equipoise rate`, instead of LOBBY.", "FILE"
+        None,
+        "Ratings instead of LOBBY: a table of `equipoise rate`, another one with columns player "
+        "and rating, or a saved state (.npz), as --state.",
+        "FILE",
     ),
     state: str | None = option(
         None, "A state that `equipoise rate --save` wrote, instead of LOBBY.", "FILE.npz"
@@ -203,7 +206,7 @@ def _chance_lines(answer: BalanceAnswer) -> list[str]:
     if expects.draw is not None:
         how = ", estimated from earlier draws" if expects.draw_by == ESTIMATE else ""
         lines.append(f"The draw probability is {100 * expects.draw:.1f} %{how}.")
-    as_of = "" if answer.at is None else f", as of {answer.at}"
+    as_of = "" if answer.at is None else f", as of {minutes(answer.at)}"
     if as_of or expects.by != TEAM_MEAN:
         lines.append(f"Win probabilities are from {expects.by}{as_of}.")
     return lines

@@ -34,6 +34,9 @@ def compare(
     ),
     top: int = option(10, "Number of players to list who rose most, and who fell most.", min=0),
     by: Literal["rating", "place"] = option("rating", "List who moved most by rating or by place."),
+    min_matches: int = option(
+        0, "Leave out players with fewer rated matches, if a table has their number.", min=0
+    ),
     synonyms: options.Synonyms,
     column: list[str] | None = option(
         None,
@@ -66,15 +69,15 @@ def compare(
         text_of,
     )
     from equipoise.analysis.comparing.ratings import compare as compare_files
-    from equipoise.analysis.files.systems import assignments
 
     found = compare_files(
         CompareRequest(
             old=options.given_file(old),
             new=options.given_file(new),
             scale=scale,
+            min_matches=min_matches,
             synonyms=synonyms,
-            columns=assignments(column or [], "--column"),
+            columns=options.named_values(column, "--column"),
             format=format_,
             output=output,
             chart=chart,

@@ -67,8 +67,8 @@ def _scale(found: RatingComparison, command: str) -> list[str]:
         f"Changes are taken on the scale of the new ratings: {found.reason} ({command}--scale same "
         "compares the ratings as they are).",
         f"The straight line between the scales is new = {line.slope:.5g} x old {sign} "
-        f"{abs(line.intercept):,.{digits}f}; the new ratings are within "
-        f"{line.residual:,.{digits}f} (standard deviation) of it.",
+        f"{abs(line.intercept):,.{digits}f}; the new ratings vary "
+        f"around it with a standard deviation of {line.residual:,.{digits}f}.",
     ]
 
 

@@ -27,6 +27,8 @@ Example:
 _KINDS = {
     "history": "a history, with a row for each player in a match",
     "games": "a history, with a row for each match of two sides",
+    "pairs": "a history, with a row for a player and an opponent",
+    "crosstable": "a cross table, which can be a history",
     "tournament": "games of a tournament",
     "lobby": "a lobby: players who wait for teams",
     "ratings": "ratings of players",

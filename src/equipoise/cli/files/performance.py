@@ -32,10 +32,10 @@ Example:
 def performance(
     *,
     context: typer.Context,
-    games: str = argument(
-        "The games: .pgn (also .zip, .gz, .bz2, .zst, or a folder), a FIDE report (.trf), "
-        "a table with columns white, black, result or player, opponent, points, games, a cross "
-        "table, a long history of duels, or - for standard input (with --format).",
+    games: list[str] = argument(
+        f"The games: .pgn, a FIDE report (.trf), or {options.SOURCES} A table has columns white, "
+        "black, result or player, opponent, points, games, or it is a cross table, or a long "
+        "history of duels.",
         "GAMES",
     ),
     anchor: list[str] | None = option(
@@ -156,7 +156,10 @@ def performance(
     where: list[str] | None = option(
         None, "Use only games with this value of a tag or column. Repeatable.", "NAME=VALUE"
     ),
-    format_: str | None = option(None, "Format of the games, if the file name does not show it."),
+    format_: str | None = option(
+        None, "Format of the games, if neither the name nor the content shows it."
+    ),
+    sheet: options.Sheet,
     raw: options.RawText,
     dry_run: options.DryRun,
     as_json: options.Json,
@@ -182,8 +185,9 @@ def performance(
 
     if dry_run:
         history = HistoryRequest(
-            source=options.given_file(games),
+            source=options.given_files(games),
             format=format_,
+            sheet=sheet,
             columns=assignments(column or [], "--column"),
             where=assignments(where or [], "--where"),
             since=since,
@@ -196,8 +200,9 @@ def performance(
     average, held = anchors_of(anchor or [], "--anchor")
     answer = rate_performance(
         PerformanceRequest(
-            games=options.given_file(games),
+            games=options.given_files(games),
             format=format_,
+            sheet=sheet,
             columns=assignments(column or [], "--column"),
             where=assignments(where or [], "--where"),
             since=since,

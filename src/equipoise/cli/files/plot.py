@@ -26,6 +26,9 @@ def plot(
     output: str | None = option(
         None, "Write the chart: .svg, .png or .pdf. [default: draw it in the terminal]", "FILE"
     ),
+    conservative: bool = option(
+        False, "With --distribution: of conservative ratings, the rating minus three deviations."
+    ),
     by: str | None = option(
         None,
         "Horizontal axis. time: the time of the match. match: its number in the history. played: "
@@ -56,6 +59,7 @@ def plot(
         players=tuple(player or ()),
         spread=distribution,
         min_matches=min_matches,
+        conservative=conservative,
         along=by,
         band=not no_band,
         performances=not no_performances,

@@ -27,6 +27,25 @@ def rebalance(
         "JSON with a ruleset, parties and optionally a session to fill, or - for standard input.",
         "REQUEST",
     ),
+    ratings: str | None = option(
+        None,
+        "Ratings of the players, as attributes rating, effective_rating and deviation: a table of "
+        "`equipoise rate` or another one with columns player and rating, or a state that "
+        "`equipoise rate --save` wrote (.npz).",
+        "FILE",
+    ),
+    attribute: list[str] | None = option(
+        None,
+        "With --ratings: an attribute of the ruleset, and the number that it is: "
+        "mmr=effective_rating. Repeatable.",
+        "NAME=NUMBER",
+    ),
+    default_rating: float | None = option(
+        None, "Rating of players who are not in the table of --ratings.", "R"
+    ),
+    default_deviation: float | None = option(
+        None, "Deviation of players who have none in the table of --ratings.", "D"
+    ),
     method: Literal["permutation", "combination", "greedy", "optimal", "vertical"] | None = option(
         None, "Method to use. [default: the method of the ruleset]"
     ),
@@ -64,10 +83,17 @@ def rebalance(
         compare_methods,
         rebalance_request,
     )
+    from equipoise.analysis.matched.ratings import RatingSource
     from equipoise.messages.teams import ComparisonMessage, rebalance_message
 
     order = RebalanceOrder(
         source=options.given_file(request),
+        ratings=RatingSource(
+            path=ratings,
+            attributes=options.named_values(attribute, "--attribute"),
+            default_rating=default_rating,
+            default_deviation=default_deviation,
+        ),
         method=method,
         candidates=all_,
         max_sequences=max_sequences,

@@ -35,6 +35,7 @@ def export(
     ),
     raw: options.RawText,
     database: options.Database,
+    as_json: options.Json,
 ) -> None:
     """Write the log, ratings or changes of a pool to a file.
 
@@ -45,7 +46,11 @@ def export(
 
     format_of(output)
     with opened(database) as store, progress("writing") as show:
-        export_file(store, pool, what, output, show, raw=raw)
+        done = export_file(store, pool, what, output, show, raw=raw)
+    if as_json:
+        print_json(done)
+        return
+    say(f"wrote {done.file}: {done.count:,} {done.counted}, {done.bytes / 1e6:,.1f} MB")
 
 
 IMPORT_EXAMPLE = """\b

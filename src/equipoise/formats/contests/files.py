@@ -1,14 +1,9 @@
-"""Files of contests: a JSON document, one document on each line, a directory or an archive."""
+"""Files of contests: a JSON document, one document on each line, or several files."""
 
 from __future__ import annotations
 
-import io
 import json
-import lzma
-import struct
-import zipfile
-import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -27,6 +22,7 @@ from equipoise.formats.contests.platforms import (
     read_contest_json,
     read_dmoj,
 )
+from equipoise.formats.opening.naming import listed_files
 from equipoise.formats.table import Table, refuse
 from equipoise.formats.tables.json_lines import read_json_rows
 
@@ -43,45 +39,39 @@ _HOLDS = {
     "atcoder": holds_atcoder,
 }
 KNOWN = "must be a contest, or a response of Codeforces, DMOJ or AtCoder"
-ZIP_MAGIC = b"PK"
-#: Everything that zipfile raises for archives that are damaged, encrypted or use a rare
-#: compression.
-_BAD_ARCHIVE = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    EOFError,
-    OSError,
-    RuntimeError,
-    ValueError,
-)
 
 
-def read_contest_directory(path: Path, kind: str | None) -> Table:
-    """Return the table of all .json files of a directory, in the order of their names."""
-    name = str(path)
-    files = sorted(one for one in path.iterdir() if one.suffix.lower() == ".json")
-    if not files:
-        refuse(name, "must be a directory with .json files of contests", "none")
-    documents = ((Origin(str(one), one.stem), one.read_bytes()) for one in files)
-    return _table_of(documents, name, kind)
+def read_contest_documents(documents: Iterable[tuple[str, bytes]], kind: str | None) -> Table:
+    """Return one table of documents, each of which has the name and the content of a file."""
+    named = [(Origin(name, PurePosixPath(name).stem), data) for name, data in documents]
+    return _table_of(iter(named), listed_files([origin.file for origin, _ in named]), kind)
 
 
-def read_contest_file(data: bytes, name: str, kind: str | None) -> Table:
-    """Return the table of one file: an archive, a document, or one document on each line.
+def first_is_contest(data: bytes) -> bool:
+    """Return whether the first line is a contest of a platform instead of a row of a table."""
+    first = data.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    try:
+        document = msgspec.json.decode(first)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return False
+    if isinstance(document, dict) and holds_codeforces(document):
+        # A table may have columns with these names, too.
+        return document["status"] in ("OK", "FAILED")
+    return any(holds(document) for holds in _HOLDS.values())
+
+
+def read_contest_file(data: bytes, name: str, kind: str | None, *, lines: bool = False) -> Table:
+    """Return the table of one file: a document, or one document on each line.
 
     kind : the platform; None detects it from the content
+    lines : there is one document on each line, even if there is only one
     """
-    if data.startswith(ZIP_MAGIC) or name.lower().endswith(".zip"):
-        return _table_of(_archived(data, name), name, kind)
     data = data.removeprefix(b"\xef\xbb\xbf")
     origin = Origin(name, Path(name).stem)
-    if name.lower().endswith((".jsonl", ".ndjson", ".jsonl.gz")) or _is_lines(data):
-        lines = data.split(b"\n")
+    if lines or is_lines(data):
         documents = [
             (Origin(name, origin.stem, at), line)
-            for at, line in enumerate(lines, start=1)
+            for at, line in enumerate(data.split(b"\n"), start=1)
             if line.strip()
         ]
         return _table_of(iter(documents), name, kind)
@@ -133,7 +123,7 @@ def _kind_of(document: Any, origin: Origin) -> str:
     return found[0]
 
 
-def _is_lines(data: bytes) -> bool:
+def is_lines(data: bytes) -> bool:
     """Return whether the first line is a complete document and other lines follow."""
     first, _, rest = data.lstrip().partition(b"\n")
     if not rest.strip() or not first.rstrip().endswith(b"}"):
@@ -143,21 +133,3 @@ def _is_lines(data: bytes) -> bool:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     return True
-
-
-def _archived(data: bytes, name: str) -> Iterator[tuple[Origin, bytes]]:
-    """Yield the .json members of an archive in the order of their names."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            # macOS adds a folder with metadata.
-            members = {
-                one: archive.read(one)
-                for one in sorted(archive.namelist())
-                if one.lower().endswith(".json") and not one.startswith("__MACOSX/")
-            }
-    except _BAD_ARCHIVE as error:
-        refuse(name, "must be a complete, readable zip archive", str(error))
-    if not members:
-        refuse(name, "must be an archive with .json files of contests", "none")
-    for one, content in members.items():
-        yield Origin(f"{name}/{one}", PurePosixPath(one).stem), content

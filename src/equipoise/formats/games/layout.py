@@ -25,7 +25,10 @@ from equipoise.formats.tables.recognised import (
 
 Kind: TypeAlias = Literal["games", "pairs", "history"]
 
-GAME_LIST = "must have white, black and result (or points) to be a list of games"
+GAME_LIST = (
+    "must have white, black and result (or points, or home_score and away_score) to be a list of "
+    "games"
+)
 PAIR_TABLE = "must have player, opponent and points (or result, or wins and losses) to be pairs"
 LONG_TABLE = "must have match, player and rank (or winner, or score) to be a history of matches"
 ONE_COLUMN = "must be the name of only one column"
@@ -44,6 +47,7 @@ SIDES: tuple[tuple[str, str, bool], ...] = (
     ("player1", "player2", False),
     ("playera", "playerb", False),
     ("modela", "modelb", False),
+    ("left", "right", False),
 )
 #: More columns of two sides, for tables that are not a history or a table of pairs as well.
 MORE_SIDES: tuple[tuple[str, str, bool], ...] = (
@@ -241,8 +245,13 @@ def _list_layout(there: Mapping[str, str]) -> Layout:
     if decided:
         columns.pop("result", None)
         columns.pop("points", None)
-    elif not {"result", "points"} & set(columns):
-        missing.append("result")
+    else:
+        single = bool({"result", "points"} & set(columns))
+        columns |= _score_columns(there, single)
+        if not single and "white_score" not in columns:
+            missing.append("result")
+    if "neutral" in there:
+        columns["neutral"] = there["neutral"]
     return Layout("games", columns, coloured, tuple(missing), decided)
 
 
@@ -283,27 +292,29 @@ def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | Non
     there = _spelled(names, renamed)
     found = _list_layout(there)
     columns = dict(found.columns)
+    if not {"white", "black"} & set(columns):
+        return None
+    if "white_score" in columns:
+        columns.pop("points", None)
+    return Layout("games", columns, found.coloured, found.missing, found.decided)
+
+
+def _score_columns(there: Mapping[str, str], single: bool) -> dict[str, str]:
+    """Return the columns of the scores of both sides; none if one is missing.
+
+    single : whether the table has results or points of games too
+    """
     first, second, _ = _sides(there)
+    found = {}
     for meaning, side in (("white_score", first), ("black_score", second)):
         stems = (side, _SCORE_STEMS.get(side, side))
         wanted = [stem + word for word in _SCORES for stem in stems]
-        if "result" in found.missing and side not in ("white", "black"):
+        if not single and side not in ("white", "black"):
             wanted += _more_scores(side)
         name = next((one for one in wanted if one in there), None)
         if name is not None:
-            columns[meaning] = there[name]
-    if not {"white", "black"} & set(columns):
-        return None
-    missing = found.missing
-    if {"white_score", "black_score"} <= set(columns):
-        missing = tuple(one for one in missing if one != "result")
-        columns.pop("points", None)
-    else:
-        for meaning in ("white_score", "black_score"):
-            columns.pop(meaning, None)
-    if "neutral" in there:
-        columns["neutral"] = there["neutral"]
-    return Layout("games", columns, found.coloured, missing, found.decided)
+            found[meaning] = there[name]
+    return found if len(found) == 2 else {}
 
 
 def _more_scores(side: str) -> list[str]:

@@ -23,9 +23,10 @@ from equipoise.data.tournaments.rounds import Rounds, round_numbers, rounds_of_g
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.formats.games.columns import GameColumns, describe_repeated, describe_strangers
 from equipoise.formats.games.rows import by_appearance, code_ids
-from equipoise.formats.games.sources import Content, read_columns
+from equipoise.formats.games.sources import Holding, read_columns
 from equipoise.formats.histories import summarise
 from equipoise.formats.likely_doubles import describe_doubles
+from equipoise.formats.opening.workbooks import check_sheet
 from equipoise.formats.options import Instant, Where, check_options
 from equipoise.formats.sources import Format
 from equipoise.formats.synonyms import Synonyms, read_synonyms, strangers
@@ -334,6 +335,7 @@ def scan_games(
     source: object,
     *,
     format: str | None = None,
+    sheet: str | int | None = None,
     columns: Mapping[str, str] | None = None,
     where: Where | None = None,
     since: Instant | None = None,
@@ -344,10 +346,10 @@ def scan_games(
 ) -> GamesReading:
     """Return the games of a source, what was left out, and all problems.
 
-    source : path of a file or directory, "-" or a stream (with `format`), a Polars, pandas or
-        Arrow table, or a mapping of column name to array
+    source : as `scan_history` takes it
     format : what the source contains ("pgn", "trf", "games", "pairs", "crosstable", "history") or
-      how its table is stored ("csv", "parquet", ...), if its name does not show it
+      how its table is stored ("csv", "parquet", ...), if neither its name nor its content shows it
+    sheet : name or number, from 1, of the sheet of a workbook, if several have a table
     columns : name of a column of games -> name in the source; only for tables
     where : keep games in which a column, or a tag of PGN, has a value
     since, until : keep games of a table with times in [since, until): ISO 8601 text, a date, or in
@@ -367,14 +369,15 @@ def scan_games(
     >>> reading.skipped, reading.left_out
     (0, {})
     """
+    check_sheet(sheet)
     options = check_options(
         columns, (), "matches" if skip_bad else None, since, until, where, time_format
     )
-    known = (*get_args(Content), *get_args(Format))
+    known = (*get_args(Holding), *get_args(Format))
     require(format is None or format in known, "format", f"one of {', '.join(known)}", format)
     try:
         names = None if synonyms is None else read_synonyms(synonyms)
-        found = read_columns(source, format, options)
+        found = read_columns(source, format, options, sheet)
     except InvalidDataError as error:
         return GamesReading(games=None, problems=error.problems)
     is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
@@ -386,6 +389,7 @@ def read_games(
     source: object,
     *,
     format: str | None = None,
+    sheet: str | int | None = None,
     columns: Mapping[str, str] | None = None,
     where: Where | None = None,
     since: Instant | None = None,
@@ -407,6 +411,7 @@ def read_games(
     reading = scan_games(
         source,
         format=format,
+        sheet=sheet,
         columns=columns,
         where=where,
         since=since,

@@ -462,6 +462,9 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
     first, second : meanings of the columns of the two players
     """
     column = rows.column("result")
+    if rows.columns["result"] == rows.columns[first]:  # tables of winners and losers
+        nothing = np.zeros(len(column))
+        return Totals(nothing + 1.0, nothing + 1.0, nothing, nothing.astype(np.int64))
     results = read_results(column, rows.columns[first], rows.columns[second])
     # A list of chess has no scores: there 0-0 is a forfeit, and 2-1 is a slip.
     of_chess = spelling(rows.columns[first]).startswith("white")

@@ -1,20 +1,19 @@
 """Chooses the reader for a source of games.
 
-The name of a file shows its format; otherwise the first bytes may. The columns of a table show what
-it contains, however it is stored.
+`opening` says how the files of a source are stored. The columns of a table show what it contains,
+however it is stored.
 """
 
 from __future__ import annotations
 
-import json
+import io
 import os
-import re
-import sys
-import zipfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, get_args
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Literal, NamedTuple, NoReturn, TypeAlias, get_args
+from urllib.parse import urlsplit
 
 import polars as pl
 
@@ -33,21 +32,16 @@ from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, 
 from equipoise.formats.games.duels import read_duels
 from equipoise.formats.games.layout import Kind, find_layout
 from equipoise.formats.games.lists import read_game_list, read_pair_table
+from equipoise.formats.opening.contents import Content, contents_of, is_source
+from equipoise.formats.opening.kinds import CONTEST_FORMATS, WORDS, Format, format_of
+from equipoise.formats.opening.remote import is_address
 from equipoise.formats.options import Options
-from equipoise.formats.pgn.games import read_pgn, read_pgn_files
-from equipoise.formats.sources import (
-    CONTEST_FORMATS,
-    Format,
-    decompressed,
-    format_of,
-    open_bytes,
-    open_source,
-    read_stream,
-)
+from equipoise.formats.pgn.games import read_pgn_documents
+from equipoise.formats.pgn.text import Open, documents_in, documents_of
+from equipoise.formats.sources import open_source, table_of
 from equipoise.formats.spreadsheets import escaped
-from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
+from equipoise.formats.table import Table, refuse
 from equipoise.formats.tables.columns import text_of
-from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
 from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.trf import read_trf
 
@@ -68,30 +62,18 @@ class Document(NamedTuple):
     separator: str = ","
 
 
-def open_document(source: object, format: str | None, name: str = "") -> Document:
-    """Return the table of a path, of the content of a file, or of a value in memory.
+def document_of(
+    contents: list[Content], sheet: str | int | None, needed: Collection[str] = ()
+) -> Document:
+    """Return the table of files.
 
-    format : how it is stored, or what it contains; None detects it from the name of the path
-    Raises : InvalidParameterError   the kind of source is unclear
-    Raises : InvalidDataError        it does not have this format, or cannot be read
+    Raises : InvalidDataError   a file does not have its format, or cannot be read
     """
-    stored = format if format in get_args(Format) else None
-    if isinstance(source, os.PathLike):
-        path = Path(source)
-        stored = stored or format_of(path)
-        if path.is_dir() or stored in ("parquet", "arrow"):
-            return Document(open_source(path, stored))
-        source, name = path.read_bytes(), str(path)
-    if not isinstance(source, bytes):
-        return Document(open_source(source, stored))
-    if stored is None:
-        source, stored = _recognised(source, name)
-    if stored.endswith(".gz"):
-        source, stored = decompressed(source, name), stored.removesuffix(".gz")
-    if stored in ("csv", "tsv"):
-        separator = "," if stored == "csv" else "\t"
-        return Document(open_bytes(source, name, stored), source, separator)
-    return Document(open_bytes(source, name, stored))
+    table = table_of(contents, sheet, needed)
+    if len(contents) == 1 and contents[0].format in ("csv", "tsv"):
+        separator = "," if contents[0].format == "csv" else "\t"
+        return Document(table, contents[0].content(), separator)
+    return Document(table)
 
 
 def read_document(document: Document, format: str | None, options: Options) -> GameColumns:
@@ -136,26 +118,6 @@ def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
             raise InvalidParameterError(f"{parameter} must be left out for {what}")
 
 
-def _recognised(data: bytes, name: str) -> tuple[bytes, str]:
-    """Return the decompressed content of a file, and its format by its first bytes."""
-    if data.startswith(b"\x1f\x8b"):
-        data = decompressed(data, name)
-    for magic, stored in ((PARQUET_MAGIC, "parquet"), (ARROW_MAGIC, "arrow")):
-        if data.startswith(magic):
-            return data, stored
-    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
-    line = start.partition(b"\n")[0]
-    if start.startswith(b"["):
-        return data, "json"
-    if start.startswith(b"{"):
-        try:
-            json.loads(line)
-        except (ValueError, RecursionError):
-            return data, "json"
-        return data, "jsonl"
-    return data, "tsv" if b"\t" in line and b"," not in line else "csv"
-
-
 def _looks_like_cross_table(table: Table) -> bool:
     frame = table.frame
     if not frame.width or len(frame) > _LARGEST:
@@ -197,6 +159,14 @@ def _without_header(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     )
 
 
+#: What a source contains, however it is stored.
+Holding: TypeAlias = Literal["pgn", "trf", "games", "pairs", "crosstable", "history"]
+
+#: Content that is not stored as a table.
+_NO_TABLE = ("pgn", "trf")
+ONE_REPORT = "must be the only source: reports are read one at a time"
+
+
 #: Options that select and rename nothing.
 _EVERYTHING = Options(
     columns={},
@@ -208,178 +178,137 @@ _EVERYTHING = Options(
     where=(),
 )
 
-#: What a source contains, however it is stored.
-Content: TypeAlias = Literal["pgn", "trf", "games", "pairs", "crosstable", "history"]
 
-_PGN_NAME = re.compile(r"\.pgn(\.(gz|bz2|zst|zip))?$")
-_TRF_NAME = re.compile(r"\.trfx?(\.gz)?$")
-#: The start of PGN: a tag, perhaps after escaped lines.
-_PGN_START = re.compile(rb"(\xef\xbb\xbf)?\s*(%[^\n]*\n\s*)*\[\s*\w+\s+\"")
-#: The start of a FIDE report: a code of three characters.
-_TRF_START = re.compile(rb"(\xef\xbb\xbf)?\s*(\d{3}|XX[A-Z]|BB[A-Z]|###)[ \r\n]")
-_PEEKED = 4096
-
-
-def read_matches(source: object, format: str | None, options: Options) -> HistoryReading:
+def read_matches(
+    source: object, format: str | None, options: Options, sheet: str | int | None = None
+) -> HistoryReading:
     """Return the history of any source of matches or of games, and all of its problems.
 
-    format : one of `Content` or of `sources.Format`; None detects it
+    format, sheet : as for `read_columns`
     Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
     Raises : InvalidDataError        it does not have this format, or cannot be read
     """
-    known = (*get_args(Format), *get_args(Content))
+    known = (*get_args(Format), *get_args(Holding))
     if format is not None and format not in known:
         raise InvalidParameterError(f"format must be one of {', '.join(known)}; got {format!r}")
-    is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
-    if is_path and format is None:
-        format = _format_of_games(Path(str(source)))
-    name = str(source) if is_path else ""
-    if format == "pgn":
-        columns = read_columns(source, format, options, dated=True)
-        return matches_of_games(columns, PGN, name, replace(options, where=()))
-    if format == "trf":
-        refuse_options(replace(options, since=None, until=None, where=()), "a report in TRF")
-        columns = read_columns(source, format, _EVERYTHING)
-        return matches_of_games(columns, TRF, name, options)
-    stored = format if format in get_args(Format) else None
-    if format is not None and stored is None:
-        table = _open_content(source, format)
+    stored = format if format in (*get_args(Format), *_NO_TABLE) else None
+    # Every one of several files has the columns that the options name.
+    needed = [*options.columns.values(), *options.statistics]
+    if not is_source(source):
+        _refuse_values(source, format)
+        document = Document(open_source(source, stored))
     else:
-        table = open_source(source, stored)
+        contents = contents_of(source, stored)
+        kinds = {one.format for one in contents}
+        name = contents[0].name if len(contents) == 1 else ""
+        if kinds == {"pgn"}:
+            found = _read_pgn(contents, options, dated=True)
+            return matches_of_games(found, PGN, name, replace(options, where=()))
+        if kinds == {"trf"}:
+            _refuse_selection(options, "a report in TRF")
+            return matches_of_games(_read_trf(contents), TRF, name, options)
+        if kinds & {*_NO_TABLE}:
+            refuse_mixed(contents)
+        document = document_of(contents, sheet, needed)
+    table = document.table
     is_cross = format == "crosstable" or (
         format not in _KINDS and not is_matches(table, options) and _looks_like_cross_table(table)
     )
     if is_cross:
-        refuse_options(replace(options, since=None, until=None, where=()), "a cross table")
-        columns = _read_cross_table(Document(table), _EVERYTHING)
+        _refuse_selection(options, "a cross table")
+        columns = _read_cross_table(document, _EVERYTHING)
         return matches_of_games(columns, CROSS_TABLE, table.name, options)
     return build_matches(table, options, _KINDS.get(format or ""))
 
 
-def _open_content(source: object, content: str) -> Table:
-    """Return the table of a source that is known to be a table with some content."""
-    if isinstance(source, str) and source == "-":
-        source = sys.stdin.buffer
-    if isinstance(source, str | os.PathLike):
-        path = Path(source)
-        try:
-            if not path.exists():
-                refuse(str(path), NO_FILE, "")
-            return open_document(path, content).table
-        except OSError as error:
-            refuse_unreadable(str(path), error)
-    if hasattr(source, "read"):
-        data, name = read_stream(source)
-        return open_document(data, content, name).table
-    return open_document(source, content).table
-
-
-def _format_of_games(path: Path) -> str | None:
+def content_of(source: str | os.PathLike[str]) -> str | None:
     """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
+    if isinstance(source, str) and is_address(source):
+        found = format_of(PurePosixPath(urlsplit(source).path))  # not downloaded twice
+        return found if found in _NO_TABLE else None
     try:
-        found = _format_of(path) if path.exists() else None
-    except (OSError, InvalidParameterError):
+        kinds = {one.format for one in contents_of(source, None)}
+    except (InvalidDataError, InvalidParameterError):
         return None  # the reader of tables reports it
-    return found if found in ("pgn", "trf") else None
+    return kinds.pop() if len(kinds) == 1 and kinds <= {*_NO_TABLE} else None
 
 
-def read_columns(
-    source: object, format: str | None, options: Options, *, dated: bool = False
-) -> GameColumns:
-    """Return the games of a source as its reader returns them.
+def _refuse_selection(options: Options, what: str) -> None:
+    """Refuse the options that only tables have. Raises : InvalidParameterError."""
+    refuse_options(replace(options, since=None, until=None, where=()), what)
 
-    format : one of `Content` or of `sources.Format`; None detects it
-    dated : whether PGN is read as a history: with dates, events, and the tags that become columns
-    Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
-    Raises : InvalidDataError        it does not have this format, or cannot be read
-    """
-    if isinstance(source, str) and source == "-":
-        source = sys.stdin.buffer
-    if isinstance(source, str | os.PathLike):
-        return _read_path(Path(source), format, options, dated)
-    if hasattr(source, "read"):
-        if format is None:
-            known = (*get_args(Content), *get_args(Format))
-            raise InvalidParameterError(
-                f"format must be given for a stream: one of {', '.join(known)}"
-            )
-        return _read_bytes(*read_stream(source), format, options, dated)
-    if format in ("pgn", "trf"):
+
+def _refuse_values(source: object, format: str | None) -> None:
+    """Refuse values in memory as a format of files. Raises : InvalidParameterError."""
+    if format in _NO_TABLE:
         raise InvalidParameterError(
             f"source must be a path or a stream if format is {format}; got {type(source).__name__}"
         )
-    return read_document(open_document(source, format), format, options)
 
 
-def _read_path(path: Path, format: str | None, options: Options, dated: bool) -> GameColumns:
-    name = str(path)
-    try:
-        if not path.exists():
-            refuse(name, NO_FILE, "")
-        format = format or _format_of(path)
-        if format == "pgn":
-            tags = _check_pgn(options, dated)
-            found = read_pgn_files(path, where=_tags(options), dated=dated, tags=tags)
-            return replace(found, format="pgn", kind="games")
-        if format == "trf":
-            return _read_bytes(path.read_bytes(), name, format, options, dated)
-        return read_document(open_document(path, format), format, options)
-    except OSError as error:
-        refuse_unreadable(name, error)
+def read_columns(
+    source: object, format: str | None, options: Options, sheet: str | int | None = None
+) -> GameColumns:
+    """Return the games of a source as its reader returns them.
 
-
-def _format_of(path: Path) -> str | None:
-    """Return the format by the name of a path, or by its content; None for a kind of table."""
-    lowered = path.name.lower()
-    if path.is_dir():
-        files = (one for one in path.rglob("*") if _PGN_NAME.search(one.name.lower()))
-        return "pgn" if any(files) else None
-    for pattern, format in ((_PGN_NAME, "pgn"), (_TRF_NAME, "trf")):
-        if pattern.search(lowered):
-            return format
-    if lowered.endswith(".zip"):
-        return "pgn" if _archives_pgn(path) else None
-    if format_of(path) is not None:
-        return None
-    with path.open("rb") as file:
-        start = file.read(_PEEKED)
-    for begins, format in ((_PGN_START, "pgn"), (_TRF_START, "trf")):
-        if begins.match(start):
-            return format
-    raise InvalidParameterError(
-        f"format must be given, because neither the name of {path} nor its first line shows it: "
-        f"one of "
-        f"{', '.join((*get_args(Content), *get_args(Format)))}"
-    )
-
-
-def _archives_pgn(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(_PGN_NAME.search(one.lower()) for one in archive.namelist())
-    except (zipfile.BadZipFile, ValueError):
-        return False  # the reader of archives reports the problem
-
-
-def _read_bytes(data: bytes, name: str, format: str, options: Options, dated: bool) -> GameColumns:
-    if format == "pgn":
-        tags = _check_pgn(options, dated)
-        found = read_pgn(data, name, where=_tags(options), dated=dated, tags=tags)
-        return replace(found, format="pgn", kind="games")
-    if format == "trf":
+    format : one of `Holding` or of `sources.Format`; None detects it
+    sheet : name or number, from 1, of the sheet of a workbook
+    Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
+    Raises : InvalidDataError        it does not have this format, or cannot be read
+    """
+    stored = format if format in (*get_args(Format), *_NO_TABLE) else None
+    if not is_source(source):
+        _refuse_values(source, format)
+        return read_document(Document(open_source(source, stored)), format, options)
+    contents = contents_of(source, stored)
+    kinds = {one.format for one in contents}
+    if kinds == {"pgn"}:
+        return _read_pgn(contents, options)
+    if kinds == {"trf"}:
         refuse_options(options, "a report in TRF")
-        if data.startswith(b"\x1f\x8b"):
-            data = decompressed(data, name)
-        return replace(read_trf(data, name), format="trf", kind="games")
-    return read_document(open_document(data, format, name), format, options)
+        return _read_trf(contents)
+    if kinds & {*_NO_TABLE}:
+        refuse_mixed(contents)
+    return read_document(document_of(contents, sheet), format, options)
 
 
-def _check_pgn(options: Options, dated: bool) -> tuple[str, ...]:
-    """Return the tags of PGN to keep, after checking that options suit it."""
+def refuse_mixed(contents: Sequence[Content]) -> NoReturn:
+    """Refuse games in PGN or TRF together with tables. Raises : InvalidDataError."""
+    first = contents[0]
+    other = next(one for one in contents if one.format != first.format)
+    got = f"{WORDS[other.format]}, but {first.name} is {WORDS[first.format]}"
+    refuse(other.name, "must have the format of the other files: read them one by one", got)
+
+
+def _read_pgn(contents: Sequence[Content], options: Options, *, dated: bool = False) -> GameColumns:
+    """Return the games of files, folders and archives of PGN."""
+    tags: tuple[str, ...] = ()
     if dated:
-        return tuple(dict.fromkeys(check_tags(options).values()))
-    refuse_options(options, "PGN", tags=True)
-    return ()
+        tags = tuple(dict.fromkeys(check_tags(options).values()))
+    else:
+        refuse_options(options, "PGN", tags=True)
+    documents: list[Open] = []
+    for one in contents:
+        if isinstance(one.data, Path):
+            documents += documents_in(one.data)
+        else:
+            file = io.BufferedReader(io.BytesIO(one.content()))
+            documents.append(partial(documents_of, file, one.name))
+    found = read_pgn_documents(documents, where=_tags(options), dated=dated, tags=tags)
+    return replace(_with_notes(found, contents), format="pgn", kind="games")
+
+
+def _read_trf(contents: Sequence[Content]) -> GameColumns:
+    """Return the games of a report."""
+    if len(contents) > 1:
+        refuse(contents[1].name, ONE_REPORT, f"the report {contents[0].name} before it")
+    found = _with_notes(read_trf(contents[0].content(), contents[0].name), contents)
+    return replace(found, format="trf", kind="games")
+
+
+def _with_notes(columns: GameColumns, contents: Sequence[Content]) -> GameColumns:
+    notes = tuple(note for one in contents for note in one.notes)
+    return replace(columns, notes=(*notes, *columns.notes)) if notes else columns
 
 
 def _tags(options: Options) -> dict[str, str]:

@@ -302,8 +302,8 @@ def read_pgn(
     Raises : InvalidDataError   there are no games, or the file cannot be read
     """
     file = io.BufferedReader(io.BytesIO(data))
-    games = PgnGames(where, dated=dated, tags=tags)
-    return _read([partial(documents_of, file, name)], games, block)
+    sources = [partial(documents_of, file, name)]
+    return read_pgn_documents(sources, where=where, dated=dated, tags=tags, block=block)
 
 
 def read_pgn_files(
@@ -319,11 +319,19 @@ def read_pgn_files(
       files. where, dated, tags : as for `read_pgn`
     Raises : InvalidDataError   there are no games, or a file cannot be read
     """
-    return _read(documents_in(path), PgnGames(where, dated=dated, tags=tags), BLOCK)
+    return read_pgn_documents(documents_in(path), where=where, dated=dated, tags=tags)
 
 
-def _read(sources: Sequence[Open], games: PgnGames, block: int) -> GameColumns:
+def read_pgn_documents(
+    sources: Sequence[Open],
+    *,
+    where: Mapping[str, str] | None = None,
+    dated: bool = False,
+    tags: Collection[str] = (),
+    block: int = BLOCK,
+) -> GameColumns:
     """Return the games of all sources; problems of complete files are raised together."""
+    games = PgnGames(where, dated=dated, tags=tags)
     unreadable: list[Problem] = []
     for open_source in sources:
         try:

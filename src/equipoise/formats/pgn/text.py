@@ -8,76 +8,31 @@ the encoding is detected for each name.
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
-import importlib
 import io
-import lzma
 import os
-import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from equipoise.errors import EquipoiseError
+from equipoise.formats.opening.packing import (
+    ARCHIVE,
+    BAD_ARCHIVE,
+    PACKED_START,
+    READABLE,
+    ZIP,
+    GuardedStream,
+    packing_of,
+    reason_of,
+    unpacking,
+)
 from equipoise.formats.pgn.scan import BLOCK
 from equipoise.formats.table import NO_FILE, refuse
-from equipoise.wording import how_to_install
 
 #: Suffixes of the files that are read below a directory.
-ENDINGS = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.zst", ".pgn.zip")
-
-READABLE = "must be a readable file"
-
-
-class Packing(NamedTuple):
-    """A kind of compression: its first bytes, and the rules for such a file."""
-
-    first: re.Pattern[bytes]
-    whole: str
-    readable: str
-
-
-_GZIP = Packing(
-    re.compile(rb"\x1f\x8b"), "must be a complete gzip file", "must be a readable gzip file"
-)
-_BZIP2 = Packing(
-    re.compile(rb"BZh"), "must be a complete bzip2 file", "must be a readable bzip2 file"
-)
-# The second magic number is that of skippable frames, with which files of several frames may begin.
-_ZSTD = Packing(
-    re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
-    "must be a complete zstd file",
-    "must be a readable zstd file",
-)
-_ARCHIVE = "must be a complete, readable zip archive"
-_ZIP = Packing(re.compile(rb"PK(?:\x03\x04|\x05\x06)"), _ARCHIVE, _ARCHIVE)
-_PLAIN = Packing(re.compile(rb""), READABLE, READABLE)
-
-#: Everything that decompression raises for data that is damaged, encrypted or uses a rare
-#: compression.
-_DAMAGE: tuple[type[Exception], ...] = (
-    OSError,
-    RuntimeError,
-    ValueError,
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-)
-_BAD_ARCHIVE: tuple[type[Exception], ...] = (*_DAMAGE, EOFError)
-
-
-class Readable(Protocol):
-    """Anything from which bytes can be read."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return the next bytes, at most `size`."""
+ENDINGS = (".pgn", ".pgn.gz", ".pgn.bz2", ".pgn.xz", ".pgn.zst", ".pgn.zip")
 
 
 class Document(NamedTuple):
@@ -88,28 +43,6 @@ class Document(NamedTuple):
 
 
 Open: TypeAlias = Callable[[], Iterator[Document]]
-
-
-class GuardedStream:
-    """A stream that turns failures into problems of its file."""
-
-    def __init__(
-        self,
-        stream: Readable,
-        name: str,
-        packing: Packing,
-        damage: tuple[type[Exception], ...] = _DAMAGE,
-    ) -> None:
-        self._stream, self._name, self._packing, self._damage = stream, name, packing, damage
-
-    def read(self, size: int) -> bytes:
-        """Return the next bytes, at most `size`. Raises : InvalidDataError."""
-        try:
-            return self._stream.read(size)
-        except EOFError:
-            refuse(self._name, self._packing.whole, "a truncated file")
-        except self._damage as error:
-            refuse(self._name, self._packing.readable, _reason(error))
 
 
 def documents_in(path: Path) -> list[Open]:
@@ -126,7 +59,7 @@ def documents_in(path: Path) -> list[Open]:
             return [partial(_opened, path)]
         files = sorted(_below(path), key=lambda one: one.parts)
     except OSError as error:
-        refuse(name, READABLE, _reason(error))
+        refuse(name, READABLE, reason_of(error))
     if not files:
         refuse(name, "must be a directory with .pgn files", "none")
     return [partial(_opened, one) for one in files]
@@ -139,24 +72,15 @@ def documents_of(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
     Raises : EquipoiseError     a library for it is missing
     """
     try:
-        first = file.peek(4)[:4]
+        first = file.peek(PACKED_START)[:PACKED_START]
     except OSError as error:
-        refuse(name, READABLE, _reason(error))
-    if _ZIP.first.match(first):
+        refuse(name, READABLE, reason_of(error))
+    packing = packing_of(first)
+    if packing is ZIP:
         yield from _members(file, name)
-    elif _GZIP.first.match(first):
-        with gzip.GzipFile(fileobj=file) as unzipped:
-            yield Document(name, GuardedStream(unzipped, name, _GZIP))
-    elif _BZIP2.first.match(first):
-        with bz2.BZ2File(file) as unzipped:
-            yield Document(name, GuardedStream(unzipped, name, _BZIP2))
-    elif _ZSTD.first.match(first):
-        zstd = _zstd()
-        with zstd.open(file) as unzipped:
-            damage = (*_DAMAGE, zstd.ZstdError)
-            yield Document(name, GuardedStream(unzipped, name, _ZSTD, damage))
-    else:
-        yield Document(name, GuardedStream(file, name, _PLAIN))
+        return
+    with unpacking(file, name, packing) as stream:
+        yield Document(name, stream)
 
 
 def _below(path: Path) -> Iterator[Path]:
@@ -176,7 +100,7 @@ def _opened(path: Path) -> Iterator[Document]:
     try:
         file = path.open("rb")
     except OSError as error:
-        refuse(str(path), READABLE, _reason(error))
+        refuse(str(path), READABLE, reason_of(error))
     with file:
         yield from documents_of(file, str(path))
 
@@ -185,8 +109,8 @@ def _members(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
     """Yield the .pgn members of an archive in the order of their names."""
     try:
         archive = zipfile.ZipFile(file)
-    except _BAD_ARCHIVE as error:
-        refuse(name, _ZIP.readable, _reason(error))
+    except BAD_ARCHIVE as error:
+        refuse(name, ARCHIVE, reason_of(error))
     with archive:
         members = sorted(one for one in archive.namelist() if _is_pgn(one))
         if not members:
@@ -195,35 +119,16 @@ def _members(file: io.BufferedReader[Any], name: str) -> Iterator[Document]:
             place = f"{name}/{one}"
             try:
                 member = archive.open(one)
-            except _BAD_ARCHIVE as error:
-                refuse(place, _ZIP.readable, _reason(error))
+            except BAD_ARCHIVE as error:
+                refuse(place, ARCHIVE, reason_of(error))
             with member:
-                yield Document(place, GuardedStream(member, place, _ZIP))
+                yield Document(place, GuardedStream(member, place, ZIP))
 
 
 def _is_pgn(member: str) -> bool:
     """Return whether a member of an archive is PGN; macOS adds hidden files."""
     hidden = PurePosixPath(member).name.startswith(".") or member.startswith("__MACOSX/")
     return member.lower().endswith(".pgn") and not hidden
-
-
-def _zstd() -> Any:
-    """Return the module that reads zstd, in the standard library from Python 3.14 on."""
-    for module in ("compression.zstd", "backports.zstd"):
-        try:
-            return importlib.import_module(module)
-        except ImportError:
-            continue
-    raise EquipoiseError(
-        f"reading zstd files needs backports.zstd, which is not installed: {how_to_install('zstd')}"
-    )
-
-
-def _reason(error: BaseException) -> str:
-    """Return why something could not be read."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__
 
 
 _UTF_8_MARK = b"\xef\xbb\xbf"

@@ -17,6 +17,7 @@ from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, Problem
 from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.games.columns import describe_strangers
+from equipoise.formats.opening.same_matches import check_order, order_of_files, tell_apart
 from equipoise.formats.options import CANONICAL, Options, SkipBad
 from equipoise.formats.synonyms import strangers
 from equipoise.formats.table import Table
@@ -241,6 +242,8 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
     Raises : InvalidParameterError   the options do not suit the table
     """
     frame, options, columns, taken, notes = arrange_columns(table, options, own_names=own_names)
+    table, frame, more = tell_apart(table, frame)
+    notes = (*notes, *more)
     reading = HistoryReading(
         history=None,
         notes=(*table.notes, *notes),
@@ -253,6 +256,8 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
         unknown = describe_strangers(strangers(options.synonyms, names))
         reading = replace(reading, notes=(*reading.notes, *unknown))
     keys = _read_keys(frame, table.untyped, options.time_format)
+    if keys.times is None:
+        reading = replace(reading, notes=(*reading.notes, *order_of_files(table)))
     grouping = group_ids(keys.ids)
     nameless = mask(keys.ids.is_null())
     chosen = select(frame, grouping, nameless, keys.times, keys.rated, options)
@@ -262,6 +267,8 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
             return _nothing_left(reading, table, "no match is rated and selected")
         keys = keys.keep(chosen.rows)
         grouping = regroup(grouping.of_row[chosen.rows])[0]
+    if keys.times is not None and keys.times.is_order:
+        check_order(table, keys.times.values, keys.place)
     findings = Findings(table, keys.place)
     for name, faults in keys.faults.items():
         findings.add_faults(name, faults, keys.frame[name])

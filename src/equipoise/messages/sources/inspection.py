@@ -11,7 +11,16 @@ from equipoise.messages.errors import ProblemMessage
 
 #: What a file holds; see `InspectMessage`.
 Kind: TypeAlias = Literal[
-    "history", "games", "tournament", "lobby", "ratings", "request", "log", ""
+    "history",
+    "games",
+    "pairs",
+    "crosstable",
+    "tournament",
+    "lobby",
+    "ratings",
+    "request",
+    "log",
+    "",
 ]
 
 
@@ -107,8 +116,9 @@ class InspectMessage(msgspec.Struct, frozen=True):
 
     format : how the file is stored, such as "csv"; empty if that is not known
     kind : what it holds. "history" has a row for each player in a match, "games" one for each
-        match; "tournament" can only be read by `equipoise performance`, "lobby" and "ratings" by
-        `balance`, "request" by `rebalance`, "log" by `import`; empty if nothing fits
+        match, "pairs" and "crosstable" have results by player and opponent. "tournament" can only
+        be read by `equipoise performance`, "lobby" and "ratings" by `balance`, "request" by
+        `rebalance`, "log" by `import`; empty if nothing fits
     ready : whether the next command can read it as it is
     contents : null if no match can be read
     able : systems that can rate it with their defaults

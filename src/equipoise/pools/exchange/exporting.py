@@ -16,6 +16,7 @@ temporary file in one transaction.
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,7 @@ from equipoise.data.history import TimeKind
 from equipoise.data.times import MICROSECONDS
 from equipoise.errors import ConflictError, InvalidParameterError, require
 from equipoise.formats.spreadsheets import escaped
+from equipoise.messages.exchange import ExportMessage
 from equipoise.pools.amended_log import amendments_of, counted_piece
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.exchange.log_table import LogTable
@@ -71,7 +73,7 @@ def export_file(
     progress: _Progress | None = None,
     *,
     raw: bool = False,
-) -> None:
+) -> ExportMessage:
     """Write a pool's log, ratings or changes to a file, completely or not at all.
 
     path : its ending gives the format
@@ -81,9 +83,36 @@ def export_file(
     Raises : NotFoundError, InvalidParameterError
     """
     format = format_of(path)
+    start = time.perf_counter()
+    size, count = 0, 0
+
+    def counting(done: int, total: int) -> None:
+        nonlocal count
+        count = done
+        if progress is not None:
+            progress(done, total)
+
     with whole_file(path) as file:
-        for chunk in export_bytes(store, pool, what, format, progress, raw=raw):
+        for chunk in export_bytes(store, pool, what, format, counting, raw=raw):
             file.write(chunk)
+            size += len(chunk)
+    return ExportMessage(
+        pool=pool,
+        what=what,
+        file=path,
+        format=format,
+        count=count,
+        counted=_counted_as(what, format),
+        bytes=size,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _counted_as(what: What, format: Format) -> Literal["records", "matches", "players"]:
+    """Return what the progress of an export counts."""
+    if what == "ratings":
+        return "players"
+    return "records" if what == "log" and format == "ndjson" else "matches"
 
 
 def export_bytes(

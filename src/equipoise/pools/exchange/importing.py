@@ -315,6 +315,7 @@ def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> 
     reading = scan_history(
         request.source,
         format=request.format,
+        sheet=request.sheet,
         columns=request.columns,
         statistics=statistics,
         skip_bad=request.skip_bad,

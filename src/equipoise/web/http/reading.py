@@ -40,7 +40,14 @@ _SWEEPS = 10_000_000
 #: Errors that msgspec raises for JSON that it cannot decode.
 JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bzip2"}
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"PK": "zip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\xd0\xcf\x11\xe0": "a workbook",
+}
 
 _EXPECTED = re.compile(r"Expected `(?P<kind>[^`]*)`(?: (?P<rule>.*?))?(?:, got `(?P<got>[^`]*)`)?$")
 _RULES = (

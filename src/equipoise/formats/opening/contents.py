@@ -1,0 +1,426 @@
+"""Finds the files of a source: one, several, a folder, a pattern, an archive, a stream, an address.
+
+Each is a `Content`: its name, its format, and its bytes or its path. A name that does not fit what
+a file contains is no obstacle if the content is unmistakable; a note says how it was read.
+"""
+
+from __future__ import annotations
+
+import difflib
+import glob
+import io
+import os
+import sys
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, NamedTuple, get_args
+
+from equipoise.errors import InvalidParameterError
+from equipoise.formats.opening import packing
+from equipoise.formats.opening.kinds import (
+    CONTEST_FORMATS,
+    PACKED_SUFFIXES,
+    PEEKED,
+    WORDS,
+    Format,
+    agrees,
+    format_of,
+    kind_of,
+)
+from equipoise.formats.opening.naming import listed, natural
+from equipoise.formats.opening.remote import Download, download, is_address
+from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
+
+STANDARD_INPUT = "standard input"
+ONE_KIND = "must hold files of one kind: name those to read"
+NO_TABLES = "must hold tables, contests or games"
+GIVEN_ONCE = "must be given only once"
+NO_MATCHING = "no file has a name of this pattern"
+KNOWN_CONTENT = "must be a table, contests or games"
+
+#: Formats that are not joined with others -> what they are called.
+_NATURES = {"pgn": "pgn", "trf": "trf", "json": "contests"}
+
+
+class Content(NamedTuple):
+    """One file to read.
+
+    name : for problems; format : how it is stored, without compression, or "pgn" or "trf"
+    data : its bytes without compression, its path, or a table that is read already. Only PGN may
+        be compressed, and may be a folder
+    """
+
+    name: str
+    format: str
+    data: bytes | Path | Table
+    notes: tuple[str, ...] = ()
+
+    def content(self) -> bytes:
+        """Return all bytes. Raises : InvalidDataError."""
+        if isinstance(self.data, bytes):
+            return self.data
+        assert isinstance(self.data, Path), self.name
+        try:
+            return self.data.read_bytes()
+        except OSError as error:
+            refuse_unreadable(self.name, error)
+
+
+def is_source(source: object) -> bool:
+    """Return whether a value is a path, an address, a stream, bytes, or a list of such values."""
+    if isinstance(source, list | tuple):
+        return bool(source) and all(is_source(one) for one in source)
+    return isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
+
+
+def contents_of(source: object, format: str | None) -> list[Content]:
+    """Return the files of a source, in the order in which they are read.
+
+    source : as `is_source` knows it
+    format : how they are stored, or "pgn" or "trf"; None finds out
+    Raises : InvalidParameterError   nothing shows the format
+    Raises : InvalidDataError        a file does not exist, cannot be read, or has another format
+    """
+    if isinstance(source, list | tuple):
+        paths = Counter(str(one) for one in source if isinstance(one, str | os.PathLike))
+        for name, count in paths.items():
+            if count > 1:
+                refuse(name, GIVEN_ONCE, f"{count} times")
+        return [content for one in source for content in contents_of(one, format)]
+    if isinstance(source, str) and source == "-":
+        source = sys.stdin.buffer
+    if isinstance(source, bytes):
+        return _of_bytes(source, "", format)
+    if hasattr(source, "read"):
+        return _of_bytes(*read_stream(source), format)
+    if isinstance(source, str) and is_address(source):
+        return _of_download(download(source, format), format)
+    assert isinstance(source, str | os.PathLike), source
+    return _of_path(Path(source), format)
+
+
+def read_stream(stream: Any) -> tuple[bytes, str]:
+    """Return the content of a stream, and its name ("" if it has none)."""
+    label = getattr(stream, "name", None)
+    name = label if isinstance(label, str) and label != "<stdin>" else ""
+    if stream is sys.stdin.buffer or stream is sys.stdin:
+        name = STANDARD_INPUT
+    try:
+        data = stream.read()
+    except UnicodeDecodeError as error:
+        refuse(name, "must be text in UTF-8", f"the byte 0x{error.object[error.start]:02x}")
+    except OSError as error:
+        refuse(name, "must be a readable stream", str(error))
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogatepass")
+    return bytes(data), name
+
+
+def _of_path(path: Path, format: str | None) -> list[Content]:
+    name = str(path)
+    try:
+        if path.is_dir():
+            return _of_folder(path, format)
+        if path.exists():
+            with path.open("rb") as file:
+                return _of_file(file, name, format, path)
+        if glob.has_magic(name):
+            return _of_pattern(name, format)
+        refuse(name, NO_FILE + _similar(path), "")
+    except OSError as error:
+        refuse_unreadable(name, error)
+
+
+def _similar(path: Path) -> str:
+    """Return the most similar name in the folder as a question, "" if there is none."""
+    if not path.name or not path.parent.is_dir():
+        return ""
+    there = sorted(one.name for one in path.parent.iterdir() if not one.name.startswith("."))
+    close = difflib.get_close_matches(path.name, there, n=1, cutoff=0.75)
+    return f": did you mean {path.with_name(close[0])}?" if close else ""
+
+
+def _of_pattern(pattern: str, format: str | None) -> list[Content]:
+    """Return the files whose names have a pattern, in natural order."""
+    found = sorted(glob.glob(pattern, recursive=True), key=natural)
+    files = [one for one in found if Path(one).is_file()]
+    if not files:
+        refuse(pattern, NO_MATCHING, "only folders" if found else "none")
+    return [content for one in files for content in _of_path(Path(one), format)]
+
+
+def _of_folder(path: Path, format: str | None) -> list[Content]:
+    """Return the files of a folder that have the format, or one kind of format, by their names."""
+    name = str(path)
+    if format == "pgn":
+        return [Content(name, "pgn", path)]
+    names = [one.name for one in path.iterdir() if one.is_file() and not one.name.startswith(".")]
+    below = any(one.is_file() and format_of(one) == "pgn" for one in path.rglob("*"))
+    if not names and below and format is None:
+        return [Content(name, "pgn", path)]
+    nature, chosen, others = _chosen(names, format, name)
+    if nature == "pgn" or (below and format is None and (nature == "contests" or not chosen)):
+        others = [*others, *(chosen if nature == "contests" else ())]
+        return [Content(name, "pgn", path, _left_out(name, others))]
+    if not chosen:
+        deeper = any(one.is_file() and format_of(one) for one in path.rglob("*"))
+        hint = f"; '{path / '**' / '*.csv'}' names tables in folders below" if deeper else ""
+        refuse(name, NO_TABLES, (listed(sorted(names)) or "none") + hint)
+    found = [content for one in chosen for content in _of_path(path / one, format)]
+    return _noted(found, _left_out(name, others))
+
+
+def _chosen(
+    names: Iterable[str], format: str | None, place: str
+) -> tuple[str, list[str], list[str]]:
+    """Return the nature of the files to read, these files in natural order, and the others.
+
+    place : of the files. Raises : InvalidDataError   there are several kinds
+    """
+    ordered = sorted(names, key=natural)
+    if format is not None:
+        wanted: tuple[str, ...] = (format.removesuffix(".gz"),)
+        if format in CONTEST_FORMATS:
+            wanted = ("json", "jsonl")
+        chosen = [one for one in ordered if format_of(PurePosixPath(one)) in wanted]
+        if format not in CONTEST_FORMATS:
+            chosen = chosen or ordered
+        return _NATURES.get(wanted[0], "tables"), chosen, []
+    groups: dict[str, list[str]] = {}
+    others = []
+    for one in ordered:
+        found = format_of(PurePosixPath(one))
+        if found is None:
+            others.append(one)
+        else:
+            groups.setdefault(_NATURES.get(found, "tables"), []).append(one)
+    if set(groups) == {"pgn", "contests"}:
+        # Metadata beside games are JSON, and contests are not among games.
+        others += groups.pop("contests")
+    if len(groups) > 1:
+        suffixes = Counter(_suffix(one) for several in groups.values() for one in several)
+        got = ", ".join(f"{count:,} {suffix}" for suffix, count in suffixes.most_common())
+        most = suffixes.most_common(1)[0][0]
+        refuse(place, ONE_KIND, f"{got}. For example: '{place}/*{most}'")
+    if not groups and len(others) == 1:
+        return "tables", others, []
+    nature = next(iter(groups), "tables")
+    return nature, groups.get(nature, []), others
+
+
+def _suffix(name: str) -> str:
+    """Return the suffix of a name with that of its compression."""
+    path = PurePosixPath(name.lower())
+    return "".join(path.suffixes[-2:]) if path.suffix in PACKED_SUFFIXES else path.suffix
+
+
+def _left_out(place: str, others: Sequence[str]) -> tuple[str, ...]:
+    if not others:
+        return ()
+    where = place or "the archive"
+    return (f"left out of {where}, by their names: {listed(others)}",)
+
+
+def _noted(contents: list[Content], notes: tuple[str, ...]) -> list[Content]:
+    """Return contents with notes on the first of them."""
+    if not notes or not contents:
+        return contents
+    first = contents[0]
+    return [first._replace(notes=(*first.notes, *notes)), *contents[1:]]
+
+
+def _of_bytes(data: bytes, name: str, format: str | None) -> list[Content]:
+    return _of_file(io.BytesIO(data), name, format, data)
+
+
+def _of_download(found: Download, format: str | None) -> list[Content]:
+    """Return the files of a download."""
+    if isinstance(found.data, Table):
+        return [Content(found.name, "parquet", found.data, found.notes)]
+    return _noted(_of_bytes(found.data, found.name, format), found.notes)
+
+
+def _of_file(file: IO[bytes], name: str, format: str | None, data: bytes | Path) -> list[Content]:
+    """Return the file, or the files of an archive.
+
+    data : its path, or all of its bytes
+    """
+    start = file.read(PEEKED)
+    packed = packing.packing_of(start)
+    if format is not None and format.endswith(".gz"):
+        if packed is not packing.GZIP:
+            refuse(name, "must be a gzip file", _what(start))
+        format = format.removesuffix(".gz")
+    size = packing.size_of(file)
+    if packed is packing.ZIP:
+        with packing.archive_of(file, name) as archive:
+            return _of_archive(archive, packing.Budget(name, size), name, format, data)
+    notes: tuple[str, ...] = ()
+    if packed is not packing.PLAIN:
+        with packing.unpacking(file, name, packed) as stream:
+            start = stream.read(PEEKED)
+        packing.refuse_packed(start, name)
+        file.seek(0)
+    elif Path(name).suffix.lower() in PACKED_SUFFIXES and start:
+        notes = (f"{name} is not compressed",)
+    chosen, more = _decide(name, format, start)
+    if packed is not packing.PLAIN and chosen != "pgn":
+        data = packing.unpacked(file, size, name, packed)
+    return [Content(name, chosen, data, (*notes, *more))]
+
+
+def _of_archive(
+    archive: zipfile.ZipFile,
+    budget: packing.Budget,
+    name: str,
+    format: str | None,
+    data: bytes | Path,
+) -> list[Content]:
+    """Return the files of an archive; a workbook and an archive of PGN are one file."""
+    inside = _inside(archive, name)
+    if inside is not None:
+        if format not in (None, "excel"):
+            refuse(name, _must_be(format), "a workbook")
+        notes = _misnamed(name, "excel") if format is None else ()
+        return [Content(name, "excel", data, notes)]
+    members = packing.members_of(archive)
+    nature, chosen, others = _chosen(members, format, name)
+    if "pgn" in (nature, format):
+        return [Content(name, "pgn", data, _left_out(name, others))]
+    if not chosen:
+        if any(one.lower().endswith((".zip", ".7z", ".rar")) for one in members):
+            refuse(name, packing.NESTED, listed(sorted(members)))
+        refuse(name, NO_TABLES, listed(sorted(members)) or "none")
+    found = []
+    for one in chosen:
+        content = packing.read_member(archive, one, name, budget)
+        place = f"{name}/{one}" if name else one
+        if not _is_workbook(content):
+            packing.refuse_packed(content, place)
+        kind, notes = _decide(place, format, content[:PEEKED])
+        found.append(Content(place, kind, content, notes))
+    return _noted(found, _left_out(name, others))
+
+
+def _is_workbook(data: bytes) -> bool:
+    """Return whether the bytes of a member of an archive are a workbook, which is an archive."""
+    if not packing.ZIP.first.match(data):
+        return False
+    with packing.archive_of(io.BytesIO(data), "") as archive:
+        return _inside(archive, "") is not None
+
+
+#: A folder in archives that are documents -> what they are; None for workbooks.
+_DOCUMENTS = {
+    "word/": "a text document (Word): save the table as CSV",
+    "ppt/": "a presentation: save the table as CSV",
+}
+_BINARY_WORKBOOK = "xl/workbook.bin"
+_SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
+
+
+def _inside(archive: zipfile.ZipFile, name: str) -> str | None:
+    """Return "excel" if an archive is a workbook; None if it is no document.
+
+    Raises : InvalidDataError   it is another document
+    """
+    names = set(archive.namelist())
+    if _BINARY_WORKBOOK in names:
+        refuse(name, KNOWN_CONTENT, "a binary workbook (.xlsb): save it as .xlsx")
+    if "[Content_Types].xml" in names and any(one.startswith("xl/") for one in names):
+        return "excel"
+    if "[Content_Types].xml" in names:
+        for folder, what in _DOCUMENTS.items():
+            if any(one.startswith(folder) for one in names):
+                refuse(name, KNOWN_CONTENT, what)
+    if "mimetype" in names and archive.getinfo("mimetype").file_size < 200:
+        try:
+            kind = archive.read("mimetype").strip()
+        except packing.BAD_ARCHIVE as error:
+            refuse(name, packing.ARCHIVE, packing.reason_of(error))
+        if kind.startswith(_SPREADSHEET):
+            return "excel"
+        if kind.startswith(b"application/vnd.oasis.opendocument"):
+            refuse(name, KNOWN_CONTENT, "a document of another kind: save the table as CSV")
+    return None
+
+
+def _decide(name: str, format: str | None, start: bytes) -> tuple[str, tuple[str, ...]]:
+    """Return the format of a file, and a note if its name does not show it.
+
+    format : as given; start : its first bytes, without compression
+    """
+    if format is not None:
+        return format, ()
+    by_name = format_of(Path(name)) if name else None
+    kind = kind_of(start)
+    if by_name is not None:
+        if agrees(by_name, kind) or not start:
+            return by_name, ()
+        if kind.format is None:
+            # A damaged workbook or Parquet file is left to its reader, which says more.
+            if kind.what in ("", "a binary file"):
+                return by_name, ()
+            refuse(name, _must_be(by_name), kind.what)
+        return kind.format, _misnamed(name, kind.format)
+    if kind.format is not None:
+        return kind.format, _misnamed(name, kind.format)
+    if kind.what:
+        refuse(name, KNOWN_CONTENT, kind.what)
+    if not start.strip():
+        refuse(name, "must hold at least one row", "an empty file")
+    if name.lower().endswith(".zip"):
+        refuse(name, packing.ARCHIVE, "text")
+    known = ", ".join((*get_args(Format), "pgn", "trf"))
+    raise InvalidParameterError(
+        f"format (--format) must be given, because neither the name nor the first line of "
+        f"{name or 'the stream'} shows it: one of {known}"
+    )
+
+
+def _misnamed(name: str, found: str) -> tuple[str, ...]:
+    """Return a note on a file whose name shows another format than its content, or none."""
+    if name and format_of(Path(name)) == found:
+        return ()
+    return (f"{name or 'the stream'} is read as {WORDS[found]}, because its content is that",)
+
+
+def _must_be(format: str | None) -> str:
+    if format in ("parquet", "arrow"):
+        return f"must be {'a' if format == 'parquet' else 'an'} {WORDS[format]} file"
+    return f"must be text in the format {format}" if format != "excel" else "must be a workbook"
+
+
+def _what(start: bytes) -> str:
+    """Return what a file is, for problems."""
+    packed = packing.packing_of(start)
+    if packed is not packing.PLAIN:
+        return f"a {packed.kind} file"
+    kind = kind_of(start)
+    if kind.what:
+        return kind.what
+    return f"a {WORDS[kind.format]} file" if kind.format in ("parquet", "arrow") else "text"
+
+
+def paths_of(source: object, name: str) -> dict[str, str]:
+    """Return the files on this machine that a source names, each under a name of its own.
+
+    name : of the parameter, which begins these names
+    """
+    given = source if isinstance(source, list | tuple) else [source]
+    found: dict[str, None] = {}
+    for one in given:
+        if not isinstance(one, str) or one == "-" or is_address(one):
+            continue
+        path = Path(one)
+        if path.is_dir():
+            found.update(dict.fromkeys(str(file) for file in path.iterdir() if file.is_file()))
+        elif not path.exists() and glob.has_magic(one):
+            found.update(dict.fromkeys(glob.glob(one, recursive=True)))
+        else:
+            found[one] = None
+    if len(found) == 1:
+        return {name: next(iter(found))}
+    return {f"{name} ({one})": one for one in found}

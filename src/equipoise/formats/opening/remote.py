@@ -1,0 +1,199 @@
+"""Reads files from addresses: https:// anywhere, http:// on this machine, s3:// and gs://.
+
+Only the command line and the library give sources as text. Requests of the service have content.
+"""
+
+from __future__ import annotations
+
+import http.client
+import ipaddress
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from email.message import Message
+from glob import has_magic
+from pathlib import PurePosixPath
+from typing import IO, NamedTuple, NoReturn
+from urllib.parse import quote, urljoin, urlsplit
+
+import polars as pl
+
+from equipoise.errors import InvalidDataError
+from equipoise.formats.opening.kinds import PACKED_SUFFIXES, format_of
+from equipoise.formats.table import Table, refuse
+from equipoise.wording import counted
+
+#: Maximum number of bytes that are downloaded.
+MOST_DOWNLOADED = 2 * 2**30
+#: Seconds without an answer, and for all of a download.
+TIMEOUT = 30
+LONGEST = 900
+_REDIRECTS = 5
+_BLOCK = 2**20
+_WEB = ("https", "http")
+_CLOUDS = ("s3", "gs")
+#: Characters of an address that stay as they are.
+_SAFE = "/%:=&?~#+!$,;'@()*[]"
+
+READABLE = "must be an address that can be read"
+SECURE = "must begin with https:// (http:// only for this machine)"
+NO_PASSWORD = "must be an address without a user and password"
+DOWNLOADED = (
+    f"must have at most {MOST_DOWNLOADED // 2**30} GB: download it another way, and read the file"
+)
+IN_TIME = f"must be downloaded within {LONGEST // 60} minutes: download it another way"
+ONE_OBJECT = "must name one object: give several addresses one by one"
+OBJECT = (
+    "must be uncompressed Parquet, Arrow, CSV, TSV or JSON Lines: download it another way, and "
+    "read the file"
+)
+
+
+class Download(NamedTuple):
+    """What an address has. name : for problems, without what may be secret in the address."""
+
+    name: str
+    data: bytes | Table
+    notes: tuple[str, ...] = ()
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an address and not a path."""
+    scheme, mark, _ = text.partition("://")
+    return bool(mark) and scheme.lower() in (*_WEB, *_CLOUDS)
+
+
+def download(address: str, format: str | None) -> Download:
+    """Return what an address has.
+
+    Raises : InvalidDataError   it is refused, does not answer, or has too much
+    """
+    parts = urlsplit(address)
+    name = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    if "@" in parts.netloc:
+        refuse(name, NO_PASSWORD, "one with both")
+    if parts.scheme.lower() in _CLOUDS:
+        return _from_cloud(address, name, format)
+    if not _is_allowed(address, on_this_machine=True):
+        refuse(name, SECURE, f"{parts.scheme}://{parts.hostname or ''}")
+    data = _from_web(quote(address, safe=_SAFE), name)
+    return Download(name, data, (f"{name}: {counted(len(data), 'byte')}",))
+
+
+def _is_allowed(address: str, *, on_this_machine: bool) -> bool:
+    """Return whether an address is encrypted, or one of this machine.
+
+    on_this_machine : whether addresses of this machine need no encryption
+    """
+    parts = urlsplit(address)
+    if parts.scheme.lower() == "https":
+        return bool(parts.hostname)
+    return parts.scheme.lower() == "http" and on_this_machine and _is_here(parts.hostname or "")
+
+
+def _is_here(host: str) -> bool:
+    """Return whether a host is this machine, without asking for its address."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to encrypted addresses; on this machine also to others of it."""
+
+    max_redirections = _REDIRECTS
+
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: Message,
+        newurl: str,
+    ) -> urllib.request.Request | None:
+        """Return the next request. Raises : URLError   the address is not allowed."""
+        target = urljoin(req.full_url, newurl)
+        here = _is_here(urlsplit(req.full_url).hostname or "")
+        if not _is_allowed(target, on_this_machine=here):
+            shown = urlsplit(target)
+            raise urllib.error.URLError(f"a redirect to {shown.scheme}://{shown.netloc}")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
+
+
+def _from_web(address: str, name: str) -> bytes:
+    """Return the body of an address. Raises : InvalidDataError."""
+    # Not `build_opener`: it also opens file:, ftp: and data:.
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        _Redirects(),
+    ):
+        opener.add_handler(handler)
+    request = urllib.request.Request(address, headers={"User-Agent": "equipoise"})
+    try:
+        with opener.open(request, timeout=TIMEOUT) as answer:
+            length = answer.headers.get("Content-Length", "")
+            if length.isdecimal() and int(length[:20]) > MOST_DOWNLOADED:
+                refuse(name, DOWNLOADED, counted(int(length[:20]), "byte"))
+            data = b"".join(_blocks(answer, name))
+            if length.isdecimal() and len(data) < int(length):
+                refuse(name, READABLE, f"only {len(data):,} of {int(length):,} bytes")
+            return data
+    except InvalidDataError:
+        raise
+    except urllib.error.HTTPError as error:
+        with error:
+            refuse(name, READABLE, f"the answer {error.code} {error.reason}")
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        _refuse_failed(name, error)
+
+
+def _blocks(answer: IO[bytes], name: str) -> Iterator[bytes]:
+    """Yield an answer in blocks. Raises : InvalidDataError   it is too much, or takes too long."""
+    total, end = 0, time.monotonic() + LONGEST
+    while block := answer.read(_BLOCK):
+        total += len(block)
+        if total > MOST_DOWNLOADED:
+            refuse(name, DOWNLOADED, "more")
+        if time.monotonic() > end:
+            refuse(name, IN_TIME, counted(total, "byte"))
+        yield block
+
+
+def _refuse_failed(name: str, error: Exception) -> NoReturn:
+    reason = getattr(error, "reason", None) or error
+    refuse(name, READABLE, str(reason) or type(error).__name__)
+
+
+def _from_cloud(address: str, name: str, format: str | None) -> Download:
+    """Return an object of a cloud, as Polars reads it. Raises : InvalidDataError."""
+    path = PurePosixPath(urlsplit(address).path)
+    if has_magic(address):
+        refuse(name, ONE_OBJECT, "a pattern")
+    if path.suffix.lower() in PACKED_SUFFIXES or path.suffix.lower() == ".zip":
+        refuse(name, OBJECT, f"a {path.suffix.lower()} file")
+    stored = format or format_of(path)
+    try:
+        if stored == "parquet":
+            frame = pl.scan_parquet(address, glob=False).collect()
+            return Download(name, Table(frame=frame, name=name, format="parquet"))
+        if stored == "arrow":
+            frame = pl.scan_ipc(address, glob=False).collect()
+            return Download(name, Table(frame=frame, name=name, format="arrow"))
+        if stored in ("csv", "tsv", "jsonl"):
+            # As lines, so that the same reader as for files checks every row.
+            lines = pl.scan_lines(address, glob=False).collect().to_series()
+            return Download(name, "\n".join(lines.fill_null("").to_list()).encode())
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        refuse(name, READABLE, reason[0])
+    refuse(name, OBJECT, f"the format {stored}" if stored else "a name without a known suffix")

@@ -1,0 +1,379 @@
+"""Reads sheets of workbooks (.xlsx, .xlsm, .xls, .ods) as tables.
+
+A sheet is read as it looks: rows above the header are passed over, empty rows and columns are left
+out, a cell that is merged over several rows has its value on each, a date is a date, and a formula
+is its result as the workbook stores it. Values become text, as in CSV, so that numbers written as
+text are numbers too. The lines of problems are the rows of the sheet.
+
+Before the library reads a workbook, its parts are unpacked once in blocks and counted, and so are
+the rows and columns of its cells: the library makes room for every cell between the first and the
+last, so two cells far apart would fill the memory.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import re
+import shlex
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from equipoise.arrays import Ints
+from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
+from equipoise.formats.opening import packing
+from equipoise.formats.table import Table, check_columns, refuse, refuse_unreadable
+from equipoise.wording import how_to_install
+
+#: Maximum number of rows times columns of a sheet, from its first row and column.
+MOST_CELLS = 20_000_000
+#: Rows of a sheet in which the header is looked for.
+_ABOVE = 50
+#: Part of the usual number of cells of a row that a header has at least.
+_HEADER_WIDTH = 0.6
+_OLD_MAGIC = b"\xd0\xcf\x11\xe0"
+
+READABLE = "must be a readable workbook"
+NO_PASSWORD = "must be a workbook without a password: save it without one"
+ONE_SHEET = "must say which sheet to read: add --sheet (in Python sheet=)"
+KNOWN_SHEET = "must be a sheet of the workbook"
+HAS_TABLE = "must have a sheet with a header and at least one row"
+CELLS = f"must have at most {MOST_CELLS:,} cells, rows times columns: save the table as CSV"
+NO_RESULTS = (
+    "formulas without a stored result are read as empty cells: open the workbook in a spreadsheet "
+    "program and save it"
+)
+
+
+class _Sheet(NamedTuple):
+    """A sheet with a table. header : row of the header, from 0."""
+
+    name: str
+    rows: list[list[Any]]
+    header: int
+
+
+def read_workbook(source: Path | bytes, name: str, sheet: str | int | None) -> Table:
+    """Return the table of a sheet of a workbook.
+
+    sheet : its name, or its number from 1; None takes the only one that has a table
+    Raises : InvalidDataError   it is damaged or too large, or no or several sheets have a table
+    Raises : EquipoiseError     the library for workbooks is missing
+    """
+    library = _library()
+    try:
+        data = source if isinstance(source, bytes) else source.read_bytes()
+    except OSError as error:
+        refuse_unreadable(name, error)
+    uncomputed = False
+    if data.startswith(b"PK"):
+        with packing.archive_of(io.BytesIO(data), name) as archive:
+            uncomputed = _check_parts(archive, name, len(data))
+    elif not data.startswith(_OLD_MAGIC):
+        refuse(name, "must be a workbook", "a file of another kind" if data else "an empty file")
+    workbook = _read(lambda: library.CalamineWorkbook.from_filelike(io.BytesIO(data)), name)
+    sheets = _sheets(workbook, library, name, sheet)
+    found = [one for one in sheets if one is not None]
+    if len(found) > 1:
+        names = ", ".join(repr(one.name) for one in found)
+        refuse(name, ONE_SHEET, f"{names}; for example --sheet {shlex.quote(found[0].name)}")
+    if not found:
+        refuse(name, HAS_TABLE, "none")
+    table = _table_of(found[0], name)
+    notes = [f"{name}: sheet {found[0].name!r}"] if len(workbook.sheet_names) > 1 else []
+    if found[0].header:
+        notes.append(
+            f"{name}: the header is row {found[0].header + 1}; the rows above are left out"
+        )
+    if uncomputed:
+        notes.append(f"{name}: {NO_RESULTS}")
+    return replace(table, notes=(*notes, *table.notes))
+
+
+def _library() -> Any:
+    """Return the library that reads workbooks. Raises : EquipoiseError."""
+    try:
+        import python_calamine
+    except ImportError as error:
+        raise EquipoiseError(
+            "reading workbooks needs python-calamine, which is not installed: "
+            f"{how_to_install('excel')}; or save the table as CSV"
+        ) from error
+    return python_calamine
+
+
+def _read(reads: Callable[[], Any], name: str) -> Any:
+    """Return what the library reads; whatever it raises is a problem of the file."""
+    try:
+        return reads()
+    except BaseException as error:  # it panics for some damaged files
+        if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError | InvalidDataError):
+            raise
+        if type(error).__name__ == "PasswordError":
+            refuse(name, NO_PASSWORD, "one that needs a password")
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        refuse(name, READABLE, reason[0])
+
+
+def _sheets(
+    workbook: Any, library: Any, name: str, wanted: str | int | None
+) -> list[_Sheet | None]:
+    """Return the wanted sheet, or every visible one that has a table."""
+    names: list[str] = workbook.sheet_names
+    if wanted is not None:
+        chosen = [_chosen_sheet(names, wanted, name)]
+    else:
+        sheets = library.SheetTypeEnum.WorkSheet
+        visible = library.SheetVisibleEnum.Visible
+        chosen = [
+            one.name
+            for one in workbook.sheets_metadata
+            if one.typ == sheets and one.visible == visible
+        ]
+    return [_sheet_of(workbook, one, name) for one in chosen]
+
+
+def _chosen_sheet(names: Sequence[str], wanted: str | int, name: str) -> str:
+    """Return the sheet of a name, or of a number from 1; a name goes before a number."""
+    text = str(wanted)
+    if isinstance(wanted, str) and text in names:
+        return text
+    if text.isdecimal() and 1 <= int(text) <= len(names):
+        return names[int(text) - 1]
+    there = ", ".join(repr(one) for one in names)
+    refuse(name, KNOWN_SHEET, f"{text!r}, but there are {there}")
+
+
+def _sheet_of(workbook: Any, sheet: str, name: str) -> _Sheet | None:
+    """Return a sheet, None if it has no table."""
+    opened = _read(lambda: workbook.get_sheet_by_name(sheet), name)
+    rows: list[list[Any]] = _read(lambda: opened.to_python(skip_empty_area=False), name)
+    _fill_merged(rows, _read(lambda: opened.merged_cell_ranges, name) or ())
+    header = _header_of(rows)
+    if header is None or not any(map(_has_value, rows[header + 1 :])):
+        return None
+    return _Sheet(sheet, rows, header)
+
+
+def _fill_merged(rows: list[list[Any]], merged: Sequence[Any]) -> None:
+    """Repeat the value of cells that are merged over rows of one column."""
+    for (first, column), (last, other) in merged:
+        if column != other or first >= len(rows) or column >= len(rows[first]):
+            continue
+        for row in rows[first + 1 : last + 1]:
+            row[column] = rows[first][column]
+
+
+def _has_value(row: Sequence[Any]) -> bool:
+    return any(not _is_empty(one) for one in row)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def _header_of(rows: Sequence[Sequence[Any]]) -> int | None:
+    """Return the row of the header: the first row of different texts that is wide enough.
+
+    A title or a line with a date above a table is narrower than the table. Without such a row, the
+    first row with values is the header if it has two or more.
+    """
+    filled = [(at, [one for one in row if not _is_empty(one)]) for at, row in enumerate(rows)]
+    filled = [(at, row) for at, row in filled if row]
+    if not filled:
+        return None
+    usual = Counter(len(row) for _, row in filled).most_common(1)[0][0]
+    least = max(2, _HEADER_WIDTH * usual)
+    for at, row in filled[:_ABOVE]:
+        texts = [one for one in row if isinstance(one, str)]
+        if len(row) >= least and len(texts) == len(row) == len(set(texts)):
+            return at
+    at, row = filled[0]
+    return at if len(row) > 1 else None
+
+
+def _table_of(sheet: _Sheet, name: str) -> Table:
+    """Return the table below a header."""
+    heads = sheet.rows[sheet.header]
+    lines = [at for at in range(sheet.header + 1, len(sheet.rows)) if _has_value(sheet.rows[at])]
+    columns = [at for at, head in enumerate(heads) if not _is_empty(head)]
+    unnamed = [
+        at
+        for at, head in enumerate(heads)
+        if _is_empty(head) and any(not _is_empty(sheet.rows[line][at]) for line in lines)
+    ]
+    names = [_text(heads[at]) or "" for at in columns]
+    check_columns(names, name, sheet.header + 1)
+    series = [
+        pl.Series(head, _column([sheet.rows[line][at] for line in lines]), dtype=pl.String)
+        for head, at in zip(names, columns, strict=True)
+    ]
+
+    def locate(rows: Ints) -> list[tuple[str, int | None]]:
+        return [(name, lines[row] + 1) for row in rows.tolist()]
+
+    notes: tuple[str, ...] = ()
+    if unnamed:
+        which = ", ".join(_letters(at) for at in unnamed[:5])
+        notes = (f"{name}: columns without a name are left out: {which}",)
+    return Table(
+        frame=pl.DataFrame(series),
+        name=name,
+        untyped=True,
+        locate=locate,
+        notes=notes,
+        format="excel",
+    )
+
+
+def _column(values: Sequence[Any]) -> list[str | None]:
+    """Return values as text; dates are times of day 0 if others in the column have a time."""
+    if any(isinstance(one, datetime.datetime) for one in values):
+        midnight = datetime.time()
+        values = [
+            datetime.datetime.combine(one, midnight) if type(one) is datetime.date else one
+            for one in values
+        ]
+    return [_text(one) for one in values]
+
+
+def _text(value: Any) -> str | None:
+    """Return a value as CSV has it."""
+    if _is_empty(value):
+        return None
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return str(value)
+
+
+def _letters(column: int) -> str:
+    """Return the letters of a column, counted from 0."""
+    letters = ""
+    column += 1
+    while column:
+        column, letter = divmod(column - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return letters
+
+
+_CELL = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']([A-Z]{0,3})(\d{1,7})[\"']")
+_UNCOMPUTED = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v>\s*</v>|<v\s*/>|</c>)")
+_ODS_TAG = re.compile(
+    rb"<table:(?:(table-row|table-cell|covered-table-cell)\b([^>]*)>|(table)[\s>])"
+)
+_REPEATED = re.compile(rb"number-(?:columns|rows)-repeated\s*=\s*[\"'](\d+)[\"']")
+_BLOCK = 2**20
+#: The longest tag that is found where two blocks meet.
+_TAG = 2**14
+
+
+def _check_parts(archive: zipfile.ZipFile, name: str, size: int) -> bool:
+    """Check that a workbook unpacks to no more than it may, and has few enough cells.
+
+    Returns : whether formulas lack a stored result
+    Raises : InvalidDataError
+    """
+    budget = packing.Budget(name, size)
+    uncomputed = False
+    for one in archive.namelist():
+        try:
+            with archive.open(one) as part:
+                blocks = _blocks(packing.GuardedStream(part, name, packing.ZIP), budget)
+                if re.fullmatch(r"xl/worksheets/[^/]*\.xml", one, re.IGNORECASE):
+                    uncomputed |= _check_sheet(blocks, name)
+                elif one == "content.xml":
+                    _check_spreadsheet(blocks, name)
+                else:
+                    for _ in blocks:
+                        pass
+        except packing.BAD_ARCHIVE as error:
+            if isinstance(error, InvalidDataError):
+                raise
+            refuse(name, READABLE, packing.reason_of(error))
+    return uncomputed
+
+
+def _blocks(stream: packing.GuardedStream, budget: packing.Budget) -> Iterator[bytes]:
+    """Yield a part in blocks, each of which begins with the end of the one before."""
+    kept = b""
+    while block := stream.read(_BLOCK):
+        budget.take(len(block))
+        text = kept + block
+        # What a block shares with the next must not be counted twice: it begins with a tag.
+        cut = text.rfind(b"<", max(0, len(text) - _TAG))
+        cut = len(text) if cut < 0 else cut
+        yield text[:cut]
+        kept = text[cut:]
+    yield kept
+
+
+def _check_sheet(blocks: Iterator[bytes], name: str) -> bool:
+    """Check the last row and column of a sheet of .xlsx, and return whether results are missing."""
+    last_row = last_column = 1
+    uncomputed = False
+    for block in blocks:
+        for letters, digits in _CELL.findall(block):
+            last_row = max(last_row, int(digits))
+            last_column = max(last_column, _number(letters))
+        _check_size(last_row, last_column, name)
+        uncomputed = uncomputed or _UNCOMPUTED.search(block) is not None
+    return uncomputed
+
+
+def _number(letters: bytes) -> int:
+    """Return the number of a column from its letters, from 1; 0 without letters."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
+
+
+def _check_spreadsheet(blocks: Iterator[bytes], name: str) -> None:
+    """Check the last row and column with a value of each sheet of .ods."""
+    row = column = repeated = last_row = last_column = 0
+    for block in blocks:
+        for tag, attributes, table in _ODS_TAG.findall(block):
+            if table:
+                row = column = repeated = last_row = last_column = 0
+                continue
+            count = _repeats(attributes)
+            if tag == b"table-row":
+                row, column, repeated = row + repeated, 0, count
+                continue
+            column += count
+            if not attributes.endswith(b"/") or b"value" in attributes:
+                last_row = max(last_row, row + repeated)
+                last_column = max(last_column, column)
+                _check_size(last_row, last_column, name)
+
+
+def _repeats(attributes: bytes) -> int:
+    found = _REPEATED.search(attributes)
+    return int(found.group(1)[:9]) if found else 1
+
+
+def _check_size(rows: int, columns: int, name: str) -> None:
+    if rows * columns > MOST_CELLS:
+        refuse(name, CELLS, f"{rows:,} rows and {columns:,} columns")
+
+
+def check_sheet(sheet: str | int | None) -> None:
+    """Check the name or number of a sheet. Raises : InvalidParameterError."""
+    if sheet is None or (isinstance(sheet, str) and sheet):
+        return
+    if not isinstance(sheet, int) or isinstance(sheet, bool) or sheet < 1:
+        raise InvalidParameterError(
+            f"sheet (--sheet) must be the name of a sheet, or its number from 1; got {sheet!r}"
+        )

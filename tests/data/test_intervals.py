@@ -1,0 +1,23 @@
+"""The 95 % range of a rating, and how it is written."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+
+import pytest
+
+from equipoise.data.intervals import half_width, half_width_in_words
+
+
+def test_the_range_holds_95_percent_of_a_normal_distribution() -> None:
+    inside = NormalDist().cdf(half_width(1.0)) - NormalDist().cdf(-half_width(1.0))
+    assert inside == pytest.approx(0.95, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("deviation", "words"),
+    [(350.0, "686"), (80.99, "159"), (25.0, "49.0"), (1.2, "2.35"), (0, "0.00")],
+)
+def test_it_is_written_with_two_or_three_digits(deviation: float, words: str) -> None:
+    """On the scale of 1500 and on that of 25."""
+    assert half_width_in_words(deviation) == words

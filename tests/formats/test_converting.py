@@ -1,0 +1,324 @@
+"""What is converted says the same when it is read again; what a format cannot hold is named."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import date, timedelta
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.data.history import History
+from equipoise.data.tournaments.games import Games
+from equipoise.errors import InvalidDataError
+from equipoise.formats import read_history, scan_history
+from equipoise.formats.converting.contest_files import archived, contest_documents
+from equipoise.formats.converting.game_table import game_table
+from equipoise.formats.converting.pgn_tags import pgn_text
+from equipoise.formats.converting.trf_report import trf_text
+from equipoise.formats.games.reading import read_games
+from formats.comparing import assert_same
+
+PLAYERS = ["ann", "Ben, B", 'c"d', "Ömer\\x", "eva", "李"]
+PAIRS = st.lists(st.sampled_from(PLAYERS), min_size=2, max_size=2, unique=True)
+START = date(2020, 2, 27)
+
+
+@st.composite
+def duels(draw: st.DrawFn, *, dated: bool | None = None) -> History:
+    """Return a history of matches between two single players."""
+    games = draw(st.lists(st.tuples(PAIRS, st.sampled_from([-1, 0, 1])), min_size=1, max_size=12))
+    rows: dict[str, list[Any]] = {"match": [], "player": [], "rank": []}
+    for at, ((first, second), result) in enumerate(games):
+        rows["match"] += [f"m{at}", f"m{at}"]
+        rows["player"] += [first, second]
+        rows["rank"] += [1 + (result < 0), 1 + (result > 0)]
+    if draw(st.booleans()) if dated is None else dated:
+        days = sorted(draw(st.lists(st.integers(0, 900), min_size=len(games), max_size=len(games))))
+        rows["time"] = [START + timedelta(days=day) for day in days for _ in range(2)]
+    side = draw(st.sampled_from([None, ("white", "black"), ("home", "away"), ("black", "white")]))
+    if side is not None:
+        rows["side"] = [*side] * len(games)
+    if draw(st.booleans()):
+        rows["weight"] = [0.5 + at for at in range(len(games)) for _ in range(2)]
+    if draw(st.booleans()):
+        rows["cup"] = [f"cup {at}" for at in range(len(games)) for _ in range(2)]
+    return read_history(rows)
+
+
+def results(history: History) -> list[tuple[Any, str, str, int]]:
+    """Return every match: time, both players in order of name, and who was ahead."""
+    found = []
+    times = history.datetimes()
+    for at in range(history.matches):
+        rows = range(int(history.offsets[at]), int(history.offsets[at + 1]))
+        two = sorted(
+            (str(history.player_ids[history.player[row]]), int(history.rank[row])) for row in rows
+        )
+        sign = int(np.sign(two[1][1] - two[0][1]))
+        found.append((None if times is None else times[at].tolist(), two[0][0], two[1][0], sign))
+    return found
+
+
+@given(duels())
+def test_a_table_of_games_is_read_as_the_same_history(history: History) -> None:
+    """Players, results, times, weights, sides, and columns with one value for each match."""
+    frame, lost = game_table(history)
+    again = read_history(frame)
+    assert results(again) == results(history)
+    assert_same(again.match_ids, history.match_ids, "match_ids")
+    assert_same(again.weight, history.weight, "weight")
+    assert lost == []
+    home, home_again = history.at_home(), again.at_home()
+    assert (home is None) == (home_again is None)
+    if home is not None and home_again is not None:
+        at_home = history.player_ids[history.player[home]]
+        assert at_home.tolist() == again.player_ids[again.player[home_again]].tolist()
+    if "cup" in history.attributes:
+        assert sorted(again.attributes["cup"]) == sorted(history.attributes["cup"])
+
+
+def test_scores_decide_in_a_table_of_home_and_away() -> None:
+    history = read_history(
+        {
+            "home": ["a", "b", "c"],
+            "away": ["b", "c", "a"],
+            "home_score": [3, 1, 2],
+            "away_score": [1, 1, 4],
+            "neutral": [False, True, False],
+        }
+    )
+    frame, lost = game_table(history)
+    assert frame.columns == ["match", "home", "away", "home_score", "away_score", "neutral"]
+    assert frame["home_score"].to_list() == [3, 1, 2]
+    assert lost == []
+    again = read_history(frame)
+    assert again.attributes["side"].tolist() == history.attributes["side"].tolist()
+    assert results(again) == results(history)
+
+
+def test_what_a_table_of_games_cannot_hold_is_named() -> None:
+    history = read_history(
+        {
+            "match": [1, 1, 2, 2, 2, 3, 3, 3, 3],
+            "player": ["a", "b", "a", "b", "c", "a", "b", "c", "d"],
+            "team": [None, None, None, None, None, "x", "x", "y", "y"],
+            "rank": [1, 2, 1, 2, 3, 1, 1, 2, 2],
+            "kills": [3, 4, 5, 6, 7, 8, 9, 1, 2],
+        }
+    )
+    frame, lost = game_table(history)
+    assert frame["match"].to_list() == [1]
+    assert lost == [
+        "2 matches that are not between two single players were left out",
+        "left out, because this format has no such columns: kills",
+        "the names of teams are left out",
+    ]
+    with pytest.raises(InvalidDataError, match="--as contests"):
+        game_table(history.slice(1, 3))
+
+
+@given(duels(dated=True))
+def test_pgn_is_read_as_the_same_games(history: History) -> None:
+    text, _ = pgn_text(history)
+    games = read_games(io.BytesIO(text.encode()), format="pgn")
+    frame, _ = game_table(history)
+    sides = [frame.columns[at] for at in (2, 3)]
+    points = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
+    assert games.player_ids[games.white].tolist() == frame[sides[0]].to_list()
+    assert games.player_ids[games.black].tolist() == frame[sides[1]].to_list()
+    assert games.points.tolist() == [points[one] for one in frame["result"].to_list()]
+
+
+def test_pgn_has_the_day_the_time_and_ratings() -> None:
+    history = read_history(
+        {
+            "match": [1, 1],
+            "time": ["2024-05-04T20:15:01Z"] * 2,
+            "player": ["ann", "ben"],
+            "side": ["black", "white"],
+            "rank": [1, 2],
+            "rating": [2400, 2300.4],
+        }
+    )
+    text, lost = pgn_text(history)
+    assert text.splitlines()[2:11] == [
+        '[Date "2024.05.04"]',
+        '[Round "?"]',
+        '[White "ben"]',
+        '[Black "ann"]',
+        '[Result "0-1"]',
+        '[UTCDate "2024.05.04"]',
+        '[UTCTime "20:15:01"]',
+        '[WhiteElo "2300"]',
+        '[BlackElo "2400"]',
+    ]
+    assert lost == ["the games have tags and results, and no moves"]
+
+
+@st.composite
+def contests(draw: st.DrawFn) -> History:
+    sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=6))
+    rows: dict[str, list[Any]] = {"match": [], "player": [], "rank": []}
+    for at, size in enumerate(sizes):
+        rows["match"] += [f"contest {at}"] * size
+        rows["player"] += draw(st.permutations(PLAYERS))[:size]
+        rows["rank"] += draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
+    matches = [int(one.split()[1]) for one in rows["match"]]
+    if draw(st.booleans()):
+        rows["time"] = [1_600_000_000 + 100 * one for one in matches]
+    if draw(st.booleans()):
+        rows["weight"] = [1.5 + one for one in matches]
+    if draw(st.booleans()):
+        rows["performance_ceiling"] = [1000.0 + one for one in matches]
+    return read_history(rows)
+
+
+@given(contests(), st.booleans())
+def test_contest_files_are_read_as_the_same_history(history: History, zipped: bool) -> None:
+    """Only the order of the rows of a match may differ: that of the places."""
+    documents, _ = contest_documents(history)
+    if zipped:
+        again = read_history(io.BytesIO(archived(documents)), format="contests")
+    elif len(documents) == 1:
+        again = read_history(io.BytesIO(documents[0]), format="contests")
+    else:
+        again = read_history(io.BytesIO(b"\n".join(documents)), format="jsonl")
+    for name in ("match_ids", "time", "weight", "performance_ceiling", "offsets"):
+        assert_same(getattr(again, name), getattr(history, name), name)
+    for one, other in ((history, again), (again, history)):
+        places = {
+            (match, str(one.player_ids[player])): rank
+            for match, player, rank in zip(
+                one.match_rows().tolist(), one.player, one.rank, strict=True
+            )
+        }
+        for match, player, rank in zip(
+            other.match_rows().tolist(), other.player, other.rank, strict=True
+        ):
+            assert places[match, str(other.player_ids[player])] == rank
+
+
+def test_places_of_contest_files_count_those_who_tie() -> None:
+    """As the published files do: the lowest and the highest place of everybody, from 0."""
+    history = read_history({"match": [1] * 4, "player": ["a", "b", "c", "d"], "rank": [7, 2, 2, 9]})
+    (document,), lost = contest_documents(history)
+    assert msgspec.json.decode(document)["standings"] == [
+        ["b", 0, 1],
+        ["c", 0, 1],
+        ["a", 2, 2],
+        ["d", 3, 3],
+    ]
+    assert lost == [
+        "Elo-MMR needs seconds since 1970, and the history has no times",
+        "ids are written as text, as Elo-MMR needs",
+    ]
+
+
+def test_the_same_archive_has_the_same_bytes() -> None:
+    content = archived([b"{}", b"[]"])
+    assert content == archived([b"{}", b"[]"])
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        assert archive.namelist() == ["1.json", "2.json"]
+
+
+@st.composite
+def tournaments(draw: st.DrawFn) -> Games:
+    """Return games of some rounds, in which every player has at most one game."""
+    white: list[str] = []
+    black: list[str] = []
+    rounds: list[int] = []
+    for number in range(1, draw(st.integers(1, 4)) + 1):
+        order = draw(st.permutations(PLAYERS[:5]))
+        for at in range(draw(st.integers(number == 1, 2))):
+            white.append(order[2 * at])
+            black.append(order[2 * at + 1])
+            rounds.append(number)
+    points = draw(
+        st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=len(white), max_size=len(white))
+    )
+    ratings = draw(st.dictionaries(st.sampled_from(PLAYERS[:5]), st.integers(1, 3000)))
+    known = {name: float(rating) for name, rating in ratings.items() if name in {*white, *black}}
+    coloured = draw(st.booleans())
+    return Games.from_arrays(
+        white, black, points, rating=known or None, coloured=coloured, round=rounds
+    )
+
+
+@given(tournaments())
+def test_a_report_is_read_as_the_same_tournament(games: Games) -> None:
+    text, _ = trf_text(games, "A cup")
+    again = read_games(io.BytesIO(text.encode()), format="trf")
+
+    def played(one: Games) -> set[tuple[Any, ...]]:
+        assert one.rounds is not None
+        return {
+            (
+                str(one.player_ids[row]),
+                at,
+                str(one.player_ids[one.rounds.opponent[row, at]]),
+                float(one.rounds.points[row, at]),
+                int(one.rounds.colour[row, at]),
+            )
+            for row in range(one.players)
+            for at in range(one.rounds.rounds)
+            if one.rounds.kind[row, at] == 0
+        }
+
+    assert played(again) == played(games)
+    ratings = [
+        {
+            str(name): value
+            for name, value in zip(one.player_ids, one.initial, strict=True)
+            if value == value
+        }
+        for one in (games, again)
+    ]
+    assert ratings[0] == ratings[1]
+
+
+def test_byes_and_forfeits_stay_in_a_report() -> None:
+    report = (
+        "012 Cup\n"
+        "001    1      ann                               2000                             2.0    1"
+        "     2 w 1  0000 - U\n"
+        "001    2      ben                                                                1.0    2"
+        "     1 b 0     3 - +\n"
+        "001    3      cid                                                                0.5    3"
+        "  0000 - H     2 - -\n"
+    )
+    games = read_games(io.BytesIO(report.encode()), format="trf")
+    text, lost = trf_text(games, "Cup")
+    again = read_games(io.BytesIO(text.encode()), format="trf")
+    assert games.rounds is not None
+    assert again.rounds is not None
+    for name in ("opponent", "points", "kind", "colour"):
+        assert_same(getattr(again.rounds, name), getattr(games.rounds, name), name)
+    assert lost == []
+
+
+def test_names_that_are_cut_stay_different() -> None:
+    long = "A very long name of a player which goes on and on"
+    games = Games.from_arrays([f"{long} 1"], [f"{long} 2"], [1.0], coloured=True, round=[1])
+    text, lost = trf_text(games, "Cup")
+    again = read_games(io.BytesIO(text.encode()), format="trf")
+    assert len(set(again.player_ids.tolist())) == 2
+    assert all(len(name) <= 33 for name in again.player_ids.tolist())
+    assert lost == ["2 names are cut, because a name has at most 33 letters"]
+
+
+def test_games_without_rounds_are_no_report() -> None:
+    games = Games.from_arrays(["ann"], ["ben"], [1.0])
+    with pytest.raises(InvalidDataError, match="needs the round of every game"):
+        trf_text(games, "Cup")
+
+
+def test_a_history_of_one_match_is_one_contest() -> None:
+    history = read_history({"match": ["x"] * 2, "player": ["a", "b"], "rank": [1, 2]})
+    documents, _ = contest_documents(history)
+    assert scan_history(io.BytesIO(documents[0]), format="json").history is not None

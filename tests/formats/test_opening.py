@@ -1,0 +1,238 @@
+"""Every format in every compression from every kind of source, and what is no source."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zipfile
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+
+from equipoise.errors import InvalidDataError
+from equipoise.formats import read_history, scan_history
+from equipoise.formats.games.reading import read_games
+from equipoise.formats.initial_ratings import read_initial_ratings
+from equipoise.formats.lobby import read_lobby
+from equipoise.formats.opening import packing
+from formats.comparing import assert_same_history
+from formats.test_every_format import FILES, FRAME
+from formats.test_pgn import pgn
+from formats.test_pgn_files import zipped, zstd
+
+SUFFIXES = {"csv": ".csv", "tsv": ".tsv", "jsonl": ".jsonl", "json": ".json", "contests": ".jsonl"}
+BINARY = {"parquet": ".parquet", "arrow": ".arrow"}
+PACKINGS = {
+    "": lambda data, name: data,
+    ".gz": lambda data, name: gzip.compress(data),
+    ".bz2": lambda data, name: bz2.compress(data),
+    ".xz": lambda data, name: lzma.compress(data),
+    ".zst": lambda data, name: zstd().compress(data),
+    ".zip": lambda data, name: zipped({name: data}),
+}
+
+
+@pytest.mark.parametrize("packed", list(PACKINGS))
+@pytest.mark.parametrize("format", [*SUFFIXES, *BINARY])
+def test_every_format_in_every_compression(format, packed, tmp_path, monkeypatch):
+    """By its name, by its content alone, as bytes, as a stream and from standard input."""
+    expected = read_history(FRAME, time_format="s")
+    suffix = (SUFFIXES | BINARY)[format]
+    data = PACKINGS[packed](FILES[format], f"history{suffix}")
+    named, nameless = tmp_path / f"history{suffix}{packed}", tmp_path / "history"
+    for path in (named, nameless):
+        path.write_bytes(data)
+        assert_same_history(read_history(path, time_format="s"), expected)
+        assert_same_history(read_history(str(path), time_format="s"), expected)
+    assert scan_history(named, time_format="s").notes == ()
+    assert_same_history(read_history(data, time_format="s"), expected)
+    assert_same_history(read_history(io.BytesIO(data), time_format="s"), expected)
+    assert_same_history(read_history(io.BytesIO(data), format=format, time_format="s"), expected)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    assert_same_history(read_history("-", time_format="s"), expected)
+
+
+@pytest.mark.parametrize("packed", list(PACKINGS))
+def test_games_in_every_compression(packed, tmp_path):
+    tables = {"games.csv": b"white,black,result\nann,bob,1-0\n", "games.pgn": pgn().encode()}
+    for name, text in tables.items():
+        path = tmp_path / f"{name}{packed}"
+        path.write_bytes(PACKINGS[packed](text, name))
+        assert read_games(path).player_ids.tolist() == ["ann", "bob"]
+        assert read_games(path.read_bytes()).player_ids.tolist() == ["ann", "bob"]
+
+
+@pytest.mark.parametrize("packed", list(PACKINGS))
+def test_tables_of_players_in_every_compression(packed, tmp_path):
+    path = tmp_path / f"ratings.csv{packed}"
+    path.write_bytes(PACKINGS[packed](b"player,rating\nann,1500\nben,1600\n", "ratings.csv"))
+    assert read_initial_ratings(path).rating.tolist() == [1500, 1600]
+    assert read_lobby(path.read_bytes()).player_ids.tolist() == ["ann", "ben"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("t.csv", "parquet", "t.csv is read as Parquet"),
+        ("t.parquet", "csv", "t.parquet is read as CSV"),
+        ("t.csv", "jsonl", "t.csv is read as JSON Lines"),
+        ("t.json", "csv", "t.json is read as CSV"),
+        ("t.xlsx", "csv", "t.xlsx is read as CSV"),
+        ("t.txt", "tsv", "t.txt is read as TSV"),
+    ],
+)
+def test_a_wrong_name_is_said_in_a_note(name, content, words, tmp_path):
+    """The content is unmistakable."""
+    path = tmp_path / name
+    path.write_bytes(FILES[content])
+    reading = scan_history(path, time_format="s")
+    assert_same_history(reading.history, read_history(FRAME, time_format="s"))
+    assert words in reading.notes[0]
+
+
+def test_lines_of_rows_may_be_called_json(tmp_path):
+    """As many programs call them."""
+    path = tmp_path / "history.json"
+    path.write_bytes(FILES["jsonl"])
+    assert_same_history(read_history(path, time_format="s"), read_history(FRAME, time_format="s"))
+
+
+def test_unicode_text_of_spreadsheets_is_known_by_its_content(tmp_path):
+    path = tmp_path / "history.txt"
+    path.write_bytes(FILES["tsv"].decode().encode("utf-16"))
+    assert_same_history(read_history(path, time_format="s"), read_history(FRAME, time_format="s"))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"<!DOCTYPE html><html></html>", "web page"),
+        (b"%PDF-1.7", "a PDF"),
+        (b"SQLite format 3\0", "SQLite"),
+        (b"Rar!\x1a\x07", "unpack it"),
+        (b"\0\1\2\3", "a binary file"),
+    ],
+)
+def test_what_no_reader_reads_is_named_with_a_way_out(content, words, tmp_path):
+    path = tmp_path / "t.dat"
+    path.write_bytes(content)
+    (problem,) = scan_history(path).problems
+    assert words in problem.got
+
+
+def test_a_similar_name_is_offered(tmp_path):
+    (tmp_path / "season.csv").write_text("x")
+    (problem,) = scan_history(tmp_path / "seson.csv").problems
+    assert problem.rule.startswith("no such file or directory: did you mean")
+
+
+# Archives -------------------------------------------------------------------------------------
+
+
+def rule_of(source) -> str:
+    """Return the rule that a source breaks."""
+    (problem,) = scan_history(source).problems
+    return problem.rule
+
+
+def test_an_archive_of_several_kinds_is_refused_with_a_way_out(tmp_path):
+    path = tmp_path / "t.zip"
+    path.write_bytes(zipped({"a.csv": "x", "b.csv": "y", "c.json": "{}"}))
+    (problem,) = scan_history(path).problems
+    assert problem.rule.startswith("must hold files of one kind")
+    assert "2 .csv, 1 .json" in problem.got
+
+
+def test_other_files_of_an_archive_are_named_in_a_note(tmp_path):
+    path = tmp_path / "t.zip"
+    path.write_bytes(zipped({"a.csv": FILES["csv"], "LICENSE": "x", "__MACOSX/._a.csv": "\0"}))
+    reading = scan_history(path, time_format="s")
+    assert reading.history is not None
+    assert reading.notes == (f"left out of {path}, by their names: LICENSE",)
+
+
+def test_nothing_is_unpacked_twice():
+    table = FILES["csv"]
+    for inner in (gzip.compress(table), bz2.compress(table), zipped({"a.csv": table})):
+        assert rule_of(gzip.compress(inner)) == packing.NESTED
+        assert rule_of(zipped({"a.csv": inner})) == packing.NESTED
+    assert rule_of(zipped({"a.zip": table, "b.zip": table})) == packing.NESTED
+
+
+def zeros(count: int) -> bytes:
+    """Return the header of a table and many zeros, which shrink to a thousandth."""
+    return b"match,player,rank\n" + b"0" * count
+
+
+@pytest.mark.parametrize("packed", [".gz", ".bz2", ".xz", ".zst", ".zip"])
+def test_what_unpacks_to_far_more_is_refused(packed, monkeypatch):
+    """By its ratio, before all of it is unpacked."""
+    monkeypatch.setattr(packing, "RATIO_FROM", 2**21)
+    bomb = PACKINGS[packed](zeros(2**24), "a.csv")
+    taken: list[int] = []
+    take = packing.Budget.take
+    monkeypatch.setattr(
+        packing.Budget, "take", lambda self, size: (taken.append(size), take(self, size))[1]
+    )
+    assert rule_of(bomb) == packing.UNPACKED_RATIO
+    assert sum(taken) < 2**23
+
+
+def test_what_unpacks_to_too_much_is_refused(monkeypatch):
+    monkeypatch.setattr(packing, "MOST_UNPACKED", 1000)
+    assert rule_of(gzip.compress(bytes(range(32, 127)) * 20)) == packing.UNPACKED_SIZE
+
+
+def test_the_files_of_an_archive_count_together(monkeypatch):
+    """So a bomb is not cut into small pieces."""
+    monkeypatch.setattr(packing, "RATIO_FROM", 2**21)
+    pieces = {f"{at}.csv": zeros(2**19) for at in range(32)}
+    assert rule_of(zipped(pieces)) == packing.UNPACKED_RATIO
+
+
+def test_an_archive_has_a_bounded_number_of_files(monkeypatch):
+    monkeypatch.setattr(packing, "MOST_MEMBERS", 3)
+    assert rule_of(zipped({f"{at}.csv": "x" for at in range(4)})) == packing.MEMBERS
+
+
+def test_an_archive_that_lies_about_sizes_is_damaged():
+    """What is unpacked is counted, not what the archive says."""
+    data = bytearray(zipped({"a.csv": FILES["csv"] * 100}))
+    at = data.rindex(b"PK\x01\x02") + 24
+    data[at : at + 4] = (10).to_bytes(4, "little")
+    assert rule_of(bytes(data)) == packing.ARCHIVE
+
+
+def test_encrypted_and_cut_archives_are_problems():
+    whole = zipped({"a.csv": FILES["csv"]})
+    for at in range(5, len(whole), 5):
+        reading = scan_history(whole[:at])
+        assert reading.history is None
+        assert reading.problems
+    flagged = bytearray(whole)
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        flagged[flagged.index(mark) + offset] |= 1
+    (problem,) = scan_history(bytes(flagged)).problems
+    assert "encrypted" in problem.got
+
+
+def test_an_archive_may_hold_folders(tmp_path):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.mkdir("data")
+        archive.writestr("data/history.csv", FILES["csv"])
+    reading = scan_history(buffer.getvalue(), time_format="s")
+    assert reading.history is not None
+
+
+def test_a_note_is_not_lost_with_problems():
+    with pytest.raises(InvalidDataError, match=r"data/a\.csv"):
+        read_history(zipped({"data/a.csv": "match,player,rank\n1,,1\n"}))
+
+
+def test_a_frame_is_a_source_as_before():
+    assert read_history(pl.DataFrame(FRAME), time_format="s").matches == 2
