@@ -7,10 +7,15 @@ import io
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, scan_history
+from equipoise.formats.tables import delimited
+from equipoise.formats.tables.columns import number_ids, text_objects, whole_numbers
 from equipoise.formats.tables.delimited import read_delimited
 from formats.comparing import told
 
@@ -272,3 +277,70 @@ def test_an_unreadable_file_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "read_bytes", refuse)
     (problem,) = scan_history(path).problems
     assert (problem.rule, problem.got) == ("must be a readable file", "Permission denied")
+
+
+# --- the fast ways give what the plain ones give ------------------------------------------------
+
+NUMERALS = st.text("-+0123456789", min_size=1, max_size=4)
+WHOLE = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-1001, 1001)).map(str)
+ODD = st.sampled_from(["", " ", "1 ", "1_0", "1.0", "1e3", "\u0661", "9223372036854775808", "0x1"])
+
+
+@given(texts=st.lists(st.one_of(st.none(), NUMERALS, WHOLE, ODD), max_size=4))
+@example(texts=["1"] * 200 + ["01"])
+@example(texts=["1"] * 200 + ["x"])
+@example(texts=["-9223372036854775808", "9223372036854775807"])
+@settings(max_examples=500, deadline=None)
+def test_a_canonical_number_is_one_that_is_written_as_it_was_read(texts):
+    """Lengths are compared in sum, which says the same as comparing every text."""
+
+    def canonical(text: str) -> bool:
+        try:
+            return str(int(text)) == text and -(2**63) <= int(text) < 2**63
+        except ValueError:
+            return False
+
+    read = whole_numbers(pl.Series(texts, dtype=pl.String))
+    present = [one for one in texts if one is not None]
+    assert (read is not None) == all(canonical(one) for one in present)
+    if read is not None:
+        assert read.to_list() == [None if one is None else int(one) for one in texts]
+
+
+@pytest.mark.parametrize("alike", [False, True])
+@given(texts=st.lists(st.one_of(st.none(), st.text("ab\u00e9", max_size=3)), max_size=30))
+@settings(max_examples=60, deadline=None)
+def test_texts_are_numbered_in_their_order(alike, texts):
+    """Also where different texts, and absent ones, share a hash."""
+    column = pl.Series(texts, dtype=pl.String)
+    distinct = sorted({one for one in texts if one is not None})
+    with pytest.MonkeyPatch.context() as patch:
+        if alike:
+            patch.setattr(pl.Series, "hash", lambda self: self.str.len_bytes().fill_null(1))
+        rows, ids = number_ids(column)
+        objects = text_objects(column)
+    assert ids.tolist() == distinct
+    assert rows.tolist() == [0 if one is None else distinct.index(one) for one in texts]
+    assert objects.tolist() == texts
+
+
+@given(
+    rows=st.lists(st.lists(st.sampled_from(["", "x", " "]), max_size=4), min_size=1, max_size=5),
+    end=st.sampled_from(["", "\n", "\n\n"]),
+    newline=st.sampled_from(["\n", "\r\n"]),
+)
+@example(rows=[["x", ""], [" "], ["", "x", ""]], end="", newline="\n")
+@settings(max_examples=300, deadline=None)
+def test_rows_are_known_to_be_complete_by_their_separators(rows, end, newline):
+    """A row with too few fields is reported even if another has too many."""
+    data = newline.join(["a,b", *(",".join(row) for row in rows)]).encode() + end.encode()
+    fast = told_of(data)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(delimited, "_all_separated", lambda *_: False)
+        assert told_of(data) == fast
+
+
+def told_of(data):
+    """Return rows and broken rows of a table."""
+    table = read_delimited(data, "", ",")
+    return table.frame.rows(), table.broken_rows

@@ -147,7 +147,7 @@ def test_a_table_that_fits_nothing_says_what_each_kind_would_need() -> None:
         " no player, but columns white, opponent, result",
         " no match, no player, no rank, but columns white, opponent, result",
     ]
-    assert found[0].startswith("None : must have white, black and result (or points)")
+    assert found[0].startswith("None : must have white, black and result (or points, or")
 
 
 def test_points_and_games_of_a_row_are_totals() -> None:

@@ -230,7 +230,8 @@ def test_players_are_picked_from_a_table_of_ratings(tmp_path: Path) -> None:
     """Other columns and other players, even faulty ones, do not matter."""
     path = tmp_path / "ratings.csv"
     path.write_text("player,rating,deviation,matches\n1,1500,60,5\n2,1400,61,5\n3,,,\n")
-    lobby = read_lobby_of(str(path), ["2", "1"])
+    lobby, notes = read_lobby_of(str(path), ["2", "1"])
+    assert notes == ()
     assert lobby.player_ids.tolist() == [2, 1]
     assert lobby.deviation.tolist() == [61.0, 60.0]
     with pytest.raises(NotFoundError, match=r"not among the 3 rated players of .*: 4, 5"):

@@ -87,7 +87,7 @@ def test_pgn_is_the_history_of_its_games(tmp_path: Path) -> None:
         "read 3 games of PGN as matches; side says who has white",
         "results that are no games are left out: 1 bye, 1 unfinished",
         "WhiteElo and BlackElo are kept in the column rating, and no rating depends on them; "
-        f"--initial {tmp_path / 'open.pgn'} begins with the first of every player",
+        f"--initial {tmp_path / 'open.pgn'} begins with those of first games",
         "times come from Date; Round gives the order within a day",
     )
 
@@ -296,6 +296,27 @@ def test_centuries_of_reports() -> None:
     assert read_dates("", [line]).rounds == (date(2099, 12, 31),)
     assert read_dates("30.12.1999", []).start is None
     assert read_dates("1999/02/30", []).start is None
+
+
+def test_initial_ratings_are_those_of_first_games(tmp_path: Path) -> None:
+    path = tmp_path / "a.pgn"
+    games = [
+        {"Date": "2024.05.02", "WhiteElo": "2100", "BlackElo": "1900"},
+        {"Date": "2024.05.01", "WhiteElo": "2000", "Black": "Cid"},
+        {"Date": "2024.05.03", "White": "Cid", "WhiteElo": "1800", "Result": "7-0"},
+        {"Date": "2024.05.04", "White": "Cid", "WhiteElo": "1801"},
+    ]
+    path.write_text(pgn(*games))
+    known = eq.read_initial_ratings(path)
+    assert dict(zip(known.player_ids, known.rating.tolist(), strict=True)) == {
+        "Ann": 2000,
+        "Ben": 1900,
+    }
+    (tmp_path / "open.trf").write_text(report())
+    assert len(eq.read_initial_ratings(tmp_path / "open.trf").player_ids) == 2
+    path.write_text(pgn({}))
+    with pytest.raises(eq.InvalidDataError, match="must have ratings of players"):
+        eq.read_initial_ratings(path)
 
 
 CROSS = "player,rating,1,2,3\nann,2310,X,1,½ 1\nbob,2250,0,X,+\ncyd,,½ 0,-,X\n"

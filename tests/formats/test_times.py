@@ -23,6 +23,8 @@ from equipoise.formats.times import (
     _by_expression,
     _by_pattern,
     _expression,
+    _parse_any_iso,
+    _parse_usual,
 )
 from formats.comparing import assert_same_history
 
@@ -607,3 +609,49 @@ def test_patterns_of_numerals_are_read_as_strptime_reads_them(data, pattern):
 def test_other_patterns_are_left_to_strptime(pattern):
     """Names, zones, years of two digits."""
     assert _expression(pattern) is None
+
+
+# --- times in the usual forms are read at once --------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["{}T{}Z", "{}T{}", "{} {}", "{} {}Z", "{}"])
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_usual_forms_are_read_as_all_others(form, data):
+    """Whatever is no date or time is left to the slow way: months of 13, hours of 24, year 0."""
+    two = "{:02}".format
+    day = st.builds("{:04}-{:02}-{:02}".format, *(st.integers(0, one) for one in (9999, 13, 32)))
+    clock = st.builds("{}:{}:{}".format, *(st.integers(0, one).map(two) for one in (24, 60, 61)))
+    text = st.one_of(st.none(), st.builds(form.format, day, clock))
+    runs = pl.Series(data.draw(st.lists(text, min_size=1, max_size=3)), dtype=pl.String)
+    fast, (values, only_days) = _parse_usual(runs), _parse_any_iso(runs)
+    if fast is None:
+        assert values.null_count() > runs.null_count()
+    else:
+        assert fast[0].to_list() == values.to_list()
+        assert fast[1] == only_days or runs.null_count() == len(runs)
+
+
+def test_forms_that_only_look_usual_are_read_one_by_one():
+    """A day among times, another form further down, and digits of other scripts."""
+    times = ["2024-01-31T10:00:00Z"] * 2
+    for odd in ("2024-01-31", "2024-01-31 10:00:00Z", "2024-01-31T10:00:00+01:00", "20240131T10"):
+        assert _parse_usual(pl.Series([*times, odd])) is None
+        assert _parse_any_iso(pl.Series([*times, odd]))[0].null_count() == 0
+    assert _parse_usual(pl.Series(["2024-01-3\u0661"])) is None
+
+
+def test_white_space_around_times_does_not_part_them():
+    """Rows of one match may be padded differently; blank ones are without a time."""
+    rows = "1,a,0, 1700000000\n1,b,1,1700000000 \n2,a,0,1700000001\n2,b,1,1700000001\n"
+    history = read_history(io.BytesIO(f"match,player,rank,time\n{rows}".encode()), format="csv")
+    assert history.time.tolist() == [1_700_000_000_000_000, 1_700_000_001_000_000]
+    reading = scan_history(
+        io.BytesIO(f'match,player,rank,time\n{rows}3,a,0," "\n'.encode()), format="csv"
+    )
+    assert [(one.line, one.rule) for one in reading.problems] == [
+        (6, "must be on all rows or on none")
+    ]
+    blank = rows.replace("1700000000", " ").replace("1700000001", "")
+    history = read_history(io.BytesIO(f"match,player,rank,time\n{blank}".encode()), format="csv")
+    assert history.time is None

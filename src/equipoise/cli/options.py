@@ -25,7 +25,8 @@ History: TypeAlias = Annotated[
     list[str],
     argument(
         f"The matches: {SOURCES} Tables of white, black and result, of home and away with scores, "
-        "and of model_a, model_b and winner are read too.",
+        "of model_a, model_b and winner, and of player, opponent and points are read too, and so "
+        "are PGN, FIDE reports and cross tables.",
         "HISTORY",
     ),
 ]
@@ -49,8 +50,9 @@ Initial: TypeAlias = Annotated[
     option(
         None,
         "Begin with known ratings: a table with the columns player, rating and, optionally, "
-        "deviation, such as one that `equipoise rate --output` wrote, or a state that it saved. "
-        "Players who are not in it are newcomers.",
+        "deviation, such as one that `equipoise rate --output` wrote, or a state that it saved; "
+        "or PGN or a FIDE report, with the ratings of first games. Players who are not in it are "
+        "newcomers.",
         "FILE",
     ),
 ]

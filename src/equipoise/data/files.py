@@ -29,6 +29,10 @@ def check_place(path: str | os.PathLike[str]) -> None:
         raise InvalidParameterError(f"cannot write in {place.parent}: {error.strerror}") from None
 
 
+#: Two of these may be the same file, because both are only read.
+_READ = frozenset({"HISTORY", "--initial"})
+
+
 def check_distinct(paths: Mapping[str, str | os.PathLike[str] | None]) -> None:
     """Refuse outputs that would overwrite an input or one another.
 
@@ -40,6 +44,8 @@ def check_distinct(paths: Mapping[str, str | os.PathLike[str] | None]) -> None:
         if path is None:
             continue
         place = Path(path).resolve()
+        if place in taken and {taken[place], name} <= _READ:
+            continue
         if place in taken and (place.is_file() or not place.exists()):
             raise InvalidParameterError(f"{taken[place]} and {name} name the same file, {path}")
         taken[place] = name

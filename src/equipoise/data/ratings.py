@@ -8,7 +8,7 @@ never stored.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal
 
@@ -170,6 +170,7 @@ class InitialRatings(Tabular):
 
     player_ids : shape (P,), int64 or object (str), every player once
     rating, deviation : shape (P,), rating points; NaN is the deviation of newcomers
+    notes : sentences on how a table was read
 
     Examples
     --------
@@ -187,6 +188,7 @@ class InitialRatings(Tabular):
     player_ids: Ids
     rating: Floats
     deviation: Floats
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that every player has one finite rating, and deviations are positive."""
@@ -221,6 +223,9 @@ class InitialRatings(Tabular):
 
     def _in_words(self) -> str:
         return counted(len(self.player_ids), "player")
+
+    def _notes(self) -> Sequence[str]:
+        return self.notes
 
 
 def _times(days: Floats, kind: TimeKind) -> pl.Series:
@@ -395,6 +400,7 @@ class ScaleMapping:
             player_ids=ratings.player_ids,
             rating=self.here[0] + self.scale * (ratings.rating - self.there[0]),
             deviation=self.scale * ratings.deviation,
+            notes=ratings.notes if isinstance(ratings, InitialRatings) else (),
         )
 
     @classmethod

@@ -2,13 +2,13 @@
 
 `read_initial_ratings` reads the ratings with which players begin, and `read_rating_list` a list to
 compare with another one. A table that `equipoise rate --output` wrote has these columns; others are
-ignored.
+ignored. PGN and FIDE reports have the ratings of their players.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,7 @@ from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings
 from equipoise.display import names_in_words
 from equipoise.formats.findings import Fault, Findings
+from equipoise.formats.games.given_ratings import read_given_ratings
 from equipoise.formats.players import (
     check_player_columns,
     open_players,
@@ -27,7 +28,11 @@ from equipoise.formats.players import (
     rename_player_columns,
 )
 from equipoise.formats.synonyms import merge_ids
+from equipoise.formats.table import Table
 from equipoise.wording import counted
+
+#: What the table is, where it has no name.
+WHAT = "the initial ratings"
 
 _POSITIVE = "must be positive"
 _ONCE = "must not repeat a player"
@@ -42,8 +47,12 @@ _FROM_ZERO = "must be at least 0"
 def read_initial_ratings(source: object, *, format: str | None = None) -> InitialRatings:
     """Return the ratings of a source; players without a deviation have that of newcomers.
 
+    A column with another name is taken if it is the only one that can be meant, such as Elo for
+    rating; `notes` of the result say so.
+
     source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
-        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
+        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array; or PGN or
+        a FIDE report, which give the rating of every player in the first game
     format : format of the source, if its name does not show it
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
@@ -54,8 +63,19 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     >>> known.rating.tolist()
     [1700.0, 1500.0]
     """
-    table, what = open_players(source, format), "the initial ratings"
-    check_player_columns(table, what)
+    given = read_given_ratings(source, format)
+    if given is not None:
+        return given
+    table, notes = rename_player_columns(open_players(source, format), {}, WHAT)
+    return replace(initial_ratings_of(table), notes=notes)
+
+
+def initial_ratings_of(table: Table) -> InitialRatings:
+    """Return the ratings of a table whose columns have their own names.
+
+    Raises : InvalidDataError
+    """
+    check_player_columns(table, what := WHAT)
     frame = table.frame
     findings = Findings(table, np.arange(len(frame)))
     ids = player_ids(table, findings)

@@ -81,14 +81,14 @@ def read_lobby_of(
     *,
     format: str | None = None,
     default_deviation: float | None = None,
-) -> Lobby:
+) -> tuple[Lobby, tuple[str, ...]]:
     """Return the lobby of some players of a table of ratings, in the order in which they are named.
 
+    The second value has notes on how the table was read.
     Raises : NotFoundError      players have no rating; names all of them
     Raises : InvalidDataError   a player is named twice, or has a bad value
     """
-    table = open_players(source, format)
-    check_player_columns(table, WHAT)
+    table, notes = rename_player_columns(open_players(source, format), {}, WHAT_RATINGS)
     ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String).to_list()
     row_of = {one: row for row, one in enumerate(ids) if one is not None}
     missing = [one for one in players if one not in row_of]
@@ -108,7 +108,7 @@ def read_lobby_of(
         untyped=table.untyped,
         locate=lambda at: table.places(rows[at]),
     )
-    return _lobby_of(chosen, default_deviation)
+    return _lobby_of(chosen, default_deviation), notes
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -49,7 +49,8 @@ def _escaped_column(column: pl.Series) -> pl.Series:
 
 def may_be_escaped(data: bytes) -> bool:
     """Return whether a file may hold escaped text. For most files this is False."""
-    return _TRACE.search(data) is not None
+    # A file without apostrophes is known several times as fast.
+    return b"'" in data and _TRACE.search(data) is not None
 
 
 def unescaped(frame: pl.DataFrame) -> pl.DataFrame:

@@ -66,6 +66,16 @@ _ISO_PATTERN = (
     r"(?:[Tt ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?)"
     r"\s?([Zz]|[+-][0-9]{2}(?::?[0-9]{2})?)?)?$"
 )
+_USUAL_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_USUAL_CLOCK = "[0-9]{2}:[0-9]{2}:[0-9]{2}Z?$"
+#: The usual forms: their expression, and the characters that Polars reads, by which pattern.
+_USUAL = (
+    (f"{_USUAL_DAY}T{_USUAL_CLOCK}", 19, "%Y-%m-%dT%H:%M:%S"),
+    (f"{_USUAL_DAY} {_USUAL_CLOCK}", 19, "%Y-%m-%d %H:%M:%S"),
+    (f"{_USUAL_DAY}$", 10, "%Y-%m-%d"),
+)
+#: Times looked at before all are, because most columns are clear from these.
+_FIRST_RUNS = 100
 _SECONDS_PATTERN = r"^[+-]?[0-9]+(\.0*)?$"
 #: Seconds in an argument; numbers with more digits are refused as text.
 _SECONDS = re.compile(r"[+-]?[0-9]{1,100}")
@@ -179,20 +189,22 @@ def read_times(column: pl.Series, time_format: str | None = None) -> Times | Non
         column = column.fill_nan(None)
     if column.dtype in (pl.Categorical, pl.Enum, pl.Binary):
         column = column.cast(pl.String, strict=False)
-    if column.dtype == pl.String:
-        column = column.str.strip_chars().replace("", None)
-    if column.null_count() == len(column):
+    text = column.dtype == pl.String
+    if not text and column.null_count() == len(column):
         return None
     numeric = column.dtype.is_integer() or column.dtype.is_float() or column.dtype.is_decimal()
+    found: Times | None
     if column.dtype == pl.Date or column.dtype == pl.Datetime:
         found = _from_stamps(column, time_format)
-    elif column.dtype == pl.String or (numeric and time_format not in (None, "s", "ms", "us")):
+    elif text or (numeric and time_format not in (None, "s", "ms", "us")):
         found = _from_runs(column, time_format)
     elif numeric:
         found = _from_whole(column, time_format)
     else:
         every = Fault(np.ones(len(column), bool), TIME)
         found = Times(np.zeros(len(column), np.int64), 1, "seconds", (every,))
+    if found is None:
+        return None
     if found.faults and time_format in (None, "s"):
         precise = _precise_seconds(column)
         found = found if precise is None else _from_stamps(precise, None)
@@ -205,6 +217,7 @@ def _precise_seconds(column: pl.Series) -> pl.Series | None:
     No other kind of time has such numbers. They are read to the microsecond; None if it is not so.
     """
     if column.dtype == pl.String:
+        column = column.str.strip_chars()
         if not column.str.contains(f"^({_PRECISE.pattern})$").all():
             return None
         column = column.cast(pl.Float64)
@@ -432,16 +445,20 @@ class _Runs(NamedTuple):
     times: Times | None = None
 
 
-def _from_runs(column: pl.Series, time_format: str | None) -> Times:
-    """Return the times of a column of text, or of numbers that are read as text."""
+def _from_runs(column: pl.Series, time_format: str | None) -> Times | None:
+    """Return the times of a column of text, or of numbers that are read as text; None if empty."""
+    if not len(column):
+        return None
     new = column.ne_missing(column.shift(1)).to_numpy().copy()
     new[0] = True
     starts = np.flatnonzero(new)
     lengths = np.diff(np.append(starts, len(column)))
     runs = column.gather(starts)
-    if column.dtype != pl.String:
-        runs = _as_text(runs)
-    rows = len(column) - column.null_count()
+    text = column.dtype == pl.String
+    runs = runs.str.strip_chars().replace("", None) if text else _as_text(runs)
+    rows = int(lengths[runs.is_not_null().to_numpy()].sum())
+    if not rows:
+        return None
     found = _read_runs(runs, lengths, rows, time_format)
     values, times = found.values, found.times
     unread = (values.is_null() & runs.is_not_null()).to_numpy()
@@ -454,8 +471,8 @@ def _from_runs(column: pl.Series, time_format: str | None) -> Times:
     spread = tuple(Fault(np.repeat(one, lengths), rule) for one, rule in (*faults, *numbered))
     spread_values = np.repeat(micros, lengths)
     if times is None:
-        return Times(spread_values, 1, found.kind, spread)
-    return times._replace(values=spread_values, faults=spread)
+        return Times(spread_values, 1, found.kind, spread, time_format=time_format)
+    return times._replace(values=spread_values, faults=spread, time_format=time_format)
 
 
 def _as_text(numbers: pl.Series) -> pl.Series:
@@ -623,6 +640,26 @@ def _quoted(pattern: str) -> str:
 
 def _parse_iso(runs: pl.Series) -> tuple[pl.Series, bool]:
     """Return microseconds (null if unreadable), and whether all are days without a time."""
+    usual = _parse_usual(runs)
+    return _parse_any_iso(runs) if usual is None else usual
+
+
+def _parse_usual(runs: pl.Series) -> tuple[pl.Series, bool] | None:
+    """Return what `_parse_iso` does if all are existing times in one usual form, else None.
+
+    This takes a sixth of the time.
+    """
+    for expression, length, pattern in _USUAL:
+        if all(some.str.contains(expression).all() for some in (runs.head(_FIRST_RUNS), runs)):
+            stamps = runs.str.head(length).str.to_datetime(pattern, time_unit="us", strict=False)
+            micros = stamps.to_physical()
+            complete = micros.null_count() == runs.null_count()
+            return (micros, length == _LONGEST_DAY) if complete else None
+    return None
+
+
+def _parse_any_iso(runs: pl.Series) -> tuple[pl.Series, bool]:
+    """Return what `_parse_iso` does, whatever the forms are."""
     parts = runs.str.extract_groups(_ISO_PATTERN).struct.unnest()
     day, clock, zone = parts.get_columns()
     clock = clock.fill_null("00:00").str.replace(",", ".", literal=True)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from equipoise.analysis.files.lobby_additions import Additions
+from equipoise.analysis.files.lobby_additions import Additions, check_state
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.lobby import Balance, Lobby
 from equipoise.data.prediction import Prediction, team_mean_prediction
 from equipoise.data.times import as_written
 from equipoise.errors import InvalidParameterError
+from equipoise.evaluate.rated_players import is_saved_state
 from equipoise.formats.lobby import read_lobby, read_lobby_of
 from equipoise.formats.times import check_time_format, moment
 from equipoise.formats.writing import check_target, write_table
@@ -97,6 +98,11 @@ class BalanceAnswer:
 
 def balance_lobby(request: BalanceRequest) -> BalanceAnswer:
     """Read a lobby, balance, write. Raises : EquipoiseError, and then nothing was written."""
+    if request.state is None and is_saved_state(request.ratings):
+        # A state has ratings too, and says how newcomers start.
+        request = replace(request, state=str(request.ratings), ratings=None)
+    if request.state is not None:
+        check_state(request.state, "--state", "--ratings")
     if request.output is not None:
         check_target(request.output)
     answer = _split(request)
@@ -198,13 +204,13 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
         )
     if request.state is not None:
         return _split_of_state(request.state, request.players, request)
-    lobby = read_lobby_of(
+    lobby, read_as = read_lobby_of(
         request.ratings,
         request.players,
         format=request.format,
         default_deviation=added.default_deviation,
     )
-    notes = (_AS_OF_LAST,) if lobby.deviation.any() else ()
+    notes = (*read_as, *((_AS_OF_LAST,) if lobby.deviation.any() else ()))
     return replace(_split_with(lobby, request), notes=notes)
 
 

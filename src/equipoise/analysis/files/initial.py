@@ -47,6 +47,11 @@ def initial_ratings(
     return found if line is None else line.map(found)
 
 
+def notes_of(initial: InitialRatings | Ratings | None) -> tuple[str, ...]:
+    """Return notes on how known ratings were read."""
+    return initial.notes if isinstance(initial, InitialRatings) else ()
+
+
 def initial_notes(
     initial: InitialRatings | Ratings | None,
     history: History,
@@ -54,14 +59,14 @@ def initial_notes(
     *,
     strict: bool = False,
 ) -> list[str]:
-    """Return notes on known ratings that have no effect.
+    """Return notes on how known ratings were read, and on those that have no effect.
 
     systems : label -> system; one without deviations does not use those of the table
     strict : refuse what a system does not use. Raises : InvalidParameterError
     """
     if initial is None:
         return []
-    notes = []
+    notes = list(notes_of(initial))
     known = {str(player) for player in initial.player_ids.tolist()}
     if known.isdisjoint(str(player) for player in history.player_ids.tolist()):
         notes.append(f"none of the {counted(len(known), 'player')} of --initial is in the history")

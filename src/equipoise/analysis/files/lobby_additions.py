@@ -9,12 +9,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from equipoise.data.lobby import DEVIATION, LARGEST, ONCE, RATING, Lobby
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.sources import format_of
 from equipoise.wording import counted
 
 PARTY, AVOID, NEWCOMER = "--party", "--avoid", "--newcomer"
@@ -24,6 +26,18 @@ IN_LOBBY = "must be a player of the lobby"
 NOT_YET = "must not have a rating already"
 ONE_PARTY = "must be in one party only"
 SEVERAL = "must name at least two players"
+
+
+def check_state(path: str, option: str, other: str) -> None:
+    """Refuse a table in the place of a saved state. Raises : InvalidParameterError.
+
+    other : the option that reads a table
+    """
+    if Path(path).is_file() and format_of(Path(path)) is not None:
+        raise InvalidParameterError(
+            f"{option} takes a state that `equipoise rate --save` wrote (.npz); {path} is a table: "
+            f"use {other} {path}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

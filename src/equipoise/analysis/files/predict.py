@@ -11,7 +11,8 @@ from typing import TextIO
 
 import numpy as np
 
-from equipoise.analysis.files.initial import initial_ratings
+from equipoise.analysis.files.initial import initial_ratings, notes_of
+from equipoise.analysis.files.lobby_additions import check_state
 from equipoise.analysis.files.reading import unused_at, unused_notes
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
 from equipoise.data.prediction import Prediction
@@ -210,8 +211,10 @@ def notable_places(teams: int) -> list[int]:
     return sorted({*round_places[round_places < teams].tolist(), teams})
 
 
-def _pool(request: PredictRequest, system: RatingSystem | None) -> PoolState:
-    """Return the saved state, or the pool of known ratings before its first match.
+def _pool(
+    request: PredictRequest, system: RatingSystem | None
+) -> tuple[PoolState, tuple[str, ...]]:
+    """Return the saved state, or the pool of known ratings before its first match, and notes.
 
     Raises : EquipoiseError
     """
@@ -221,9 +224,10 @@ def _pool(request: PredictRequest, system: RatingSystem | None) -> PoolState:
             "match, and a saved state has its ratings"
         )
     if request.state is not None:
+        check_state(request.state, "--resume", "--initial")
         pool = PoolState.load(request.state)
         check_system(pool, system or pool.system)
-        return pool
+        return pool, ()
     system = system or make_system(DEFAULT_SYSTEM)
     known = initial_ratings(request.initial, request.initial_mapping, system)
     if known is None:
@@ -231,12 +235,12 @@ def _pool(request: PredictRequest, system: RatingSystem | None) -> PoolState:
             "a prediction needs ratings: a saved state (--resume), or known ratings before the "
             "first match (--initial)"
         )
-    return known_pool(system, known)
+    return known_pool(system, known), notes_of(known)
 
 
 def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
     """Return the match of a request. Raises : EquipoiseError."""
-    pool = _pool(request, system)
+    pool, found = _pool(request, system)
     teams = [ids_of(text, "--team") for text in request.teams]
     if request.field is not None:
         teams += [[player] for player in field_of(request.field)]
@@ -246,7 +250,7 @@ def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
         )
     if request.players and not request.what_if:
         raise InvalidParameterError("--player needs --what-if")
-    at, notes = None, []
+    at, notes = None, list(found)
     if request.at is not None and request.initial is not None:
         raise InvalidParameterError(
             "--at cannot be combined with --initial: before the first match no rating depends on "
@@ -257,7 +261,7 @@ def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
             had = "none" if pool.last_order is None else "an order without dates"
             raise InvalidParameterError(f"--at needs a state with times; its history had {had}")
         at = days(moment(request.at, "--at", check_time_format(request.time_format)))
-        notes = unused_notes({pool.system.name: unused_at(pool.system)}, strict=False)
+        notes += unused_notes({pool.system.name: unused_at(pool.system)}, strict=False)
     return ComingMatch(
         pool=pool,
         teams=teams,

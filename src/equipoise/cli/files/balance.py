@@ -29,7 +29,10 @@ def balance(
         default=None,
     ),
     ratings: str | None = option(
-        None, "A rating table of `equipoise rate`, instead of LOBBY.", "FILE"
+        None,
+        "Ratings instead of LOBBY: a table of `equipoise rate`, another one with columns player "
+        "and rating, or a saved state (.npz), as --state.",
+        "FILE",
     ),
     state: str | None = option(
         None, "A state that `equipoise rate --save` wrote, instead of LOBBY.", "FILE.npz"

@@ -22,7 +22,6 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tournaments.games import OTHER
 from equipoise.errors import Problem
-from equipoise.formats.findings import faulty_rows
 from equipoise.formats.games.layout import (
     MEANINGS,
     Kind,
@@ -38,16 +37,16 @@ from equipoise.formats.games.pairs_as_matches import games_of_pairs
 from equipoise.formats.games.rows import (
     BYE,
     REASONS,
-    UNFINISHED,
     GameRows,
     Players,
     choose_rows,
     read_players,
     read_single_results,
 )
+from equipoise.formats.games.scores import read_neutral, read_side_scores
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table, refuse
-from equipoise.formats.tables.columns import faults_of, mask, read_truths, text_of
+from equipoise.formats.tables.columns import faults_of, text_of
 from equipoise.formats.tables.long_table import LEFT, build_history, in_file
 from equipoise.formats.tables.matches import equal_rows
 from equipoise.formats.tables.recognised import KNOWN, check_renamings, recognise, spelling
@@ -65,8 +64,6 @@ SINGLE = f"must be 1: {_TOTALS}"
 
 #: Columns that the long table gets from the two sides, so those of the file are left out.
 _MADE = ("player", "team", "rank", "winner", "score", "side", "at_home")
-#: Words for a score of a match that was not played yet.
-_NO_SCORE = ("", "na", "n/a", "nan", "-", "?", "*")
 #: Rounds give the order if they are numbers that the reader of times takes for an order.
 _ROUND = r"^(0|[1-9][0-9]{0,3})$"
 
@@ -227,7 +224,7 @@ def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
     same = (players.first == players.second) & (players.first >= 0)
     rows.add("black", *faults_of((same, OTHER)))
     reason = np.where(players.bye, BYE, played.reason)
-    neutral = _neutral(rows)
+    neutral = read_neutral(rows)
     broken = rows.findings.broken_rows()
     # A rule that every row breaks is listed once, so the other rows have nothing to add.
     listed = np.zeros(len(reason), dtype=bool)
@@ -281,31 +278,8 @@ def _by_result(rows: GameRows) -> _Played:
 
 def _by_scores(rows: GameRows) -> _Played:
     """Return the scores of both sides; without both, a row is not played yet."""
-    names = ("white_score", "black_score")
-    absent = [_without_score(rows.column(name)) for name in names]
-    coming = absent[0] & absent[1]
-    scores = []
-    for name in names:
-        column = rows.column(name)
-        if coming.any():
-            column = column.set(pl.Series(coming), None)
-        scores.append(rows.numbers_of(name, column, ~coming))
-    return _Played(None, (scores[0], scores[1]), np.where(coming, UNFINISHED, 0))
-
-
-def _without_score(column: pl.Series) -> Flags:
-    text = text_of(column).str.strip_chars().str.to_lowercase()
-    return mask(text.is_null() | text.is_in(_NO_SCORE))
-
-
-def _neutral(rows: GameRows) -> Flags | None:
-    """Return the matches on neutral ground, None if the table does not say."""
-    if not rows.has("neutral"):
-        return None
-    truths, faults = read_truths(rows.column("neutral"))
-    rows.add("neutral", *faults)
-    flags: Flags = truths & ~mask(rows.column("neutral").is_null())
-    return flags & ~faulty_rows(faults, len(flags))
+    scores = read_side_scores(rows)
+    return _Played(None, (scores.first, scores.second), scores.reason)
 
 
 def _long_frame(

@@ -347,7 +347,7 @@ def _notes(columns: GameColumns, kind: SourceKind, name: str, games: int) -> Ite
     if games and _ratings(columns) is not None:
         yield (
             f"{kind.rating} are kept in the column rating, and no rating depends on them; "
-            f"--initial {name or 'FILE'} begins with the first of every player"
+            f"--initial {name or 'FILE'} begins with those of first games"
         )
 
 

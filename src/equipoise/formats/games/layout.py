@@ -24,7 +24,10 @@ from equipoise.formats.tables.recognised import (
 
 Kind: TypeAlias = Literal["games", "pairs", "history"]
 
-GAME_LIST = "must have white, black and result (or points) to be a list of games"
+GAME_LIST = (
+    "must have white, black and result (or points, or home_score and away_score) to be a list of "
+    "games"
+)
 PAIR_TABLE = "must have player, opponent and points (or result, or wins and losses) to be pairs"
 LONG_TABLE = "must have match, player and rank (or winner, or score) to be a history of matches"
 ONE_COLUMN = "must be the name of only one column"
@@ -40,6 +43,7 @@ SIDES: tuple[tuple[str, str, bool], ...] = (
     ("whiteusername", "blackusername", True),
     ("home", "away", True),
     ("hometeam", "awayteam", True),
+    ("home", "visitor", True),
     ("player1", "player2", False),
     ("playera", "playerb", False),
     ("modela", "modelb", False),
@@ -218,7 +222,8 @@ def _list_layout(there: Mapping[str, str]) -> Layout:
             missing.append(name)
     if first.startswith("winner") and not missing:
         columns["result"] = columns["white"]  # every row is won by the first side
-    if not {"result", "points"} & set(columns):
+    columns |= _score_columns(there)
+    if not {"result", "points", "white_score"} & set(columns):
         missing.append("result")
     return Layout("games", columns, coloured, tuple(missing))
 
@@ -245,6 +250,12 @@ def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
 #: Names of the two sides of a match with scores, without "score": homescore, home_goals.
 _SCORE_STEMS = {"hometeam": "home", "awayteam": "away"}
 _SCORES = ("score", "goals")
+#: Short names in collections of football results: FTHG are the home goals at full time.
+_SHORT_SCORES = {
+    "home": ("fthg", "hgoal"),
+    "away": ("ftag", "agoal"),
+    "visitor": ("vgoal",),
+}
 
 
 def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | None:
@@ -256,25 +267,29 @@ def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | Non
     there = _spelled(names, renamed)
     found = _list_layout(there)
     columns = dict(found.columns)
+    if not {"white", "black"} & set(columns):
+        return None
+    if "white_score" in columns:
+        columns.pop("points", None)
+    return Layout("games", columns, found.coloured, found.missing)
+
+
+def _score_columns(there: Mapping[str, str]) -> dict[str, str]:
+    """Return the columns of the scores of both sides, and that of neutral ground."""
     first, second, _ = _sides(there)
+    found = {}
     for meaning, side in (("white_score", first), ("black_score", second)):
         stems = (side, _SCORE_STEMS.get(side, side))
         wanted = [stem + word for word in _SCORES for stem in stems]
+        wanted += [short for stem in stems for short in _SHORT_SCORES.get(stem, ())]
         name = next((one for one in wanted if one in there), None)
         if name is not None:
-            columns[meaning] = there[name]
-    if not {"white", "black"} & set(columns):
-        return None
-    missing = found.missing
-    if {"white_score", "black_score"} <= set(columns):
-        missing = tuple(one for one in missing if one != "result")
-        columns.pop("points", None)
-    else:
-        for meaning in ("white_score", "black_score"):
-            columns.pop(meaning, None)
+            found[meaning] = there[name]
+    if len(found) < 2:
+        found = {}
     if "neutral" in there:
-        columns["neutral"] = there["neutral"]
-    return Layout("games", columns, found.coloured, missing)
+        found["neutral"] = there["neutral"]
+    return found
 
 
 def names_a_table(names: Sequence[str]) -> bool:

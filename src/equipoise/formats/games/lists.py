@@ -2,7 +2,8 @@
 
 A list of games has a row for each game: `white`, `black` and `result`, or instead of a result the
 `points` of white in `games` games (1 without such a column); optional `white_elo`, `black_elo`,
-`weight` (multiplies games and points), `draws`, `round`, `time`.
+`weight` (multiplies games and points), `draws`, `round`, `time`. Scores of both sides, such as
+`home_score` and `away_score`, decide if there is neither a result nor points.
 
 A table of pairs has a row for all games of a player against an opponent: `player`, `opponent`, and
 `points` of the player in `games` games (1 without such a column), or `wins` and `losses` (and
@@ -23,6 +24,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.tournaments.games import OTHER, POINTS, WEIGHT
@@ -39,9 +41,10 @@ from equipoise.formats.games.rows import (
     read_single_results,
     to_game_columns,
 )
+from equipoise.formats.games.scores import read_neutral, read_scored_games
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table
-from equipoise.formats.tables.columns import faults_of
+from equipoise.formats.tables.columns import faults_of, read_truths
 from equipoise.wording import counted
 
 
@@ -51,16 +54,53 @@ def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumn
     Raises : InvalidParameterError   the options do not suit the table
     """
     rows = choose_rows(table, layout, options)
-    single = rows.has("result")
-    totals = read_single_results(rows, "white", "black") if single else _read_points(rows)
+    if rows.has("result"):
+        totals = read_single_results(rows, "white", "black")
+    else:
+        totals = _read_points(rows) if rows.has("points") else read_scored_games(rows)
     players = read_players(rows, ("white", "black"), totals.reason == BYE)
     totals = totals._replace(reason=np.where(players.bye, BYE, totals.reason))
     same = (players.first == players.second) & (players.first >= 0)
     rows.add("black", *faults_of((same, OTHER)))
     totals = _weighted(rows, totals)
     ratings = [rows.ratings(name) for name in ("white_elo", "black_elo")]
+    neutral = read_neutral(rows) if layout.coloured else None
     kept = np.flatnonzero(~rows.findings.bad & (totals.reason == 0))
-    return to_game_columns(rows, players, totals, ratings, kept, coloured=layout.coloured)
+    notes = _sides_notes(rows, neutral, kept)
+    on_neutral = neutral is not None and bool(neutral[kept].any())
+    coloured = layout.coloured and not on_neutral
+    return to_game_columns(rows, players, totals, ratings, kept, coloured=coloured, notes=notes)
+
+
+def _sides_notes(rows: GameRows, neutral: Flags | None, kept: Ints) -> list[str]:
+    """Return notes on scores that decide, or do not, and on neutral ground."""
+    notes = []
+    if rows.has("white_score"):
+        scores = f"{rows.columns['white_score']} and {rows.columns['black_score']}"
+        other = next((one for one in ("result", "points") if rows.has(one)), None)
+        notes.append(
+            f"the higher of {scores} wins"
+            if other is None
+            else f"{rows.columns[other]} decides the games, not {scores}"
+        )
+    on_neutral = 0 if neutral is None else int(neutral[kept].sum())
+    if on_neutral:
+        name = rows.columns["neutral"]
+        notes.append(
+            f"{counted(on_neutral, 'game is', 'games are')} on neutral ground, so no side counts "
+            f"as that at home (--where {name}={_spelled_false(rows.column('neutral'))} leaves them "
+            "out)"
+        )
+    return notes
+
+
+def _spelled_false(column: pl.Series) -> str:
+    """Return how a column writes false."""
+    if column.dtype != pl.String:
+        return "false" if column.dtype == pl.Boolean else "0"
+    words = column.drop_nulls().unique(maintain_order=True)
+    truths, _ = read_truths(words)
+    return next((word for word, true in zip(words, truths, strict=True) if not true), "false")
 
 
 def _read_points(rows: GameRows) -> Totals:

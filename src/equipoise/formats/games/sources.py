@@ -7,6 +7,7 @@ however it is stored.
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
@@ -216,6 +217,15 @@ def read_matches(
         columns = _read_cross_table(document, _EVERYTHING)
         return matches_of_games(columns, CROSS_TABLE, table.name, options)
     return build_matches(table, options, _KINDS.get(format or ""))
+
+
+def content_of(source: str | os.PathLike[str]) -> str | None:
+    """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
+    try:
+        kinds = {one.format for one in contents_of(source, None)}
+    except (InvalidDataError, InvalidParameterError):
+        return None  # the reader of tables reports it
+    return kinds.pop() if len(kinds) == 1 and kinds <= {*_NO_TABLE} else None
 
 
 def _refuse_selection(options: Options, what: str) -> None:

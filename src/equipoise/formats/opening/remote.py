@@ -19,6 +19,7 @@ from urllib.parse import quote, urljoin, urlsplit
 
 import polars as pl
 
+from equipoise.errors import InvalidDataError
 from equipoise.formats.opening.kinds import PACKED_SUFFIXES, format_of
 from equipoise.formats.table import Table, refuse
 from equipoise.wording import counted
@@ -147,6 +148,8 @@ def _from_web(address: str, name: str) -> bytes:
             if length.isdecimal() and len(data) < int(length):
                 refuse(name, READABLE, f"only {len(data):,} of {int(length):,} bytes")
             return data
+    except InvalidDataError:
+        raise
     except urllib.error.HTTPError as error:
         with error:
             refuse(name, READABLE, f"the answer {error.code} {error.reason}")

@@ -28,11 +28,10 @@ WHOLE = "must be a whole number from 0"
 NUMBER = "must be a number"
 FINITE = "must be a finite number"
 
-#: A whole number in canonical form, without leading zeros or plus, so that writing it gives the
-#: same text.
-_CANONICAL_INTEGER = r"^(0|-?[1-9][0-9]{0,18})$"
 _CANONICAL_FLOAT = r"^(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|NaN|-?inf)$"
 _TRUTHS = dict.fromkeys(AT_HOME, True) | dict.fromkeys(NOT_AT_HOME, False)
+#: Values looked at before a column of text is read as numbers, because most are clear from these.
+_FIRST_VALUES = 100
 #: Widest range of whole numbers, as a multiple of their count, for which a lookup table is used.
 _SPREAD = 8
 
@@ -62,7 +61,7 @@ def _as_text(column: pl.Series) -> pl.Series:
         column = column.cast(pl.String, strict=False)
     if column.dtype != pl.String:
         return column
-    blank = column.str.strip_chars() == ""
+    blank = column.str.contains(r"^\s*$")
     return column.set(blank, None) if blank.any() else column
 
 
@@ -78,6 +77,10 @@ def read_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fault, 
 
     untyped : text becomes whole numbers if it is a canonical whole number on every row
     """
+    # First as it is, because a column of whole numbers has no blank text that must become null.
+    whole = whole_numbers(column) if untyped and column.dtype == pl.String else None
+    if whole is not None:
+        return whole, ()
     column = _as_text(column)
     if column.dtype == pl.String:
         whole = whole_numbers(column) if untyped else None
@@ -110,14 +113,12 @@ def required_ids(column: pl.Series, untyped: bool) -> tuple[pl.Series, tuple[Fau
 
 def read_ranks(column: pl.Series) -> tuple[Ints, tuple[Fault, ...]]:
     """Return whole numbers from 0 (0 on faulty rows), and the faults."""
-    column = _as_text(column)
+    whole = _all_integers(column) if column.dtype == pl.String else None
+    column = _as_text(column) if whole is None else whole
     if column.dtype == pl.String:
         text = column.str.strip_chars()
-        whole = text.cast(pl.Int64, strict=False)
-        if whole.null_count() == column.null_count():
-            column = whole
-        else:
-            column = text.cast(pl.Float64, strict=False)
+        whole = _all_integers(text)
+        column = text.cast(pl.Float64, strict=False) if whole is None else whole
     if column.dtype.is_float() or column.dtype.is_decimal():
         column = column.cast(pl.Float64)
         column = column.set((column.floor() != column) | (column.abs() >= 2**53), None)
@@ -198,11 +199,10 @@ def number_ids(ids: pl.Series) -> tuple[Ints, Ids]:
 
     Null gets row 0; rows without an id are dropped before it matters.
     """
-    present = ids.drop_nulls()
     if ids.dtype == pl.String:
-        distinct = present.unique().sort()
-        codes = ids.cast(pl.Enum(distinct)).to_physical().fill_null(0)
-        return codes.cast(pl.Int64).to_numpy(), distinct.to_numpy().astype(object)
+        numbers, distinct = _number_texts(ids)
+        return numbers, distinct.to_numpy().astype(object)
+    present = ids.drop_nulls()
     if not len(present):
         return np.zeros(len(ids), np.int64), np.zeros(0, np.int64)
     values: Ints = ids.fill_null(present[0]).to_numpy()
@@ -216,6 +216,26 @@ def number_ids(ids: pl.Series) -> tuple[Ints, Ids]:
     if there.all():
         return shifted, np.arange(low, high + 1)
     return (np.cumsum(there) - 1)[shifted], np.flatnonzero(there) + low
+
+
+def _number_texts(texts: pl.Series) -> tuple[Ints, pl.Series]:
+    """Return the row of every text among the distinct texts in ascending order, and these.
+
+    Null gets row 0. Texts are found by their hashes, and then compared.
+    """
+    hashes = texts.hash()
+    if texts.null_count():
+        hashes = hashes.set(texts.is_null(), None)
+    distinct = texts.filter(hashes.is_first_distinct()).drop_nulls().sort()
+    if not len(distinct):
+        return np.zeros(len(texts), np.int64), distinct
+    rows = pl.int_range(len(distinct), dtype=pl.Int64, eager=True)
+    numbers = hashes.replace_strict(distinct.hash(), rows, default=0)
+    if (distinct.gather(numbers) != texts).any():
+        # Two texts share a hash.
+        distinct = texts.drop_nulls().unique().sort()
+        numbers = texts.cast(pl.Enum(distinct)).to_physical().fill_null(0).cast(pl.Int64)
+    return numbers.to_numpy(), distinct
 
 
 def keep_used(rows: Ints, ids: Ids) -> tuple[Ints, Ids]:
@@ -255,8 +275,8 @@ def read_attribute(column: pl.Series, untyped: bool) -> Ids | None:
 
 def text_objects(column: pl.Series) -> Ids:
     """Return text as objects; equal texts share one object."""
-    distinct = column.drop_nulls().unique().sort()
-    codes = column.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    numbers, distinct = _number_texts(column)
+    codes = np.where(column.is_null().to_numpy(), -1, numbers) if column.null_count() else numbers
     objects = np.array([*distinct.to_list(), None], dtype=object)
     taken: Ids = objects[codes]
     return taken
@@ -281,11 +301,41 @@ def _recognised(column: pl.Series) -> pl.Series:
 
 
 def whole_numbers(column: pl.Series) -> pl.Series | None:
-    """Return text as Int64 if every value present is a canonical whole number that fits."""
-    if not column.str.contains(_CANONICAL_INTEGER).all():
-        return None
-    whole = column.cast(pl.Int64, strict=False)
-    return whole if whole.null_count() == column.null_count() else None
+    """Return text as Int64 if every value present is a canonical whole number that fits.
+
+    Canonical is a number without leading zeros, plus or minus zero, so that writing it gives the
+    same text.
+    """
+    whole = _all_integers(column)
+    # No text of a number is shorter than the canonical one, so all are as long only in sum.
+    canonical = whole is not None and column.str.len_bytes().sum() == _characters(whole)
+    return whole if canonical else None
+
+
+def _all_integers(column: pl.Series) -> pl.Series | None:
+    """Return text as Int64 if every value present is a whole number that fits, in any form."""
+    for some in (column.head(_FIRST_VALUES), column):
+        whole = some.cast(pl.Int64, strict=False)
+        if whole.null_count() > some.null_count():
+            return None
+    return whole
+
+
+def _characters(whole: pl.Series) -> int:
+    """Return the sum of the characters of whole numbers in canonical form."""
+    numbers = whole.drop_nulls().to_numpy()
+    if not len(numbers):
+        return 0
+    low, high = int(numbers.min()), int(numbers.max())
+    characters = len(numbers) + (int(np.count_nonzero(numbers < 0)) if low < 0 else 0)
+    limit = 10
+    while limit <= max(high, -low):
+        if limit <= high:
+            characters += int(np.count_nonzero(numbers >= limit))
+        if limit <= -low:
+            characters += int(np.count_nonzero(numbers <= -limit))
+        limit *= 10
+    return characters
 
 
 def _iso_text(column: pl.Series) -> pl.Series:

@@ -10,7 +10,8 @@ from msgspec import Meta, Struct
 from equipoise.analysis.clock import now
 from equipoise.data.ratings import ScaleMapping
 from equipoise.errors import InvalidParameterError, NotFoundError
-from equipoise.formats.initial_ratings import read_initial_ratings
+from equipoise.formats.initial_ratings import initial_ratings_of
+from equipoise.formats.players import open_players
 from equipoise.messages.pools import (
     InitialMapping,
     InitialMessage,
@@ -119,7 +120,8 @@ def _set_table(
     if compression is not None:
         raise MalformedError(f"the table must be uncompressed text; got {compression}")
     check_table(content, "csv")
-    known = read_initial_ratings(io.BytesIO(content), format="csv")
+    # An answer has no notes, so columns must have their own names here.
+    known = initial_ratings_of(open_players(io.BytesIO(content), "csv"))
     line = None if mapping is None else ScaleMapping.read(mapping, "mapping")
     given = None if line is None else InitialMapping(line.there, line.here)
     return initial_ratings.keep_initial_ratings(

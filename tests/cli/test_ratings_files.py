@@ -1,0 +1,69 @@
+"""Tables of ratings and saved states in the commands that take either."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import equipoise as eq
+from equipoise.cli import run
+
+LEAGUE = str(Path(__file__).parents[2] / "examples" / "league.csv")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """Return a saved state and a list with columns of other names."""
+    done = eq.replay(eq.Glicko2(), eq.read_history(LEAGUE))
+    state, listed = str(tmp_path / "pool.npz"), str(tmp_path / "list.csv")
+    done.state.save(state)
+    frame = done.ratings.to_polars().select("player", "rating", "deviation")
+    frame.rename({"player": "Name", "rating": "Elo", "deviation": "RD"}).write_csv(listed)
+    return state, listed
+
+
+def test_balance_takes_a_state_as_ratings(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    players = ["--players", "ada,ben,cem,dia", "--json"]
+    assert run(["balance", "--ratings", files[0], *players]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert run(["balance", "--state", files[0], *players]) == 0
+    assert json.loads(capsys.readouterr().out) == found
+    assert run(["balance", "--ratings", files[1], *players]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed["teams"] == found["teams"]
+    assert f"{files[1]}: RD was read as deviation" in listed["notes"]
+
+
+def test_a_table_in_the_place_of_a_state_names_the_option(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["balance", "--state", files[1], "--players", "ada,ben"]) == 2
+    assert f"use --ratings {files[1]}" in capsys.readouterr().err
+    assert run(["predict", "--resume", files[1], "--team", "ada", "--team", "ben"]) == 2
+    assert f"use --initial {files[1]}" in capsys.readouterr().err
+
+
+def test_known_ratings_of_a_list_say_how_they_were_read(
+    files: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = ["--initial", files[1], "--system", "glicko2", "--json"]
+    assert run(["predict", *known, "--team", "ada", "--team", "ben"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert f"{files[1]}: Elo was read as rating" in notes
+    assert run(["rate", LEAGUE, *known, "--initial-mapping", "1000=1100,2000=1900"]) == 0
+    notes = json.loads(capsys.readouterr().out)["summary"]["notes"]
+    assert f"{files[1]}: Name was read as player" in notes
+
+
+def test_a_column_of_its_own_name_comes_first(tmp_path: Path) -> None:
+    """An export of a pool has places and names beside player and rating."""
+    known = eq.read_initial_ratings(
+        {"id": [1, 2], "name": ["x", "y"], "player": ["a", "b"], "elo": [1, 2], "rating": [3, 4]}
+    )
+    assert known.player_ids.tolist() == ["a", "b"]
+    assert known.rating.tolist() == [3.0, 4.0]
+    assert known.notes == ()
