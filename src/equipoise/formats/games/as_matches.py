@@ -46,7 +46,7 @@ from equipoise.formats.games.rows import (
 )
 from equipoise.formats.games.scores import read_neutral, read_side_scores
 from equipoise.formats.options import Options
-from equipoise.formats.table import Table, refuse
+from equipoise.formats.table import Table, columns_in_words, refuse
 from equipoise.formats.tables.columns import faults_of, text_of
 from equipoise.formats.tables.long_table import LEFT, build_history, in_file
 from equipoise.formats.tables.matches import equal_rows
@@ -55,9 +55,7 @@ from equipoise.formats.times import ORDER_NOTE
 from equipoise.wording import counted
 
 FORMS = (
-    "must have match, player and rank (or winner, or score) to be a history; or white, black and "
-    "result (or points), home, away, home_score and away_score, or model_a, model_b and winner to "
-    "be a table of games (--column NEW=OLD names a column)"
+    "must have the columns of a history (match, player, rank) or of games (white, black, result)"
 )
 _TOTALS = "in a history every row is one game; equipoise performance reads totals of several"
 ONE_GAME = f"must be 0, 0.5 or 1: {_TOTALS}"
@@ -139,7 +137,7 @@ def build_matches(table: Table, options: Options, kind: Kind | None = None) -> H
         missing = "no match, no player"
         if sides is not None and len(sides.missing) < 3:
             missing = ", ".join(f"no {one}" for one in sides.missing)
-        got = f"{missing}, but columns {', '.join(frame.columns)}"
+        got = f"{missing}, but {columns_in_words(frame.columns)}"
         refuse(table.name, FORMS, got + ("" if sides is None else instead(sides, frame.columns)))
     check_once(sides, table, renamed)
     if not len(frame):

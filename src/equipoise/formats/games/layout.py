@@ -11,7 +11,7 @@ import polars as pl
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.options import Options, check_options
-from equipoise.formats.table import Table, refuse
+from equipoise.formats.table import Table, columns_in_words, refuse
 from equipoise.formats.tables.recognised import (
     KNOWN,
     SYNONYMS,
@@ -149,18 +149,18 @@ def find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
         names = " and ".join(one.kind for one in fitting)
         raise InvalidParameterError(
             f"format (--format) must be given if columns fit both {names}; "
-            f"got columns {', '.join(frame.columns)}"
+            f"got {columns_in_words(frame.columns)}"
         )
     if fitting:
         check_once(fitting[0], table, renamed)
         return fitting[0]
-    got = f"columns {', '.join(frame.columns)}" if frame.columns else "no columns"
+    got = f", but {columns_in_words(frame.columns)}"
     rules = {"games": GAME_LIST, "pairs": PAIR_TABLE, "history": LONG_TABLE}
     fewest = min(len(one.missing) for one in layouts)
     problems = []
     for one in sorted(layouts, key=lambda layout: len(layout.missing)):
         hint = instead(one, frame.columns) if len(one.missing) == fewest else ""
-        lacking = f"no {', no '.join(one.missing)}, but {got}{hint}"
+        lacking = f"no {', no '.join(one.missing)}{'' if problems else got}{hint}"
         problems.append(Problem(table.name, None, "", rules[one.kind], lacking))
     raise InvalidDataError(problems)
 
