@@ -22,6 +22,8 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tournaments.games import OTHER
 from equipoise.errors import Problem
+from equipoise.formats.games.as_history.notes import describe_left_out, describe_matches
+from equipoise.formats.games.as_history.pairs import games_of_pairs
 from equipoise.formats.games.layout import (
     Kind,
     Layout,
@@ -31,8 +33,6 @@ from equipoise.formats.games.layout import (
     has_long_columns,
     spelling,
 )
-from equipoise.formats.games.notes import describe_left_out, describe_matches
-from equipoise.formats.games.pairs_as_matches import games_of_pairs
 from equipoise.formats.games.rows import (
     BYE,
     REASONS,

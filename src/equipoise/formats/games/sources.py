@@ -20,16 +20,17 @@ import polars as pl
 
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.games.as_matches import build_matches, is_matches
-from equipoise.formats.games.columns import GameColumns
-from equipoise.formats.games.columns_as_matches import (
+from equipoise.formats.games.as_history.game_columns import (
     CROSS_TABLE,
     PGN,
     TRF,
     check_tags,
     matches_of_games,
 )
+from equipoise.formats.games.as_matches import build_matches, is_matches
+from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, read_cross_table
+from equipoise.formats.games.dates import select_dates
 from equipoise.formats.games.duels import read_duels
 from equipoise.formats.games.layout import Kind, find_layout, spelling
 from equipoise.formats.games.lists import read_game_list, read_pair_table
@@ -312,7 +313,9 @@ def _read_path(path: Path, format: str | None, options: Options, dated: bool) ->
         format = format or _format_of(path)
         if format == "pgn":
             tags = _check_pgn(options, dated)
-            return read_pgn_files(path, where=_tags(options), dated=dated, tags=tags)
+            dates = dated or _bounded(options)
+            columns = read_pgn_files(path, where=_tags(options), dated=dates, tags=tags)
+            return columns if dated else select_dates(columns, options)
         if format == "trf":
             return _read_bytes(path.read_bytes(), name, format, options, dated)
         return read_document(open_document(path, format), format, options)
@@ -356,12 +359,14 @@ def _archives_pgn(path: Path) -> bool:
 def _read_bytes(data: bytes, name: str, format: str, options: Options, dated: bool) -> GameColumns:
     if format == "pgn":
         tags = _check_pgn(options, dated)
-        return read_pgn(data, name, where=_tags(options), dated=dated, tags=tags)
+        dates = dated or _bounded(options)
+        columns = read_pgn(data, name, where=_tags(options), dated=dates, tags=tags)
+        return columns if dated else select_dates(columns, options)
     if format == "trf":
-        refuse_options(options, "a report in TRF")
+        refuse_options(replace(options, since=None, until=None), "a report in TRF")
         if data.startswith(b"\x1f\x8b"):
             data = decompressed(data, name)
-        return read_trf(data, name)
+        return select_dates(read_trf(data, name), options)
     return read_document(open_document(data, format, name), format, options)
 
 
@@ -369,8 +374,12 @@ def _check_pgn(options: Options, dated: bool) -> tuple[str, ...]:
     """Return the tags of PGN to keep, after checking that options suit it."""
     if dated:
         return tuple(dict.fromkeys(check_tags(options).values()))
-    refuse_options(options, "PGN", tags=True)
+    refuse_options(replace(options, since=None, until=None), "PGN", tags=True)
     return ()
+
+
+def _bounded(options: Options) -> bool:
+    return options.since is not None or options.until is not None
 
 
 def _tags(options: Options) -> dict[str, str]:
