@@ -217,9 +217,9 @@ def test_empty_optional_columns_are_absent():
 
 def test_missing_columns_are_all_told(problems_of):
     """What is required and what is there stand in the message."""
-    assert problems_of("player,points\n1,2\n") == [
-        (None, "match", "must be a column of the table", "columns player, points"),
-        (None, "rank", PLACES, "columns player, points"),
+    assert problems_of("player,town\n1,2\n") == [
+        (None, "match", "must be a column of the table", "columns player, town"),
+        (None, "rank", PLACES, "columns player, town"),
     ]
 
 

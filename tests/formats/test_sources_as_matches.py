@@ -451,3 +451,18 @@ def test_games_of_a_tournament_are_selected_by_date(tmp_path: Path) -> None:
     path.write_text(report())
     with pytest.raises(eq.InvalidParameterError, match="need games with complete dates"):
         eq.scan_games(path, since="2024-05-03")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("player,rating\na,1500\n", "--initial FILE"),
+        ("Name,Elo\na,1500\n", "equipoise balance"),
+        ("player,points\na,3\n", "who met whom"),
+    ],
+)
+def test_tables_of_players_say_what_they_are_for(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "players.csv"
+    for found in (scan(text, path), eq.scan_games(path)):
+        (problem,) = found.problems
+        assert words in problem.rule

@@ -33,6 +33,7 @@ from equipoise.formats.games.layout import (
     has_long_columns,
     spelling,
 )
+from equipoise.formats.games.other_tables import rule_for_players
 from equipoise.formats.games.rows import (
     BYE,
     REASONS,
@@ -125,6 +126,9 @@ def build_matches(table: Table, options: Options, kind: Kind | None = None) -> H
     if paired and not pairs.missing and len(frame):
         return _by_pairs(table, pairs, options)
     if sides is None or sides.missing:
+        players = rule_for_players(frame.columns, renamed)
+        if players is not None:
+            refuse(table.name, players, f"columns {', '.join(frame.columns)}")
         # A table that is nearly a history is told column by column what it lacks.
         nearly = {"match", "player"} & {*renamed, *frame.columns}
         if not frame.width or (nearly and not (sides and len(sides.missing) < 2)):

@@ -34,6 +34,7 @@ from equipoise.formats.games.dates import select_dates
 from equipoise.formats.games.duels import read_duels
 from equipoise.formats.games.layout import Kind, find_layout, spelling
 from equipoise.formats.games.lists import read_game_list, read_pair_table
+from equipoise.formats.games.other_tables import rule_for_players
 from equipoise.formats.options import Options
 from equipoise.formats.pgn.games import read_pgn, read_pgn_files
 from equipoise.formats.sources import (
@@ -111,6 +112,9 @@ def read_document(document: Document, format: str | None, options: Options) -> G
     except InvalidDataError:
         if format not in _KINDS and _looks_like_cross_table(table):
             return _read_cross_table(document, options)
+        players = rule_for_players(table.frame.columns, options.columns)
+        if players is not None and format not in _KINDS:
+            refuse(table.name, players, f"columns {', '.join(table.frame.columns)}")
         raise
     if not len(table.frame):
         refuse(table.name, "must have at least one row", "none")
