@@ -147,6 +147,7 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 	$(BIN)/python benchmarks/equilibrium.py
 	$(BIN)/python benchmarks/pgn.py
 	$(BIN)/python benchmarks/command.py
+	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/service.py
 	$(BIN)/python benchmarks/service_crash.py

@@ -224,3 +224,29 @@ def test_tables_need_no_numba(tables: tuple[str, str]) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0 []"
+
+
+def test_decimal_commas_are_read_and_noted(
+    tables: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed = tmp_path / "list.csv"
+    listed.write_text("Name;Elo\namber-fox;1500,5\njade-kite;1900,25\niris-jay;1200,0\n")
+    assert run(["compare", str(listed), tables[0], "--scale", "same", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["players"] == 3
+    assert {one["old_rating"] for one in answer["risen"] + answer["fallen"]} == {
+        *(1500.5, 1900.25, 1200.0)
+    }
+    assert any("1500,5" in note for note in answer["notes"])
+
+
+def test_a_report_has_the_ratings_of_its_first_games(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games = tmp_path / "games.pgn"
+    tags = '[White "ann"]\n[Black "ben"]\n[WhiteElo "1700"]\n[BlackElo "1500"]\n'
+    games.write_text(f'{tags}[Result "1-0"]\n\n1-0\n')
+    (tmp_path / "new.csv").write_text("player,rating\nann,1710\nben,1490\n")
+    assert run(["compare", str(games), str(tmp_path / "new.csv"), "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [one["change"] for one in answer["risen"] + answer["fallen"]] == [10.0, -10.0]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from equipoise.formats.games.crosstable import read_cross_table
 from equipoise.formats.games.reading import scan_games
-from equipoise.formats.initial_ratings import read_initial_ratings
+from equipoise.formats.initial_ratings import read_initial_ratings, read_rating_list
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.trf import read_trf
 
@@ -146,6 +146,13 @@ READERS: dict[str, Reader] = {
         lambda data: read_initial_ratings(io.BytesIO(data), format="json"),
         KNOWN_JSON,
         pieces_of(KNOWN_JSON_PIECES),
+    ),
+    "rating-list": Reader(
+        lambda data: read_rating_list(
+            io.BytesIO(data), format="csv", columns={}, synonyms={}, what="fuzz", matches=True
+        ),
+        KNOWN,
+        pieces_of(KNOWN_PIECES),
     ),
     "trf": Reader(lambda data: read_trf(data, "fuzz.trf"), TRF, pieces_of(TRF_PIECES)),
     "pgn": Reader(lambda data: read_pgn(data, "fuzz.pgn"), PGN, pieces_of(PGN_PIECES)),

@@ -64,7 +64,7 @@ def cell(value: object, form: str) -> str:
 
 
 def minutes(time: int | str | date | datetime | None) -> str | None:
-    """Return a time to the minute, a day, or the number of an order without dates; text stays."""
+    """Return a time to the minute, a day, the number in an order without dates, or the text."""
     from equipoise.data.times import to_the_minute
 
     return None if time is None else to_the_minute(time)

@@ -67,12 +67,15 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     if given is not None:
         return given
     table, notes = rename_player_columns(open_players(source, format), {}, WHAT)
-    return replace(initial_ratings_of(table), notes=notes)
+    more: list[str] = []
+    known = initial_ratings_of(table, more)
+    return replace(known, notes=(*table.notes, *notes, *more))
 
 
-def initial_ratings_of(table: Table) -> InitialRatings:
+def initial_ratings_of(table: Table, notes: list[str] | None = None) -> InitialRatings:
     """Return the ratings of a table whose columns have their own names.
 
+    notes : read numbers in other notations too, and add a note; None reads plain numbers only
     Raises : InvalidDataError
     """
     check_player_columns(table, what := WHAT)
@@ -81,10 +84,10 @@ def initial_ratings_of(table: Table) -> InitialRatings:
     ids = player_ids(table, findings)
     again = (ids.is_not_null() & ~ids.is_first_distinct()).to_numpy()
     findings.add_faults("player", [Fault(again, _ONCE)], frame["player"])
-    rating = player_numbers(table, "rating", findings)
+    rating = player_numbers(table, "rating", findings, notes=notes)
     deviation = np.full(len(frame), np.nan)
     if "deviation" in frame.columns:
-        deviation = player_numbers(table, "deviation", findings, may_lack="any")
+        deviation = player_numbers(table, "deviation", findings, may_lack="any", notes=notes)
         findings.add_faults("deviation", [Fault(deviation <= 0, _POSITIVE)], frame["deviation"])
     refuse_problems(findings.problems(), table, what)
     whole = ids.dtype.is_integer()
@@ -137,10 +140,11 @@ def read_rating_list(
     frame, name = table.frame, table.name or what
     findings = Findings(table, np.arange(len(frame)))
     ids = merge_ids(player_ids(table, findings), synonyms).cast(pl.String)
-    rating = player_numbers(table, "rating", findings, may_lack="any")
+    more: list[str] = []
+    rating = player_numbers(table, "rating", findings, may_lack="any", notes=more)
     deviation = np.full(len(frame), np.nan)
     if "deviation" in frame.columns:
-        deviation = player_numbers(table, "deviation", findings, may_lack="any")
+        deviation = player_numbers(table, "deviation", findings, may_lack="any", notes=more)
         findings.add_faults("deviation", [Fault(deviation < 0, _FROM_ZERO)], frame["deviation"])
     played = None
     if matches and "matches" in frame.columns:
@@ -155,7 +159,7 @@ def read_rating_list(
     unrated = ids.filter(~rated).to_list()
     if unrated:
         lacking = f"{counted(len(unrated), 'player')} without a rating"
-        notes = (*notes, f"{name}: {lacking} left out: {names_in_words(unrated)}")
+        more.append(f"{name}: {lacking} left out: {names_in_words(unrated)}")
     return RatingList(
         ids=listed,
         rating=rating[rated],
@@ -163,5 +167,5 @@ def read_rating_list(
         matches=None if played is None else played[rated],
         name=table.name,
         columns=frozenset(columns.values()) & frozenset(given.frame.columns),
-        notes=(*table.notes, *notes),
+        notes=(*table.notes, *notes, *more),
     )

@@ -141,16 +141,18 @@ def read_strengths(source: object, players: Sequence[str]) -> Strengths:
         frame=table.frame[at],
         name=table.name,
         untyped=table.untyped,
+        by_commas=table.by_commas,
         locate=lambda rows: table.places(at[rows]),
     )
     frame, named = chosen.frame, ids.gather(at)
     findings = Findings(chosen, np.arange(len(frame)))
     again = (~named.is_first_distinct()).to_numpy()
     findings.add_faults("player", [Fault(again, ONCE)], frame["player"])
-    rating = player_numbers(chosen, "rating", findings)
+    more_notes: list[str] = []
+    rating = player_numbers(chosen, "rating", findings, notes=more_notes)
     missing = np.full(len(frame), np.nan)
     more = {
-        name: player_numbers(chosen, name, findings, may_lack="any")
+        name: player_numbers(chosen, name, findings, may_lack="any", notes=more_notes)
         if name in frame.columns
         else missing
         for name in ("deviation", "effective_rating", "form")
@@ -167,7 +169,7 @@ def read_strengths(source: object, players: Sequence[str]) -> Strengths:
         effective_rating=np.where(np.isnan(given), adjusted, given),
         deviation=deviation,
         count=len(ids),
-        notes=(*table.notes, *notes),
+        notes=(*table.notes, *notes, *more_notes),
     )
 
 

@@ -23,6 +23,7 @@ from equipoise.formats.sources import check_format, open_source, table_of
 from equipoise.formats.table import SURROGATE, Table, refuse, shown
 from equipoise.formats.tables.columns import NUMBER, read_numbers, required_ids
 from equipoise.formats.tables.json_lines import read_json_rows
+from equipoise.formats.tables.notation import numbers_of
 from equipoise.formats.tables.recognised import spelling
 from equipoise.wording import counted
 
@@ -171,14 +172,27 @@ def player_ids(table: Table, findings: Findings) -> pl.Series:
 
 
 def player_numbers(
-    table: Table, name: str, findings: Findings, *, may_lack: Lack = "none"
+    table: Table,
+    name: str,
+    findings: Findings,
+    *,
+    may_lack: Lack = "none",
+    notes: list[str] | None = None,
 ) -> Floats:
     """Return a column of numbers, NaN where a row has none; bad cells are added to the findings.
 
     may_lack : which rows may have no number; "all" means all rows or none
+    notes : read numbers in other notations too, such as decimal commas, and add a note; None reads
+        plain numbers only
     """
     column = table.frame[name]
-    values, absent, faults = read_numbers(column, nan_is_absent=may_lack != "none")
+    lack = may_lack != "none"
+    if notes is None:
+        values, absent, faults = read_numbers(column, nan_is_absent=lack)
+    else:
+        values, absent, faults = numbers_of(
+            column, notes, by_commas=table.by_commas, nan_is_absent=lack
+        )
     findings.add_faults(name, faults, column)
     if absent is None or may_lack == "any" or (may_lack == "all" and absent.all()):
         return values

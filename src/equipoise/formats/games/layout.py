@@ -44,6 +44,7 @@ SIDES: tuple[tuple[str, str, bool], ...] = (
     ("whiteusername", "blackusername", True),
     ("home", "away", True),
     ("hometeam", "awayteam", True),
+    ("home", "visitor", True),
     ("player1", "player2", False),
     ("playera", "playerb", False),
     ("modela", "modelb", False),
@@ -277,10 +278,15 @@ def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
 #: Names of the two sides of a match with scores, without "score": homescore, home_goals.
 _SCORE_STEMS = {"hometeam": "home", "awayteam": "away"}
 _SCORES = ("score", "goals")
-#: More names of scores, for tables without a result: home_points, score1, scoreHome, and FTHG and
-#: FTAG of football-data.co.uk. White's points are a result.
+#: More names of scores, for tables without a result: home_points, score1, scoreHome. White's points
+#: are a result.
 _MORE_SCORES = ("score", "goals", "points", "pts")
-_FULL_TIME = {"home": "fthg", "away": "ftag"}
+#: Short names in collections of football results: FTHG are the home goals at full time.
+_SHORT_SCORES = {
+    "home": ("fthg", "hgoal"),
+    "away": ("ftag", "agoal"),
+    "visitor": ("vgoal",),
+}
 
 
 def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | None:
@@ -309,6 +315,7 @@ def _score_columns(there: Mapping[str, str], single: bool) -> dict[str, str]:
     for meaning, side in (("white_score", first), ("black_score", second)):
         stems = (side, _SCORE_STEMS.get(side, side))
         wanted = [stem + word for word in _SCORES for stem in stems]
+        wanted += [short for stem in stems for short in _SHORT_SCORES.get(stem, ())]
         if not single and side not in ("white", "black"):
             wanted += _more_scores(side)
         name = next((one for one in wanted if one in there), None)
@@ -324,7 +331,7 @@ def _more_scores(side: str) -> list[str]:
     stems = dict.fromkeys((side, stem, short))
     wanted = [stem + word for word in _MORE_SCORES for stem in stems]
     wanted += [word + stem for word in _MORE_SCORES for stem in stems]
-    return [*wanted, *([_FULL_TIME[stem]] if stem in _FULL_TIME else [])]
+    return wanted
 
 
 def names_a_table(names: Sequence[str]) -> bool:

@@ -33,6 +33,8 @@ _CANONICAL_FLOAT = r"^(-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?|NaN|-?inf)
 _TRUTHS = dict.fromkeys(AT_HOME, True) | dict.fromkeys(NOT_AT_HOME, False)
 #: Values looked at before a column of text is read as numbers, because most are clear from these.
 _FIRST_VALUES = 100
+#: Rows that are compared together.
+_PIECE = 2**17
 #: Widest range of whole numbers, as a multiple of their count, for which a lookup table is used.
 _SPREAD = 8
 
@@ -230,13 +232,22 @@ def _number_texts(texts: pl.Series) -> tuple[Ints, pl.Series]:
     distinct = texts.filter(hashes.is_first_distinct()).drop_nulls().sort()
     if not len(distinct):
         return np.zeros(len(texts), np.int64), distinct
-    rows = pl.int_range(len(distinct), dtype=pl.Int64, eager=True)
+    rows = pl.int_range(len(distinct), dtype=pl.UInt32, eager=True)
     numbers = hashes.replace_strict(distinct.hash(), rows, default=0)
-    if (distinct.gather(numbers) != texts).any():
+    del hashes  # In large tables, every column counts.
+    if not _are_at(texts, distinct, numbers):
         # Two texts share a hash.
         distinct = texts.drop_nulls().unique().sort()
-        numbers = texts.cast(pl.Enum(distinct)).to_physical().fill_null(0).cast(pl.Int64)
-    return numbers.to_numpy(), distinct
+        numbers = texts.cast(pl.Enum(distinct)).to_physical().fill_null(0)
+    return numbers.cast(pl.Int64).to_numpy(), distinct
+
+
+def _are_at(texts: pl.Series, distinct: pl.Series, numbers: pl.Series) -> bool:
+    """Return whether each text that is there is the distinct one of its number."""
+    return not any(
+        (distinct.gather(numbers.slice(at, _PIECE)) != texts.slice(at, _PIECE)).any()
+        for at in range(0, len(texts), _PIECE)
+    )
 
 
 def keep_used(rows: Ints, ids: Ids) -> tuple[Ints, Ids]:
