@@ -22,6 +22,8 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tournaments.games import OTHER
 from equipoise.errors import Problem
+from equipoise.formats.games.as_history.notes import describe_left_out, describe_matches
+from equipoise.formats.games.as_history.pairs import games_of_pairs
 from equipoise.formats.games.layout import (
     MEANINGS,
     Kind,
@@ -32,8 +34,7 @@ from equipoise.formats.games.layout import (
     has_long_columns,
     instead,
 )
-from equipoise.formats.games.notes import describe_left_out, describe_matches
-from equipoise.formats.games.pairs_as_matches import games_of_pairs
+from equipoise.formats.games.other_tables import rule_for_players
 from equipoise.formats.games.rows import (
     BYE,
     REASONS,
@@ -127,6 +128,9 @@ def build_matches(table: Table, options: Options, kind: Kind | None = None) -> H
     if paired and not pairs.missing and len(frame):
         return _by_pairs(table, pairs, options)
     if sides is None or sides.missing:
+        players = rule_for_players(frame.columns, renamed)
+        if players is not None:
+            refuse(table.name, players, f"columns {', '.join(frame.columns)}")
         # A table that is nearly a history is told column by column what it lacks.
         found = recognise(frame, options)
         nearly = len(found.missing) < 2 or {"match", "player"} & {*renamed, *frame.columns}
