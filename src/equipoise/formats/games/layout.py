@@ -157,7 +157,7 @@ def find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
     got = f", but {columns_in_words(frame.columns)}"
     rules = {"games": GAME_LIST, "pairs": PAIR_TABLE, "history": LONG_TABLE}
     fewest = min(len(one.missing) for one in layouts)
-    problems = []
+    problems: list[Problem] = []
     for one in sorted(layouts, key=lambda layout: len(layout.missing)):
         hint = instead(one, frame.columns) if len(one.missing) == fewest else ""
         lacking = f"no {', no '.join(one.missing)}{'' if problems else got}{hint}"
