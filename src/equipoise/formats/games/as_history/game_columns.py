@@ -174,9 +174,8 @@ class _When(NamedTuple):
                 place = _where(*_place(columns, int(rows[undated][0])))
                 said = (
                     f"{int(undated.sum()):,} of {counted(len(rows), 'game')} have no complete date "
-                    f"(the first: {place}), so no date is used: the order of the source counts, in "
-                    "which the dates of the others agree. --skip-bad keeps the dates and leaves "
-                    "these games out"
+                    f"(the first: {place}), so no dates are used and the order of the source "
+                    "counts; --skip-bad keeps the dates and leaves these games out"
                 )
                 return cls(rows, None, "", (said,))
             rule = DATED_BOUNDS if bounded and others.is_sorted() else DATED
@@ -206,8 +205,8 @@ def _by_round(columns: GameColumns, kind: SourceKind, rows: Ints, options: Optio
 
 
 _NO_ORDER = (
-    "a cross table has no order of games: they are rated in the order of its rows, and every "
-    "system that rates one match after another depends on it. equipoise performance does not"
+    "a cross table has no order of games: they are rated in the order of its rows, on which ratings "
+    "depend, but not performances (`equipoise performance`)"
 )
 
 
