@@ -64,20 +64,14 @@ class HistoryRequest:
     strict: bool = False
 
 
-def read(
-    request: HistoryRequest,
-    systems: Mapping[str, RatingSystem] | None = None,
-    searched: Collection[str] = (),
-) -> tuple[History, HistoryReading]:
-    """Return the history of a request, with performances computed from its statistics.
+def scanned_history(request: HistoryRequest, source: object) -> HistoryReading:
+    """Return the history of a request, or its problems.
 
-    systems : label -> system that will rate it; what it does not use is noted, or refused if
-        `strict`
-    searched : parameters for which other values will be tried
-    Raises : InvalidDataError, InvalidParameterError.
+    source : what to read instead of the source of the request, such as its content
+    Raises : InvalidParameterError   the options do not suit it
     """
-    reading = scan_history(
-        request.source,
+    return scan_history(
+        source,
         format=request.format,
         sheet=request.sheet,
         columns=request.columns,
@@ -90,6 +84,21 @@ def read(
         lower_score_is_better=request.lower_score_is_better,
         synonyms=request.synonyms,
     )
+
+
+def read(
+    request: HistoryRequest,
+    systems: Mapping[str, RatingSystem] | None = None,
+    searched: Collection[str] = (),
+) -> tuple[History, HistoryReading]:
+    """Return the history of a request, with performances computed from its statistics.
+
+    systems : label -> system that will rate it; what it does not use is noted, or refused if
+        `strict`
+    searched : parameters for which other values will be tried
+    Raises : InvalidDataError, InvalidParameterError.
+    """
+    reading = scanned_history(request, request.source)
     if reading.history is None:
         raise InvalidDataError(
             reading.problems,

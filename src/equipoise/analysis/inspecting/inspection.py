@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.files.reading import HistoryRequest, scanned_history
 from equipoise.analysis.inspecting.broken_rules import rules_of
 from equipoise.analysis.inspecting.fitting import every_system, fits_of, use_of
 from equipoise.analysis.inspecting.next_commands import (
@@ -33,7 +33,6 @@ from equipoise.analysis.inspecting.suggestions import suggested_columns, time_fo
 from equipoise.data.history import History
 from equipoise.data.reading import GamesReading, HistoryReading
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
-from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
 from equipoise.formats.likely_doubles import describe_spellings
 from equipoise.formats.opening.contents import STANDARD_INPUT
@@ -180,20 +179,7 @@ def _scanned(
 ) -> tuple[HistoryReading, InvalidParameterError | None]:
     """Return the reading of a history, and the error if the kind of the source is unclear."""
     try:
-        return scan_history(
-            source,
-            format=request.format,
-            sheet=request.sheet,
-            columns=request.columns,
-            statistics=tuple(request.statistics),
-            skip_bad=request.skip_bad,
-            since=request.since,
-            until=request.until,
-            time_format=request.time_format,
-            where=request.where,
-            lower_score_is_better=request.lower_score_is_better,
-            synonyms=request.synonyms,
-        ), None
+        return scanned_history(request, source), None
     except InvalidParameterError as error:
         return HistoryReading(history=None), error
 

@@ -329,8 +329,8 @@ def _names(history: History) -> Iterator[Oddity]:
         yield Oddity(
             "nobody",
             len(nobody),
-            f"{counted(len(nobody), 'name is a placeholder', 'names are placeholders')} but read as "
-            f"{'a player' if len(nobody) == 1 else 'players'}: {_listed(shown, len(nobody))}",
+            f"{counted(len(nobody), 'name is a placeholder', 'names are placeholders')} but read "
+            f"as {'a player' if len(nobody) == 1 else 'players'}: {_listed(shown, len(nobody))}",
             "all of their matches count as those of one player: remove the rows, if they are not",
         )
 

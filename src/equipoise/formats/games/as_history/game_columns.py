@@ -205,8 +205,8 @@ def _by_round(columns: GameColumns, kind: SourceKind, rows: Ints, options: Optio
 
 
 _NO_ORDER = (
-    "a cross table has no order of games: they are rated in the order of its rows, on which ratings "
-    "depend, but not performances (`equipoise performance`)"
+    "a cross table has no order of games: they are rated in the order of its rows, on which "
+    "ratings depend, but not performances (`equipoise performance`)"
 )
 
 
