@@ -41,9 +41,9 @@ def scan_history(
 ) -> HistoryReading:
     """Return a history and all problems of its source.
 
-    source : path of a file, folder or archive, pattern of paths ("2024-*.csv"), address (https://,
-        s3://, gs://), "-" or a stream, bytes, or a list of these; or a Polars, pandas or Arrow
-        table, or a mapping of column name to array
+    source : path of a file, folder or archive, pattern of paths (``2024-*.csv``), address
+        (https://, s3://, gs://), "-" or a stream, bytes, or a list of these; or a Polars, pandas or
+        Arrow table, or a mapping of column name to array
     format : format of the source, if neither its name nor its content shows it
     sheet : name or number, from 1, of the sheet of a workbook, if several have a table
     columns : canonical name -> name in the source

@@ -456,14 +456,14 @@ class LeaderboardSystemMessage(msgspec.Struct, frozen=True):
     errors: str
 
 
-class BoardRatingMessage(msgspec.Struct, frozen=True):
+class LeaderboardRatingMessage(msgspec.Struct, frozen=True):
     """A rating, and half the width of its confidence interval."""
 
     rating: float | None
     error: float | None
 
 
-class BoardRowMessage(msgspec.Struct, frozen=True):
+class LeaderboardRowMessage(msgspec.Struct, frozen=True):
     """A player on a leaderboard.
 
     group : value of the column `by`; period : its first day, month or year
@@ -474,10 +474,10 @@ class BoardRowMessage(msgspec.Struct, frozen=True):
     period: str | None
     player: int | str
     matches: int
-    ratings: dict[str, BoardRatingMessage]
+    ratings: dict[str, LeaderboardRatingMessage]
 
 
-class LeaderboardMessage(msgspec.Struct, frozen=True):
+class SystemLeaderboardsMessage(msgspec.Struct, frozen=True):
     """The answer of `equipoise leaderboard --json`.
 
     Rows are ordered by group, period and the first system.
@@ -490,6 +490,6 @@ class LeaderboardMessage(msgspec.Struct, frozen=True):
     rounds: int
     seed: int
     anchor: float
-    rows: list[BoardRowMessage]
+    rows: list[LeaderboardRowMessage]
     notes: list[str]
     history: HistoryMessage

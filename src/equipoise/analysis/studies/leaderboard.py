@@ -34,10 +34,10 @@ from equipoise.evaluate.resampling import bootstrap_deviations, ratings_after, s
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
 from equipoise.messages.studies import (
-    BoardRatingMessage,
-    BoardRowMessage,
-    LeaderboardMessage,
+    LeaderboardRatingMessage,
+    LeaderboardRowMessage,
     LeaderboardSystemMessage,
+    SystemLeaderboardsMessage,
 )
 from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import check_fit
@@ -535,20 +535,20 @@ def figure_of(answer: LeaderboardAnswer) -> Figure:
     )
 
 
-def message_of(answer: LeaderboardAnswer) -> LeaderboardMessage:
+def message_of(answer: LeaderboardAnswer) -> SystemLeaderboardsMessage:
     """Return the JSON message."""
     request = answer.request
     rows = []
     for board in answer.boards:
         for row in board.order().tolist():
             ratings = {
-                label: BoardRatingMessage(
+                label: LeaderboardRatingMessage(
                     rating=_or_none(one.rating[row]), error=_or_none(one.error[row])
                 )
                 for label, one in board.estimates.items()
             }
             rows.append(
-                BoardRowMessage(
+                LeaderboardRowMessage(
                     group=None if board.group in ("", None) else str(board.group),
                     period=board.period or None,
                     player=board.player_ids[row : row + 1].tolist()[0],
@@ -557,7 +557,7 @@ def message_of(answer: LeaderboardAnswer) -> LeaderboardMessage:
                 )
             )
     return to_message(
-        LeaderboardMessage,
+        SystemLeaderboardsMessage,
         request,
         systems=[
             LeaderboardSystemMessage(label=label, system=name, errors=answer.error_of[label])

@@ -32,7 +32,7 @@ _UNDECIDED = (
 )
 
 
-class Split(NamedTuple):
+class SearchPart(NamedTuple):
     """Where the held-out matches begin, and whom to score.
 
     share : the first matches as the user would write them; first : their number
@@ -74,7 +74,7 @@ def split_for_search(
     given_share: str | None,
     given_fewest: int | None,
     matches_of: Callable[[str], int],
-) -> Split:
+) -> SearchPart:
     """Return the matches to search on and those to compare on; both have something to score.
 
     matches_of : number of the first matches that a share or time stands for
@@ -93,7 +93,7 @@ def split_for_search(
                 notes = _relaxed(fewest) if given_fewest is None else ()
                 if given_share is None and share != SEARCH_SHARES[0]:
                     notes = (_searched(share, first, history.matches), *notes)
-                return Split(share, first, fewest, notes)
+                return SearchPart(share, first, fewest, notes)
     if not _can_score(history, 0, 0, None):
         raise InvalidDataError([], _UNDECIDED)
     share, first = tried[-1] if given_share is None else tried[0]

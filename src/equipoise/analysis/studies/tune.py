@@ -26,7 +26,7 @@ from equipoise.analysis.studies.backtest import (
     first_scored,
     scored,
 )
-from equipoise.analysis.studies.small_histories import USUAL_FEWEST, Split, split_for_search
+from equipoise.analysis.studies.small_histories import USUAL_FEWEST, SearchPart, split_for_search
 from equipoise.analysis.studies.trials import Study, fingerprint, question_of
 from equipoise.charts import theme
 from equipoise.charts.values import tuning_title
@@ -194,7 +194,7 @@ def _check(request: TuneRequest) -> None:
         theme.check_file(request.chart)
 
 
-def _split(request: TuneRequest, history: History) -> Split:
+def _split(request: TuneRequest, history: History) -> SearchPart:
     """Return the matches to search on; both parts have matches to score."""
     time_format = request.history.time_format
     return split_for_search(

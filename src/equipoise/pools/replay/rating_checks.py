@@ -41,7 +41,7 @@ _COLUMNS = {
 _POSITION_OF = attrgetter("position")
 
 
-def compare_ratings(
+def check_ratings(
     connection: Connection,
     pool: PoolRecord,
     running: RunningPool,

@@ -20,7 +20,7 @@ from equipoise.pools.posting.match_history import LoggedMatch
 from equipoise.pools.replay.checkpointing import RunningPool, running_from_start
 from equipoise.pools.replay.findings import Findings
 from equipoise.pools.replay.pool_checks import Replayed, compare_pool, settings_versions
-from equipoise.pools.replay.rating_checks import CheckpointChecks, compare_ratings
+from equipoise.pools.replay.rating_checks import CheckpointChecks, check_ratings
 from equipoise.pools.replay.walking import Walking, walking
 from equipoise.store import changes, replays
 from equipoise.store.bulk import without_collection
@@ -204,7 +204,7 @@ class _Replay:
     def _compare_end(self, connection: Connection, pool: PoolRecord, found: Findings) -> None:
         """Compare the ratings and the pool with the end of the replay."""
         versions = settings_versions(connection, pool, found)
-        compare_ratings(connection, pool, self.running, versions, found)
+        check_ratings(connection, pool, self.running, versions, found)
         replayed = Replayed(len(self.running.players), self.written)
         compare_pool(connection, pool, replayed, changes.count_of(connection, pool), found)
 
