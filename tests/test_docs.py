@@ -172,13 +172,13 @@ def rules_of_readers(*, games: bool) -> list[str]:
 
 @pytest.mark.parametrize("rule", rules_of_readers(games=False))
 def test_every_rule_of_the_readers_is_explained(rule: str) -> None:
-    assert f"`{rule}" in page("guides/reading-histories.md")
+    assert f"`{rule}" in page("reference/messages.md")
 
 
 @pytest.mark.parametrize("rule", rules_of_readers(games=True))
 def test_every_rule_of_the_readers_of_games_is_explained(rule: str) -> None:
     """What they share with readers of histories may be explained there."""
-    pages = page("guides/reading-games.md") + page("guides/reading-histories.md")
+    pages = page("guides/reading-games.md") + page("reference/messages.md")
     assert f"`{rule}" in pages
 
 
