@@ -25,8 +25,9 @@ SOURCES = (
 History: TypeAlias = Annotated[
     list[str],
     argument(
-        f"The matches: PGN, a FIDE report, {SOURCES} A table has a row for each player in a match, "
-        "or for each game of two sides. `equipoise inspect` shows how it is read.",
+        f"The matches: PGN, a FIDE report, {SOURCES} A table has a row for each player in a match "
+        "or for each game of two sides, or is a cross table. `equipoise inspect` shows how it is "
+        "read.",
         "HISTORY",
     ),
 ]
