@@ -150,7 +150,9 @@ def _inspect_refused(
     for column in table.frame:
         values = ", ".join(shown(value) for value in column.head(_VALUES).to_list())
         meaning = meanings.get(column.name, "")
-        columns.append(ColumnMessage(column.name, meaning, f"has {values or 'no values'}"))
+        nested = column.name in table.nested or column.dtype.is_nested()
+        use = "is not read, because its values are nested: " if nested else "has "
+        columns.append(ColumnMessage(column.name, meaning, use + (values or "no values")))
     next_commands = time_formats(request.history, reading.problems)
     if not next_commands:
         next_commands = without_column(request.history, reading, source)

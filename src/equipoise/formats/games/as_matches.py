@@ -111,6 +111,7 @@ def build_matches(table: Table, options: Options, kind: Kind | None = None) -> H
     Raises : InvalidDataError        it is no history, or has no rows
     Raises : InvalidParameterError   the options do not suit the table
     """
+    table = table.flat()
     frame = table.frame
     renamed = options.columns
     check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
