@@ -50,8 +50,7 @@ def _columns(*pairs: str) -> tuple[str, ...]:
 _SOCCER = "jalapic/engsoccerdata"
 _PAIRINGS = "BieremaBoyzProgramming/bbpPairings"
 _CHESS = "niklasf/python-chess"
-_VISITOR = _columns("away=visitor", "home_score=hgoal", "away_score=vgoal")
-_FOOTBALL_DATA = _columns("home_score=FTHG", "away_score=FTAG", "time=Date")
+_FOOTBALL_DATA = _columns("time=Date")
 _FORMULA = (*_columns("match=Track", "player=Driver", "rank=Position"), "--skip-bad=rows")
 
 FILES = (
@@ -140,7 +139,6 @@ FILES = (
         _SOCCER,
         "data-raw/belgium.csv",
         "949da4ac0a95ec17ffa883b7b497553c9ec38a96",
-        _VISITOR,
     ),
     PublicFile(
         "home and away with scores",
@@ -148,7 +146,6 @@ FILES = (
         _SOCCER,
         "data-raw/champs.csv",
         "604c953a8d04dbaf742a1ce6fd43affa72227f2f",
-        _VISITOR,
     ),
     PublicFile(
         "home and away with scores",

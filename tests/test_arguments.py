@@ -25,7 +25,7 @@ from equipoise.rating.registry import SYSTEMS, system_class
 
 FUNCTIONS = [name for name in eq.__all__ if inspect.isfunction(getattr(eq, name))]
 #: Arguments that may be anything, and are looked at in the function.
-OPEN = {"source", "player", "match"}
+OPEN = {"source", "old", "new", "player", "match"}
 
 
 class Strange:

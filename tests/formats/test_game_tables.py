@@ -148,11 +148,17 @@ def test_a_table_that_fits_nothing_says_what_each_kind_would_need() -> None:
     assert [one.partition(";")[2] for one in found] == [
         " no black, but columns white, opponent, result; --column black=NAME says which column it "
         "is",
-        " no player, but columns white, opponent, result; --column player=NAME says which column "
-        "it is",
-        " no match, no player, no rank, but columns white, opponent, result",
+        " no player; --column player=NAME says which column it is",
+        " no match, no player, no rank",
     ]
     assert found[0].startswith("None : must have white, black and result (or points, or")
+
+
+def test_a_wide_table_is_named_by_its_first_columns() -> None:
+    names = [f"statistic_{number}" for number in range(60)]
+    found = problems(f"{','.join(names)}\n{','.join(['1'] * 60)}\n")
+    assert " and 51 more" in found[0]
+    assert max(map(len, found)) < 320
 
 
 def test_points_and_games_of_a_row_are_totals() -> None:

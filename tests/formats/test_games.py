@@ -209,7 +209,7 @@ def test_where_chooses_by_tags_of_pgn() -> None:
     ("format", "content", "options", "message"),
     [
         ("pgn", PGN, {"columns": {"white": "White"}}, "columns .* must be left out for PGN"),
-        ("pgn", PGN, {"since": "2020-01-01"}, "since and until must be left out for PGN"),
+        ("pgn", PGN, {"since": "2020-01-01"}, "need games with complete dates"),
         ("pgn", PGN, {"where": [("Round", 1), ("Round", 2)]}, "a tag of PGN once; got 'Round'"),
         ("trf", TRF, {"where": {"Round": 1}}, "where .* must be left out for a report in TRF"),
         ("crosstable", CROSS, {"until": 5}, "since and until must be left out for a cross table"),

@@ -95,6 +95,26 @@ def test_battles_have_times_with_fractions(tmp_path: Path) -> None:
     assert reading.history.time.tolist() == [1_682_351_591_132_200, 1_682_351_592_500_000]
 
 
+@pytest.mark.parametrize(
+    "header", ["HomeTeam;AwayTeam;FTHG;FTAG;FTR", "home;visitor;hgoal;vgoal;result"]
+)
+def test_collections_of_football_have_short_names_of_scores(header: str, tmp_path: Path) -> None:
+    """FTHG and FTAG are those of football-data.co.uk, hgoal and vgoal of engsoccerdata."""
+    reading = scan(f"{header}\nOslo;Bergen;2;1;H\nBergen;Oslo;0;0;D\n", tmp_path)
+    assert reading.history is not None
+    assert [rank for _, _, rank in rows_of(reading.history)] == [0, 1, 0, 0]
+    assert set(reading.history.attributes["side"]) == {"home", "away"}
+    assert eq.read_games(tmp_path / "games.csv").points.tolist() == [1.0, 0.5]
+
+
+def test_home_draw_and_away_are_results_of_home_and_away_only(tmp_path: Path) -> None:
+    """Between models or white and black, A could be the first."""
+    reading = scan("home,away,result\nOslo,Bergen,H\nBergen,Oslo,D\nOslo,Bergen,A\n", tmp_path)
+    assert reading.history is not None
+    assert [rank for _, _, rank in rows_of(reading.history)] == [0, 1, 0, 0, 1, 0]
+    assert scan("white,black,result\nann,ben,A\n", tmp_path).history is None
+
+
 @pytest.mark.parametrize("names", [("winner", "loser"), ("Winner_Name", "Loser_Name")])
 def test_rows_of_winners_and_losers(names: tuple[str, str], tmp_path: Path) -> None:
     """As tables of tennis have them; ids such as 0 are no results, and scores decide nothing."""

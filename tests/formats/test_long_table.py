@@ -217,20 +217,14 @@ def test_empty_optional_columns_are_absent():
 
 def test_missing_columns_are_all_told(problems_of):
     """What is required and what is there stand in the message."""
-    assert problems_of("player,points\n1,2\n") == [
+    assert problems_of("player,town\n1,2\n") == [
         (
             None,
             "match",
             "must be a column of the table",
-            "columns player, points; --column match=NAME says which column it is",
+            "columns player, town; --column match=NAME says which column it is",
         ),
-        (
-            None,
-            "rank",
-            PLACES,
-            "columns player, points; --column score=points if more is better, with "
-            "--lower-score-is-better if less is; --column rank=points if it is the place",
-        ),
+        (None, "rank", PLACES, "columns player, town; --column rank=NAME says which column it is"),
     ]
 
 

@@ -428,3 +428,41 @@ def test_reports_have_the_points_of_their_games(name: str) -> None:
     )
     for player, total in scored.group_by("player").agg(pl.col("points").sum()).iter_rows():
         assert points[player] == total
+
+
+def test_games_of_a_tournament_are_selected_by_date(tmp_path: Path) -> None:
+    path = tmp_path / "a.pgn"
+    days = [{"Date": "2024.05.01"}, {"Date": "2024.05.02", "Black": "Cid"}, {"Date": "2024.??.??"}]
+    path.write_text(pgn(*days[:2]))
+    found = eq.scan_games(path, since="2024-05-02")
+    assert found.games is not None
+    assert (found.games.player_ids.tolist(), found.left_out) == (["Ann", "Cid"], {"filtered": 1})
+    path.write_text(pgn(*days))
+    (problem,) = eq.scan_games(path, until="2024-05-02").problems
+    assert problem.field == "Date"
+    skipped = eq.scan_games(path, until="2024-05-02", skip_bad=True)
+    assert skipped.games is not None
+    assert (skipped.games.rows, skipped.skipped) == (1, 1)
+    path = tmp_path / "open.trf"
+    path.write_text(report("2024/05/01", "24/05/01", "24/05/03"))
+    rounds = eq.scan_games(path, since="2024-05-03")
+    assert rounds.games is not None
+    assert rounds.games.rows == 1
+    path.write_text(report())
+    with pytest.raises(eq.InvalidParameterError, match="need games with complete dates"):
+        eq.scan_games(path, since="2024-05-03")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("player,rating\na,1500\n", "--initial FILE"),
+        ("Name,Elo\na,1500\n", "equipoise balance"),
+        ("player,points\na,3\n", "who met whom"),
+    ],
+)
+def test_tables_of_players_say_what_they_are_for(text: str, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "players.csv"
+    for found in (scan(text, path), eq.scan_games(path)):
+        (problem,) = found.problems
+        assert words in problem.rule

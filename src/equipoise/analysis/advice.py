@@ -14,18 +14,23 @@ _OF_FILES: tuple[tuple[str, str], ...] = (
     (r"got an empty file|starts with b''", "The file is empty: download or export it again."),
     (
         r"got no columns|must hold at least one player|got text without tags|must be one JSON",
-        "This looks like a file of another kind: give the games as PGN or as a FIDE report, or "
-        "export them as CSV with the columns white, black and result.",
+        "This looks like a file of another kind: export its matches as CSV, with the columns "
+        "match, player and rank, or white, black and result.",
     ),
-    (r"--[a-z]|`equipoise ", ""),  # the problem itself leads on
+    (
+        r"must have the columns of a history|must have white",
+        "--column NEW=OLD says which column is which; `equipoise inspect FILE` shows their values.",
+    ),
+    # The problem itself leads on.
+    (r"--[a-z]|`equipoise |: (save the table|save it|export the table|unpack it)", ""),
     (
         r"got a binary file",
-        "This is no text in UTF-8: save it again as text, such as CSV UTF-8 in a spreadsheet.",
+        "This is not text in UTF-8: save it as text (in a spreadsheet: CSV UTF-8).",
     ),
     (
         r"must be a (gzip|zip|Parquet) file|must be text in the format|starts with b|must be JSON$",
-        "The name of the file says another format than its content has: rename the file, or choose "
-        "the format with --format.",
+        "The name of the file and its content differ in format: rename the file, or choose the "
+        "format with --format.",
     ),
     (
         r"must be an archive with|must be a directory with|must hold tables, contests or games",
@@ -46,13 +51,12 @@ _OF_FILES: tuple[tuple[str, str], ...] = (
     ),
     (
         r"must hold at least one game|must leave at least one match",
-        "Nothing is left to rate: choose a file with finished games, or others of it with --where, "
-        "--from and --until.",
+        "Nothing is left to rate: choose a file with finished games, or change --where, --from and "
+        "--until.",
     ),
     (
         r"at least one row|must have a header",
-        "There is no match in it: export it again, with a header and a row for every player of a "
-        "match.",
+        "It has no matches: export it again, with a header and a row for every player of a match.",
     ),
     (
         r"must be headed by",
@@ -66,6 +70,11 @@ _OF_FILES: tuple[tuple[str, str], ...] = (
 )
 #: The same for rules that name a line and cannot be skipped.
 _OF_LINES: tuple[tuple[str, str], ...] = (
+    (r"Windows-1252: save it", ""),  # the problem itself leads on
+    (
+        r"be read with\s+--time-format",
+        "Choose one of these formats with --time-format: it holds for all rows.",
+    ),
     (r"must be text in UTF-8", "Save the file as UTF-8 (in a spreadsheet: CSV UTF-8)."),
     (
         r"must be the name of only one column|must be only one of its columns",

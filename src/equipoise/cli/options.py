@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 
 #: How a source may be given, for the help of all commands that read one.
 SOURCES = (
-    "a table (.csv, .tsv, .parquet, .arrow, .jsonl, .json, .xlsx, .xls, .ods; compressed: .gz, "
-    ".bz2, .xz, .zst, .zip), contest JSON, a folder, a pattern such as '2024-*.csv', an address "
-    "(https://, s3://, gs://), or - for standard input. Several are read together."
+    "a table (.csv, .tsv, .parquet, .arrow, .jsonl, .json, .xlsx, .xls, .ods), contest JSON, all "
+    "of these also compressed (.gz, .bz2, .xz, .zst, .zip), a folder, a pattern such as "
+    "'2024-*.csv', an address (https://, s3://, gs://), or - for standard input. Several are read "
+    "together."
 )
 History: TypeAlias = Annotated[
     list[str],
     argument(
-        f"The matches: {SOURCES} Tables of white, black and result, of home and away with scores, "
-        "of model_a, model_b and winner, and of player, opponent and points are read too, and so "
-        "are PGN, FIDE reports and cross tables.",
+        f"The matches: PGN, a FIDE report, {SOURCES} A table has a row for each player in a match, "
+        "or for each game of two sides. `equipoise inspect` shows how it is read.",
         "HISTORY",
     ),
 ]

@@ -13,7 +13,7 @@ import polars as pl
 from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.games.given_ratings import read_given_ratings
+from equipoise.formats.games.as_history.first_ratings import read_first_ratings
 from equipoise.formats.initial_ratings import read_rating_list
 from equipoise.formats.synonyms import merge_ids
 
@@ -84,7 +84,7 @@ def rated_players(
         return _of_values(ratings_of(source), name, known, source.system)
     if hasattr(source, "ratings") and hasattr(source, "state"):
         return _of_values(source.ratings, name, known, source.state.system)
-    given = read_given_ratings(source, format)
+    given = read_first_ratings(source, format)
     if given is not None:
         # PGN or a report of a federation: the ratings that players had in their first game.
         return _of_values(given, str(source) if isinstance(source, str) else name, known)

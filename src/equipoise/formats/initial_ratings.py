@@ -18,7 +18,7 @@ from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings
 from equipoise.display import names_in_words
 from equipoise.formats.findings import Fault, Findings
-from equipoise.formats.games.given_ratings import read_given_ratings
+from equipoise.formats.games.as_history.first_ratings import read_first_ratings
 from equipoise.formats.players import (
     check_player_columns,
     open_players,
@@ -63,7 +63,7 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     >>> known.rating.tolist()
     [1700.0, 1500.0]
     """
-    given = read_given_ratings(source, format)
+    given = read_first_ratings(source, format)
     if given is not None:
         return given
     table, notes = rename_player_columns(open_players(source, format), {}, WHAT)

@@ -20,7 +20,7 @@ from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.findings import Fault, Findings, faulty_rows
 from equipoise.formats.opening.contents import Content, contents_of, is_source
 from equipoise.formats.sources import check_format, open_source, table_of
-from equipoise.formats.table import SURROGATE, Table, refuse, shown
+from equipoise.formats.table import SURROGATE, Table, columns_in_words, refuse, shown
 from equipoise.formats.tables.columns import NUMBER, read_numbers, required_ids
 from equipoise.formats.tables.json_lines import read_json_rows
 from equipoise.formats.tables.notation import numbers_of
@@ -91,7 +91,7 @@ def _json_table(data: bytes, name: str) -> Table:
 def check_player_columns(table: Table, what: str) -> None:
     """Refuse a table without players or ratings; `what` it is. Raises : InvalidDataError."""
     frame = table.frame
-    got = "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
+    got = columns_in_words(frame.columns)
     problems = [
         Problem(table.name, None, name, "must be a column of the table", got)
         for name in ("player", "rating")
@@ -115,6 +115,7 @@ def rename_player_columns(
     """
     frame = table.frame
     taken = {new: old for new, old in columns.items() if old in frame.columns}
+    got = columns_in_words(frame.columns)
     problems, notes = [], []
     for name, spellings in _SPELLINGS.items():
         if name in taken or name in frame.columns:
@@ -133,7 +134,7 @@ def rename_player_columns(
                 )
             )
         elif name != "deviation":
-            problems.append(Problem(table.name, None, name, _lacking(name, free), _listed(frame)))
+            problems.append(Problem(table.name, None, name, _lacking(name, free), got))
     refuse_problems(problems, table, what)
     kept = [one for one in frame.columns if one not in taken.values() and one not in taken]
     renamed = [frame[old].alias(new) for new, old in taken.items()]
@@ -158,10 +159,6 @@ def _lacking(name: str, columns: Sequence[str]) -> str:
             "rate FILE --output ratings.csv`"
         )
     return f"must be a column of the table; name it with --column {name}=COLUMN"
-
-
-def _listed(frame: pl.DataFrame) -> str:
-    return "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
 
 
 def player_ids(table: Table, findings: Findings) -> pl.Series:

@@ -22,7 +22,7 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.findings import Findings
 from equipoise.formats.opening.contents import contents_of
 from equipoise.formats.sources import table_of
-from equipoise.formats.table import Table, refuse, shown
+from equipoise.formats.table import Table, columns_in_words, refuse, shown
 from equipoise.formats.tables.columns import required_ids, whole_numbers
 from equipoise.formats.tables.recognised import spelling
 
@@ -84,7 +84,7 @@ def strangers(synonyms: Iterable[str], known: Iterable[str]) -> list[str]:
 def _table_entries(table: Table) -> list[_Entry]:
     columns = {spelling(name): name for name in reversed(table.frame.columns)}
     if not {"name", "sameas"} <= set(columns):
-        refuse(table.name, COLUMNS, ", ".join(table.frame.columns))
+        refuse(table.name, COLUMNS, columns_in_words(table.frame.columns))
     findings = Findings(table, np.arange(len(table.frame)))
     names = []
     for spelled in ("name", "sameas"):

@@ -33,6 +33,8 @@ MOST_SPARSE_CELLS = 200_000_000
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 #: Characters of a value shown in a problem.
 SHOWN_CHARACTERS = 60
+#: Characters of the names of columns in a problem: about a line and a half of a terminal.
+_NAMED_CHARACTERS = 120
 
 
 class BrokenRow(NamedTuple):
@@ -137,6 +139,19 @@ def check_cells(rows: int, columns: int, name: str = "") -> None:
     if rows * columns > MOST_SPARSE_CELLS:
         rule = f"must have at most {MOST_SPARSE_CELLS:,} values, rows times columns"
         refuse(name, rule, f"{rows:,} rows and {columns:,} columns")
+
+
+def columns_in_words(names: Sequence[str]) -> str:
+    """Return the columns of a table for a problem."""
+    return f"columns {some_names(names)}" if names else "no columns"
+
+
+def some_names(names: Sequence[str]) -> str:
+    """Return names for a problem: the first that fit, and how many more there are."""
+    lengths = np.cumsum([len(name) + 2 for name in names])
+    said = max(1, int(np.sum(lengths <= _NAMED_CHARACTERS)))
+    more = len(names) - said
+    return ", ".join(names[:said]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def refuse_unreadable(name: str, error: OSError) -> NoReturn:

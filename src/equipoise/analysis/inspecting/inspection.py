@@ -283,7 +283,7 @@ def _as_given(
 ) -> list[NextMessage]:
     """Return the commands to type after a dry run: the one that was tried, if it would run."""
     if ready:
-        return [NextMessage(request.given, "does what was tried")]
+        return [NextMessage(request.given, "does what the dry run checked")]
     return instead
 
 
@@ -383,7 +383,7 @@ def _inspect_other(
         return _of_games(request, other.reading, ready=ready, next=other.next, text=text)
     next_commands = other.next
     if ready and request.given:
-        next_commands = [NextMessage(request.given, "does what was tried")]
+        next_commands = [NextMessage(request.given, "does what the dry run checked")]
     reading = HistoryReading(history=None, notes=(other.text,))
     return _message(request, reading, kind=other.kind, ready=ready, next=next_commands)
 
@@ -392,7 +392,7 @@ def _inspect_games(request: InspectRequest, source: Callable[[], object]) -> Ins
     """Return what games hold, for a command that reads games."""
     reading = games_of(request.history, source())
     if reading.games is not None:
-        next_commands = [NextMessage(request.given, "does what was tried")]
+        next_commands = [NextMessage(request.given, "does what the dry run checked")]
         return _of_games(request, reading, ready=True, next=next_commands)
     skipping = replace(request.history, skip_bad="matches")
     good = games_of(skipping, source())

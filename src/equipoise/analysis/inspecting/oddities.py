@@ -42,7 +42,7 @@ _TIME_OR_DATE = re.compile(
 )
 #: Columns of which more is better wherever they occur.
 _SCORES = ("score", "points", "goals")
-#: Names that stand for nobody, in small letters.
+#: Placeholders instead of names, in small letters.
 _NOBODY = (
     *("?", "-", "--", "n/a", "na", "nan", "none", "null", "nil", "unknown", "anonymous", "anon"),
     *(
@@ -357,7 +357,7 @@ def _times(history: History) -> Iterator[Oddity]:
 
 
 def _names(history: History) -> Iterator[Oddity]:
-    """Find names that may be one player, and names that stand for nobody."""
+    """Find names that may be one player, and placeholders instead of names."""
     if history.player_ids.dtype != object:
         return
     names: list[str] = history.player_ids.tolist()
@@ -382,8 +382,8 @@ def _names(history: History) -> Iterator[Oddity]:
         yield Oddity(
             "nobody",
             len(nobody),
-            f"{counted(len(nobody), 'name stands', 'names stand')} for nobody, but "
-            f"{'is' if len(nobody) == 1 else 'are'} read as players: {_listed(shown, len(nobody))}",
+            f"{counted(len(nobody), 'name is a placeholder', 'names are placeholders')} but read as "
+            f"{'a player' if len(nobody) == 1 else 'players'}: {_listed(shown, len(nobody))}",
             "all of their matches count as those of one player: remove the rows, if they are not",
         )
 

@@ -22,6 +22,8 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tournaments.games import OTHER
 from equipoise.errors import Problem
+from equipoise.formats.games.as_history.notes import describe_left_out, describe_matches
+from equipoise.formats.games.as_history.pairs import games_of_pairs
 from equipoise.formats.games.layout import (
     MEANINGS,
     Kind,
@@ -32,8 +34,7 @@ from equipoise.formats.games.layout import (
     has_long_columns,
     instead,
 )
-from equipoise.formats.games.notes import describe_left_out, describe_matches
-from equipoise.formats.games.pairs_as_matches import games_of_pairs
+from equipoise.formats.games.other_tables import rule_for_players
 from equipoise.formats.games.rows import (
     BYE,
     REASONS,
@@ -46,7 +47,7 @@ from equipoise.formats.games.rows import (
 )
 from equipoise.formats.games.scores import read_neutral, read_side_scores
 from equipoise.formats.options import Options
-from equipoise.formats.table import Table, refuse
+from equipoise.formats.table import Table, columns_in_words, refuse
 from equipoise.formats.tables.columns import faults_of, text_of
 from equipoise.formats.tables.long_table import LEFT, build_history, in_file
 from equipoise.formats.tables.matches import equal_rows
@@ -55,9 +56,7 @@ from equipoise.formats.times import ORDER_NOTE
 from equipoise.wording import counted
 
 FORMS = (
-    "must have match, player and rank (or winner, or score) to be a history; or white, black and "
-    "result (or points), home, away, home_score and away_score, or model_a, model_b and winner to "
-    "be a table of games (--column NEW=OLD names a column)"
+    "must have the columns of a history (match, player, rank) or of games (white, black, result)"
 )
 _TOTALS = "in a history every row is one game; equipoise performance reads totals of several"
 ONE_GAME = f"must be 0, 0.5 or 1: {_TOTALS}"
@@ -130,6 +129,9 @@ def build_matches(table: Table, options: Options, kind: Kind | None = None) -> H
     if paired and not pairs.missing and len(frame):
         return _by_pairs(table, pairs, options)
     if sides is None or sides.missing:
+        players = rule_for_players(frame.columns, renamed)
+        if players is not None:
+            refuse(table.name, players, f"columns {', '.join(frame.columns)}")
         # A table that is nearly a history is told column by column what it lacks.
         found = recognise(frame, options)
         nearly = len(found.missing) < 2 or {"match", "player"} & {*renamed, *frame.columns}
@@ -140,7 +142,7 @@ def build_matches(table: Table, options: Options, kind: Kind | None = None) -> H
         missing = "no match, no player"
         if sides is not None and len(sides.missing) < 3:
             missing = ", ".join(f"no {one}" for one in sides.missing)
-        got = f"{missing}, but columns {', '.join(frame.columns)}"
+        got = f"{missing}, but {columns_in_words(frame.columns)}"
         refuse(table.name, FORMS, got + ("" if sides is None else instead(sides, frame.columns)))
     check_once(sides, table, renamed)
     if not len(frame):

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -82,6 +83,31 @@ class GameColumns:
     time_source: str = ""
     events: Ids | None = None
     tags: Mapping[str, Ids] = field(default_factory=dict)
+
+    def keep(self, rows: Ints) -> GameColumns:
+        """Return some of the results; the rounds of players are not known any more."""
+        locate = self.locate
+
+        def of(column: Any) -> Any:
+            return None if column is None else column[rows]
+
+        return replace(
+            self,
+            white=self.white[rows],
+            black=self.black[rows],
+            points=self.points[rows],
+            weight=of(self.weight),
+            white_rating=of(self.white_rating),
+            black_rating=of(self.black_rating),
+            draws=of(self.draws),
+            round=of(self.round),
+            rounds=None,
+            locate=None if locate is None else lambda row: locate(int(rows[row])),
+            numbers=of(self.numbers),
+            times=None if self.times is None else self.times.gather(rows),
+            events=of(self.events),
+            tags={tag: values[rows] for tag, values in self.tags.items()},
+        )
 
 
 #: Largest number of pairings or names in a note; the rest is counted.

@@ -20,12 +20,16 @@ from equipoise.errors import Problem
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.rows import read_ratings
 from equipoise.formats.options import Options
-from equipoise.formats.table import Table, shown
+from equipoise.formats.table import Table, refuse, shown
 from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.long_table import build_history
 from equipoise.wording import counted
 
 DUEL = "must be a match between two single players"
+DUELS = (
+    "must have matches between two single players; for larger matches and teams use equipoise "
+    "rate, and for rankings of single players equipoise strengths"
+)
 
 _RATINGS = ("rating", "elo")
 _SIDES = ("at_home", "home", "side", "color", "colour")
@@ -57,6 +61,10 @@ def read_duels(table: Table, options: Options) -> GameColumns:
         )
     lines = _Lines(table, reading.columns["match"], history)
     duels = (history.sizes() == 2) & (history.teams() == 2)
+    if not duels.any():
+        sizes = history.sizes()
+        got = f"none among {counted(history.matches, 'match', 'matches')}; the largest has "
+        refuse(table.name, DUELS, got + counted(int(sizes.max()), "player"))
     ratings = _ratings(history, lines)
     problems = (*reading.problems, *_not_duels(history, ~duels, lines), *ratings.problems)
     good = duels & ~ratings.bad

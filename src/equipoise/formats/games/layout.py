@@ -11,7 +11,7 @@ import polars as pl
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.options import Options, check_options
-from equipoise.formats.table import Table, refuse
+from equipoise.formats.table import Table, columns_in_words, refuse
 from equipoise.formats.tables.recognised import (
     KNOWN,
     SYNONYMS,
@@ -44,6 +44,7 @@ SIDES: tuple[tuple[str, str, bool], ...] = (
     ("whiteusername", "blackusername", True),
     ("home", "away", True),
     ("hometeam", "awayteam", True),
+    ("home", "visitor", True),
     ("player1", "player2", False),
     ("playera", "playerb", False),
     ("modela", "modelb", False),
@@ -154,18 +155,18 @@ def find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
         names = " and ".join(one.kind for one in fitting)
         raise InvalidParameterError(
             f"format (--format) must be given if columns fit both {names}; "
-            f"got columns {', '.join(frame.columns)}"
+            f"got {columns_in_words(frame.columns)}"
         )
     if fitting:
         check_once(fitting[0], table, renamed)
         return fitting[0]
-    got = f"columns {', '.join(frame.columns)}" if frame.columns else "no columns"
+    got = f", but {columns_in_words(frame.columns)}"
     rules = {"games": GAME_LIST, "pairs": PAIR_TABLE, "history": LONG_TABLE}
     fewest = min(len(one.missing) for one in layouts)
-    problems = []
+    problems: list[Problem] = []
     for one in sorted(layouts, key=lambda layout: len(layout.missing)):
         hint = instead(one, frame.columns) if len(one.missing) == fewest else ""
-        lacking = f"no {', no '.join(one.missing)}, but {got}{hint}"
+        lacking = f"no {', no '.join(one.missing)}{'' if problems else got}{hint}"
         problems.append(Problem(table.name, None, "", rules[one.kind], lacking))
     raise InvalidDataError(problems)
 
@@ -283,10 +284,15 @@ def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
 #: Names of the two sides of a match with scores, without "score": homescore, home_goals.
 _SCORE_STEMS = {"hometeam": "home", "awayteam": "away"}
 _SCORES = ("score", "goals")
-#: More names of scores, for tables without a result: home_points, score1, scoreHome, and FTHG and
-#: FTAG of football-data.co.uk. White's points are a result.
+#: More names of scores, for tables without a result: home_points, score1, scoreHome. White's points
+#: are a result.
 _MORE_SCORES = ("score", "goals", "points", "pts")
-_FULL_TIME = {"home": "fthg", "away": "ftag"}
+#: Short names in collections of football results: FTHG are the home goals at full time.
+_SHORT_SCORES = {
+    "home": ("fthg", "hgoal"),
+    "away": ("ftag", "agoal"),
+    "visitor": ("vgoal",),
+}
 
 
 def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | None:
@@ -315,6 +321,7 @@ def _score_columns(there: Mapping[str, str], single: bool) -> dict[str, str]:
     for meaning, side in (("white_score", first), ("black_score", second)):
         stems = (side, _SCORE_STEMS.get(side, side))
         wanted = [stem + word for word in _SCORES for stem in stems]
+        wanted += [short for stem in stems for short in _SHORT_SCORES.get(stem, ())]
         if not single and side not in ("white", "black"):
             wanted += _more_scores(side)
         name = next((one for one in wanted if one in there), None)
@@ -330,7 +337,7 @@ def _more_scores(side: str) -> list[str]:
     stems = dict.fromkeys((side, stem, short))
     wanted = [stem + word for word in _MORE_SCORES for stem in stems]
     wanted += [word + stem for word in _MORE_SCORES for stem in stems]
-    return [*wanted, *([_FULL_TIME[stem]] if stem in _FULL_TIME else [])]
+    return wanted
 
 
 def names_a_table(names: Sequence[str]) -> bool:

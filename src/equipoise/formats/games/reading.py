@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 import polars as pl
@@ -176,26 +176,8 @@ def _without(columns: GameColumns, roster: _Roster, dropped: Ints) -> tuple[Game
     if not len(dropped):
         return columns, roster
     kept = np.delete(np.arange(len(columns.points)), dropped)
-    locate = columns.locate
-
-    def of(column: Any) -> Any:
-        return None if column is None else column[kept]
-
-    fewer = replace(
-        columns,
-        white=columns.white[kept],
-        black=columns.black[kept],
-        points=columns.points[kept],
-        weight=of(columns.weight),
-        white_rating=of(columns.white_rating),
-        black_rating=of(columns.black_rating),
-        draws=of(columns.draws),
-        round=of(columns.round),
-        rounds=None,
-        locate=None if locate is None else lambda row: locate(int(kept[row])),
-    )
     white, black = roster.white[kept], roster.black[kept]
-    return fewer, _appearing(white, black, roster.others, roster.ids)
+    return columns.keep(kept), _appearing(white, black, roster.others, roster.ids)
 
 
 def _games(columns: GameColumns, roster: _Roster) -> tuple[Games, tuple[str, ...]]:
@@ -352,8 +334,8 @@ def scan_games(
     sheet : name or number, from 1, of the sheet of a workbook, if several have a table
     columns : name of a column of games -> name in the source; only for tables
     where : keep games in which a column, or a tag of PGN, has a value
-    since, until : keep games of a table with times in [since, until): ISO 8601 text, a date, or in
-      the format of the table's times
+    since, until : keep games with times in [since, until): ISO 8601 text, a date, or in the format
+      of a table's times
     time_format : format of these times: "iso", "s", "ms", "us", "excel" or a pattern of strptime;
       None detects it if only one fits
     synonyms : file (.csv with name and same_as, or .json) or mapping from a name to the name of the

@@ -366,6 +366,8 @@ def read_results(column: pl.Series, first: str, second: str) -> Results:
     highest = int(numbers.fill_null(0).to_numpy().max(initial=0))
     table = np.full((highest + 1, 2), np.nan)
     sides = {_squeezed(first): 1.0, _squeezed(second): 0.0}
+    if _squeezed(first).startswith("home"):
+        sides |= {"h": 1.0, "d": 0.5, "a": 0.0}  # home, draw, away
     both_bad = 0
     for number, one in zip(distinct.to_physical().to_list(), distinct.to_list(), strict=True):
         if one is not None:

@@ -19,19 +19,21 @@ import polars as pl
 
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.games.as_matches import build_matches, is_matches
-from equipoise.formats.games.columns import GameColumns
-from equipoise.formats.games.columns_as_matches import (
+from equipoise.formats.games.as_history.game_columns import (
     CROSS_TABLE,
     PGN,
     TRF,
     check_tags,
     matches_of_games,
 )
+from equipoise.formats.games.as_matches import build_matches, is_matches
+from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, read_cross_table
+from equipoise.formats.games.dates import select_dates
 from equipoise.formats.games.duels import read_duels
 from equipoise.formats.games.layout import Kind, find_layout
 from equipoise.formats.games.lists import read_game_list, read_pair_table
+from equipoise.formats.games.other_tables import rule_for_players
 from equipoise.formats.opening.contents import Content, contents_of, is_source
 from equipoise.formats.opening.kinds import CONTEST_FORMATS, WORDS, Format, format_of
 from equipoise.formats.opening.remote import is_address
@@ -93,6 +95,9 @@ def read_document(document: Document, format: str | None, options: Options) -> G
     except InvalidDataError:
         if format not in _KINDS and _looks_like_cross_table(table):
             return _read_cross_table(document, options)
+        players = rule_for_players(table.frame.columns, options.columns)
+        if players is not None and format not in _KINDS:
+            refuse(table.name, players, f"columns {', '.join(table.frame.columns)}")
         raise
     if not len(table.frame):
         refuse(table.name, "must have at least one row", "none")
@@ -263,10 +268,10 @@ def read_columns(
     contents = contents_of(source, stored)
     kinds = {one.format for one in contents}
     if kinds == {"pgn"}:
-        return _read_pgn(contents, options)
+        return select_dates(_read_pgn(contents, options), options)
     if kinds == {"trf"}:
-        refuse_options(options, "a report in TRF")
-        return _read_trf(contents)
+        refuse_options(replace(options, since=None, until=None), "a report in TRF")
+        return select_dates(_read_trf(contents), options)
     if kinds & {*_NO_TABLE}:
         refuse_mixed(contents)
     return read_document(document_of(contents, sheet), format, options)
@@ -286,7 +291,7 @@ def _read_pgn(contents: Sequence[Content], options: Options, *, dated: bool = Fa
     if dated:
         tags = tuple(dict.fromkeys(check_tags(options).values()))
     else:
-        refuse_options(options, "PGN", tags=True)
+        refuse_options(replace(options, since=None, until=None), "PGN", tags=True)
     documents: list[Open] = []
     for one in contents:
         if isinstance(one.data, Path):
@@ -294,7 +299,8 @@ def _read_pgn(contents: Sequence[Content], options: Options, *, dated: bool = Fa
         else:
             file = io.BufferedReader(io.BytesIO(one.content()))
             documents.append(partial(documents_of, file, one.name))
-    found = read_pgn_documents(documents, where=_tags(options), dated=dated, tags=tags)
+    dates = dated or _bounded(options)
+    found = read_pgn_documents(documents, where=_tags(options), dated=dates, tags=tags)
     return replace(_with_notes(found, contents), format="pgn", kind="games")
 
 
@@ -309,6 +315,10 @@ def _read_trf(contents: Sequence[Content]) -> GameColumns:
 def _with_notes(columns: GameColumns, contents: Sequence[Content]) -> GameColumns:
     notes = tuple(note for one in contents for note in one.notes)
     return replace(columns, notes=(*notes, *columns.notes)) if notes else columns
+
+
+def _bounded(options: Options) -> bool:
+    return options.since is not None or options.until is not None
 
 
 def _tags(options: Options) -> dict[str, str]:

@@ -28,8 +28,8 @@ TWICE = (
     "the files out, or add a column with dates"
 )
 COUNTS_ON = (
-    "must count on through all files, because an order without dates has no other beginning: give "
-    "dates, or number on"
+    "must not begin again in another file, because the rounds of both would be mixed: give dates, "
+    "or continue the numbers"
 )
 
 #: Whole numbers that are an order and no dates.

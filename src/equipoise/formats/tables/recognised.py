@@ -18,6 +18,7 @@ import polars as pl
 
 from equipoise.errors import InvalidParameterError, Problem
 from equipoise.formats.options import CANONICAL, KEPT, Options
+from equipoise.formats.table import columns_in_words, some_names
 from equipoise.formats.tables.outcomes import NAMES as OUTCOME_NAMES
 from equipoise.formats.tables.outcomes import holds_outcomes
 
@@ -247,7 +248,7 @@ def unknown_column(
     """
     instead = instead or [repr(one) for one in nearest((name,), names)]
     hint = f"; did you mean {' or '.join(instead)}?" if instead else ""
-    return f"{parameter} must name a column of the table ({', '.join(names)}); got {name!r}{hint}"
+    return f"{parameter} must name a column of the table ({some_names(names)}); got {name!r}{hint}"
 
 
 def nearest(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
@@ -270,7 +271,7 @@ def problems_of_columns(
 
     name : of the file
     """
-    got = "columns " + ", ".join(frame.columns) if frame.columns else "no columns"
+    got = columns_in_words(frame.columns)
     there = {*found.columns, *found.doubtful}
     used = {*found.columns.values(), *(one for many in found.doubtful.values() for one in many)}
     free = [one for one in frame.columns if one and one not in used]

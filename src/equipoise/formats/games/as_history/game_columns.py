@@ -22,8 +22,9 @@ from equipoise.data.times import LAST_ORDER
 from equipoise.data.tournaments.games import OTHER
 from equipoise.data.tournaments.rounds import round_numbers
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.games.as_history.notes import describe_left_out, describe_matches
 from equipoise.formats.games.columns import GameColumns
-from equipoise.formats.games.notes import describe_left_out, describe_matches
+from equipoise.formats.games.dates import DATED, DATED_BOUNDS, undated_problems
 from equipoise.formats.options import Options
 from equipoise.formats.table import BrokenRow, Table, shown
 from equipoise.formats.tables.long_table import build_history
@@ -54,20 +55,10 @@ SINGLE = (
     "must be a single game to be a match of a history; equipoise performance reads totals of "
     "several games"
 )
-DATED = (
-    "must have a complete date as other games have, because the games are not in order of time "
-    "(--skip-bad leaves those without one out)"
-)
-DATED_BOUNDS = (
-    "must have a complete date as other games have, to select by time (--skip-bad leaves those "
-    "without one out)"
-)
 OWN_ID = "must be different in every game, to be the id of its match"
 
 #: Columns that the games themselves make.
 _MADE = ("player", "team", "rank", "winner", "score", "side", "at_home", "rating", "round")
-#: Largest number of games without a date that are listed; more are counted.
-_LISTED = 100
 
 
 def check_tags(options: Options) -> dict[str, str]:
@@ -183,13 +174,12 @@ class _When(NamedTuple):
                 place = _where(*_place(columns, int(rows[undated][0])))
                 said = (
                     f"{int(undated.sum()):,} of {counted(len(rows), 'game')} have no complete date "
-                    f"(the first: {place}), so no date is used: the order of the source counts, in "
-                    "which the dates of the others agree. --skip-bad keeps the dates and leaves "
-                    "these games out"
+                    f"(the first: {place}), so no dates are used and the order of the source "
+                    "counts; --skip-bad keeps the dates and leaves these games out"
                 )
                 return cls(rows, None, "", (said,))
             rule = DATED_BOUNDS if bounded and others.is_sorted() else DATED
-            _refuse_undated(columns, rows[undated], rule, problems)
+            problems += undated_problems(columns, rows[undated], rule)
             dropped += (_label(columns, row) for row in rows[undated].tolist())
             rows, times = rows[~undated], others
         order, by_round = _within_days(times, columns.round, rows)
@@ -215,8 +205,8 @@ def _by_round(columns: GameColumns, kind: SourceKind, rows: Ints, options: Optio
 
 
 _NO_ORDER = (
-    "a cross table has no order of games: they are rated in the order of its rows, and every "
-    "system that rates one match after another depends on it. equipoise performance does not"
+    "a cross table has no order of games: they are rated in the order of its rows, on which ratings "
+    "depend, but not performances (`equipoise performance`)"
 )
 
 
@@ -239,16 +229,6 @@ def _within_days(times: pl.Series, rounds: Ids | None, rows: Ints) -> tuple[Ints
     order: Ints = np.lexsort((number, day))
     matters = bool(np.any((np.diff(day[order]) == 0) & (np.diff(number[order]) != 0)))
     return (order, True) if matters else (unchanged, False)
-
-
-def _refuse_undated(columns: GameColumns, rows: Ints, rule: str, problems: list[Problem]) -> None:
-    """Add a problem for each of the first games without a date, and one that counts the others."""
-    for row in rows[:_LISTED].tolist():
-        problems.append(Problem(*_place(columns, row), "Date", rule, "no complete date"))
-    if len(rows) > _LISTED:
-        file, line = _place(columns, int(rows[_LISTED]))
-        got = f"no complete date, as in {counted(len(rows) - _LISTED - 1, 'later game')}"
-        problems.append(Problem(file, line, "Date", rule, got))
 
 
 def _long_table(

@@ -15,7 +15,7 @@ from equipoise.formats.table import refuse
 RATINGS = "must have ratings of players, such as the tags WhiteElo and BlackElo"
 
 
-def read_given_ratings(source: object, format: str | None) -> InitialRatings | None:
+def read_first_ratings(source: object, format: str | None) -> InitialRatings | None:
     """Return the ratings of players in their first games, None if it is not PGN or a report.
 
     Players whose first game has no rating are left out, because a later rating depends on games
