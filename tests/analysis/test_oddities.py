@@ -90,6 +90,7 @@ def test_the_same_match_twice() -> None:
     assert "0 and 1" in again.text
     scores = [3, 1, 1, 2, 1, 3, 3, 1]
     assert "repeated-match" not in kinds(history_of(duels, time=time, score=scores))
+    assert "repeated-match" not in kinds(history_of(duels, time=time, goals=scores))
 
 
 def test_rematches_on_one_day_are_usual() -> None:

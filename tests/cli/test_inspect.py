@@ -317,3 +317,83 @@ def test_a_guess_among_many_is_not_suggested(
     rows = "".join(f"{at // 2},x{at % 2},y{at % 2},{at % 2},{at % 2}\n" for at in range(8))
     answer = inspected(capsys, write(tmp_path / "many.csv", f"a,b,c,d,e\n{rows}"))
     assert answer["next"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("t.csv", "player,ann,ben\nann,,1\nben,0,\n", "a cross table, whose games are read as"),
+        ("t.csv", "player,ann,ben\nann,,22\nben,7,\n", "a cross table, whose games are read as"),
+        ("t.csv", "player,opponent,result\nann,ben,1\n", "with a row for a player and an opponent"),
+        ("t.pgn", '[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n1-0\n', "games, which are read as"),
+    ],
+    ids=["crosstable", "crosstable with problems", "pairs", "pgn"],
+)
+def test_a_source_of_games_is_called_what_it_is(
+    name: str, text: str, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    run(["inspect", write(tmp_path / name, text)])
+    assert said in capsys.readouterr().out.split("\n")[0]
+
+
+CLOCK = (
+    "Date,Time,HomeTeam,AwayTeam,FTHG,FTAG\n13/08/2023,15:00,a,b,1,0\n14/08/2023,15:00,b,a,2,2\n"
+)
+ROLES = "match,player,team,position,winner\n1,a,x,top,x\n1,b,y,jungle,x\n"
+
+
+def test_a_column_that_is_not_what_its_name_says_can_be_set_aside(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """`Time` is a time of day beside a date; a lap time beside a place. The commands run."""
+    path = write(tmp_path / "clock.csv", CLOCK)
+    answer = inspected(capsys, path)
+    assert "the commands that rate a history do not, because Time must be" in answer["notes"][0]
+    words = shlex.split(answer["next"][0]["command"])[1:]
+    assert words == ["inspect", path, "--column", "unused=Time", "--time-format", "%d/%m/%Y"]
+    assert inspected(capsys, *words[1:])["contents"]["dated"]
+    path = write(tmp_path / "laps.csv", "Race,Driver,Position,Time\n1,a,1,1:20.5\n1,b,2,1:21.5\n")
+    words = shlex.split(inspected(capsys, path)["next"][0]["command"])[1:]
+    assert words == ["inspect", path, "--column", "unused=Time"]
+    assert inspected(capsys, *words[1:])["ready"]
+
+
+def test_what_decides_nothing_is_not_said_to_decide(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """An empty column of times, rounds that are words, and times under an unknown name."""
+    text = "winner,loser,round,tourney_date,time\na,b,R32,20230105,\nb,c,R16,20230106,\n"
+    answer = inspected(capsys, write(tmp_path / "tennis.csv", text))
+    uses = {one["column"]: one["use"] for one in answer["columns"]}
+    assert uses["round"] == "kept; no rating depends on it"
+    assert uses["time"] == "has no values, so the order of the file counts"
+    text = text.replace(",time\n", "\n").replace(",\n", "\n")
+    answer = inspected(capsys, write(tmp_path / "tennis.csv", text))
+    advice = {one["kind"]: one["advice"] for one in answer["oddities"]}
+    assert advice["unread-times"] == "if so, name the column: --column time=tourney_date"
+
+
+def test_a_file_whose_name_begins_with_a_hyphen_is_typed_with_its_folder(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "-x.csv", "match,player,rank\n1,a,1\n1,b,2\n")
+    assert run(["inspect", "--json", "--", "-x.csv"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [one["command"] for one in answer["next"]] == ["equipoise rate ./-x.csv"]
+
+
+def test_reversed_ranks_are_read_as_scores_under_their_name_in_the_file(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows = "".join(
+        f"{match},{player},{place},{place * 10}\n"
+        for match in range(6)
+        for place, player in enumerate("abc", 1)
+    )
+    path = write(tmp_path / "reversed.csv", f"Match,Player,Order,points\n{rows}")
+    answer = inspected(capsys, path, "--column", "rank=Order")
+    first = shlex.split(answer["next"][0]["command"])[1:]
+    assert first == ["rate", path, "--column", "score=Order"]
+    assert "--column score=Order" in answer["oddities"][0]["advice"]
+    assert inspected(capsys, *first[1:])["matches"][0]["result"] == "c, b, a"

@@ -400,3 +400,11 @@ def test_an_archive_of_platform_answers_is_told_by_its_content(tmp_path):
     with zipfile.ZipFile(tmp_path / "saved.zip", "w") as packed:
         packed.writestr("1.json", answer)
     assert_same_history(read_history(tmp_path / "saved.zip"), read_history(folder))
+
+
+def test_rows_within_a_document_come_with_the_command_that_takes_them_out(tmp_path):
+    path = tmp_path / "page 1.json"
+    path.write_text(json.dumps({"results": [{"match": 1, "player": "a", "rank": 1}], "next": None}))
+    (problem,) = scan_history(path).problems
+    assert problem.got.startswith("keys results, next; if results is the list of rows: jq .results")
+    assert problem.got.endswith("page 1.json' > results.json")

@@ -266,3 +266,11 @@ def test_tournaments_of_palma_are_histories() -> None:
         history = eq.read_history(DATA / f"{name}.csv")
         assert history.matches == matches
         assert history.order is not None
+
+
+@pytest.mark.parametrize("name", ["timestamp", "Played At", "match_date", "start_time", "utcDate"])
+def test_times_have_the_same_names_in_tables_of_games_as_in_histories(name, tmp_path):
+    path = tmp_path / "games.csv"
+    path.write_text(f"model_a,model_b,winner,{name}\na,b,tie,2024-05-05\nb,a,model_a,2024-05-04\n")
+    history = eq.read_history(path)
+    assert [str(day) for day in history.times()] == ["2024-05-04", "2024-05-05"]

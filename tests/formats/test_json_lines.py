@@ -120,3 +120,23 @@ def test_nested_columns_are_left_out_with_a_note(tmp_path):
     assert list(reading.history.attributes) == []
     assert reading.notes == ("column 'x' is left out: its values are nested",)
     assert read_history(path).matches == 1
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json"])
+def test_nested_columns_of_json_are_left_out_as_those_of_parquet_are(tmp_path, suffix):
+    """A list of players is no player, so it is not offered as one either."""
+    rows = [
+        {"match": 1, "player": name, "rank": rank, "talk": [{"role": "user"}], "tags": {"a": rank}}
+        for rank, name in enumerate("ab")
+    ]
+    path = tmp_path / f"t.{suffix}"
+    text = "\n".join(json.dumps(row) for row in rows) if suffix == "jsonl" else json.dumps(rows)
+    path.write_text(text)
+    reading = scan_history(path)
+    assert list(reading.history.attributes) == []
+    assert reading.notes == tuple(
+        f"column {name!r} is left out: its values are nested" for name in ("talk", "tags")
+    )
+    path.write_text(text.replace('"player"', '"players"').replace('"talk"', '"player"'))
+    (problem,) = scan_history(path).problems
+    assert "did you mean --column player=players" in problem.got

@@ -59,6 +59,7 @@ class Table:
     notes : sentences for users
     format : how the source is stored, "" if it says nothing
     by_commas : commas separate its columns, so none in a number is a decimal comma
+    nested : columns of lists or objects, whose values are JSON
     files : names of the files, if there are several; file_of : the number of the file of each row
     """
 
@@ -71,6 +72,7 @@ class Table:
     notes: tuple[str, ...] = ()
     format: str = ""
     by_commas: bool = False
+    nested: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     file_of: Ints | None = None
 
@@ -79,6 +81,14 @@ class Table:
         if self.locate is not None:
             return self.locate(rows)
         return [(self.name, row + 1) for row in rows.tolist()]
+
+    def flat(self) -> Table:
+        """Return the table without nested columns, and with a note on each of them."""
+        nested = [name for name in self.nested if name in self.frame.columns]
+        if not nested:
+            return self
+        notes = (*self.notes, *(nested_note(name) for name in nested))
+        return replace(self, frame=self.frame.drop(nested), nested=(), notes=notes)
 
     def without(self, dropped: Flags) -> Table:
         """Return the table without some rows; the other rows keep their lines."""
@@ -95,6 +105,11 @@ class Table:
                 if broken.row in place
             ),
         )
+
+
+def nested_note(column: str) -> str:
+    """Return the note on a column of lists or objects, which no history keeps."""
+    return f"column {column!r} is left out: its values are nested"
 
 
 def refuse(name: str, rule: str, got: str, *, line: int | None = None, field: str = "") -> NoReturn:

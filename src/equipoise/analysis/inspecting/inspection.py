@@ -29,7 +29,11 @@ from equipoise.analysis.inspecting.other_kinds import (
     other_kind,
 )
 from equipoise.analysis.inspecting.preview import first_matches
-from equipoise.analysis.inspecting.suggestions import suggested_columns, time_formats
+from equipoise.analysis.inspecting.suggestions import (
+    suggested_columns,
+    time_formats,
+    without_column,
+)
 from equipoise.data.history import History
 from equipoise.data.reading import GamesReading, HistoryReading
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
@@ -70,6 +74,9 @@ _USES = {
     "white_score": "the scores, which decide",
     "black_score": "the scores, which decide",
     "neutral": "whether nobody is at home",
+    "points": "the points of the first side",
+    "games": "the number of games",
+    "draws": "the number of drawn games",
 }
 #: Values of a column that is not read.
 _VALUES = 3
@@ -121,7 +128,8 @@ def inspect_source(request: InspectRequest) -> InspectMessage:
         raise refused
     if other is None:
         return _inspect_refused(request, reading, source)
-    return _inspect_other(request, other)
+    instead = [] if request.reads else without_column(request.history, reading, source)
+    return _inspect_other(request, replace(other, next=[*instead, *other.next]), reading)
 
 
 def _inspect_refused(
@@ -141,14 +149,19 @@ def _inspect_refused(
     for column in table.frame:
         values = ", ".join(shown(value) for value in column.head(_VALUES).to_list())
         meaning = meanings.get(column.name, "")
-        columns.append(ColumnMessage(column.name, meaning, f"has {values or 'no values'}"))
+        nested = column.name in table.nested or column.dtype.is_nested()
+        use = "is not read, because its values are nested: " if nested else "has "
+        columns.append(ColumnMessage(column.name, meaning, use + (values or "no values")))
     next_commands = time_formats(request.history, reading.problems)
+    if not next_commands:
+        next_commands = without_column(request.history, reading, source)
     if not meanings:
         next_commands += suggested_columns(request.history, table)
+    kind: Kind = _KINDS.get(reading.kind, "history" if meanings else "")
     return _message(
         request,
         replace(reading, format=table.format),
-        kind=_KINDS.get(reading.kind, "history") if meanings else "",
+        kind=kind,
         ready=False,
         next=next_commands,
         columns=columns,
@@ -196,7 +209,10 @@ def _inspect_history(
     systems = every_system()
     able, unable = fits_of(systems, history)
     oddities = find_oddities(
-        history, two_sides=reading.kind == "games", ranked="rank" in reading.columns
+        history,
+        two_sides=reading.kind == "games",
+        ranked="rank" in reading.columns,
+        columns=reading.columns,
     )
     read_as = request.history if ready else replace(request.history, skip_bad="matches")
     next_commands = commands_for_history(
@@ -204,7 +220,9 @@ def _inspect_history(
         history,
         able,
         format=reading.format,
-        reversed_ranks=any(one.kind == "reversed-ranks" for one in oddities),
+        reversed_ranks=reading.columns["rank"]
+        if any(one.kind == "reversed-ranks" for one in oddities)
+        else None,
         one_tournament=reading.format == "trf" or reading.kind == "crosstable",
         tournament=may_be_tournament(history) and _reads_games(read_as, source),
     )
@@ -288,7 +306,7 @@ def _columns(
     values = systems.values()
     columns = reading.columns
     found = [
-        ColumnMessage(column, meaning, _use(meaning, columns, values))
+        ColumnMessage(column, meaning, _ordered(meaning, history) or _use(meaning, columns, values))
         for meaning, column in sorted(columns.items(), key=lambda pair: _place(pair[0]))
     ]
     found += [
@@ -297,12 +315,27 @@ def _columns(
     ]
     known = {*columns, *columns.values()}
     made = {"side", "score"} if reading.kind == "games" else set()
+    # The numbers of rounds in PGN and in reports are the order, if there are no dates.
+    by_round = history.order is not None and not {"time", "round"} & {*columns}
     found += [
-        ColumnMessage(name, "", use_of(name, values) or _NO_RATING)
+        ColumnMessage(
+            name,
+            "",
+            _USES["round"] if name == "round" and by_round else use_of(name, values) or _NO_RATING,
+        )
         for name in history.attributes
         if name not in known | made
     ]
     return found
+
+
+def _ordered(meaning: str, history: History) -> str:
+    """Return what times or rounds do if they are not the order; "" if they are, and for others."""
+    if meaning == "time" and history.time is None and history.order is None:
+        return "has no values, so the order of the file counts"
+    if meaning == "round" and history.order is None:
+        return _NO_RATING
+    return ""
 
 
 def _place(meaning: str) -> int:
@@ -320,11 +353,20 @@ def _use(meaning: str, columns: Mapping[str, str], systems: Iterable[RatingSyste
     return _USES.get(meaning) or use_of(meaning, systems) or _NO_RATING
 
 
-def _inspect_other(request: InspectRequest, other: OtherKind) -> InspectMessage:
-    """Return what a file holds that is no history; a command for histories cannot read it."""
+def _inspect_other(
+    request: InspectRequest, other: OtherKind, as_history: HistoryReading
+) -> InspectMessage:
+    """Return what a file holds that is no history; a command for histories cannot read it.
+
+    as_history : what its reader says, which is why
+    """
     ready = not request.reads or other.kind in request.reads
     if other.reading is not None:
-        return _of_games(request, other.reading, ready=ready, next=other.next, text=other.text)
+        text = other.text
+        if as_history.problems:
+            first = as_history.problems[0]
+            text += f", because {first.field or 'it'} {first.rule}; got {first.got}"
+        return _of_games(request, other.reading, ready=ready, next=other.next, text=text)
     next_commands = other.next
     if ready and request.given:
         next_commands = [NextMessage(request.given, "does what the dry run checked")]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,12 @@ def sources_of(request: HistoryRequest) -> list[str]:
     """Return the files of a request as they are typed: paths, addresses, or - for a stream."""
     source = request.source
     given = source if isinstance(source, list | tuple) else [source]
-    return [one if isinstance(one, str) else "-" for one in given]
+    return [_typed(one) if isinstance(one, str) else "-" for one in given]
+
+
+def _typed(path: str) -> str:
+    """Return a path as it is typed: one that begins with a hyphen would be an option."""
+    return f"./{path}" if path.startswith("-") and path != "-" else path
 
 
 def options_of(request: HistoryRequest, *, since: bool = True) -> list[str]:
@@ -85,14 +91,14 @@ def commands_for_history(
     able: Sequence[str],
     *,
     format: str,
-    reversed_ranks: bool,
+    reversed_ranks: str | None,
     tournament: bool,
     one_tournament: bool,
 ) -> list[NextMessage]:
     """Return two or three commands that read the history.
 
     able : systems that can rate it; format : how the file is stored
-    reversed_ranks : whether its ranks look reversed
+    reversed_ranks : the column of ranks that look reversed, None if they do not
     tournament : whether `equipoise performance` reads it as well
     one_tournament : whether the file is of a kind that only tournaments have
     """
@@ -106,7 +112,7 @@ def _for_history(
     history: History,
     able: Sequence[str],
     format: str,
-    reversed_ranks: bool,
+    reversed_ranks: str | None,
     tournament: bool,
     one_tournament: bool,
 ) -> Iterator[NextMessage]:
@@ -119,8 +125,10 @@ def _for_history(
     rated = f"rates {counted(history.players, 'player')} with {(chosen or [DEFAULT_SYSTEM])[-1]}"
     if request.skip_bad is not None:
         rated += ", without what has problems"
-    if reversed_ranks:
-        again = command("rate", [*words, "--column", "score=rank", *chosen])
+    if reversed_ranks is not None:
+        others = {new: old for new, old in request.columns.items() if new not in ("rank", "score")}
+        turned = replace(request, columns={**others, "score": reversed_ranks})
+        again = command("rate", [*words_of(turned), *chosen])
         yield NextMessage(again, f"{rated}, if the highest rank is the best")
     yield NextMessage(command("rate", [*words, *chosen]), rated)
     # Of a large history nearly always something can be scored.

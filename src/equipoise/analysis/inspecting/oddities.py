@@ -6,7 +6,8 @@ is checked in about a second. A limit below which a check keeps silent is a cons
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from equipoise.data.history import History
 from equipoise.data.times import MICROSECONDS_PER_DAY, day_in_words
 from equipoise.errors import InvalidDataError
 from equipoise.formats.likely_doubles import MERGING, MOST, likely_doubles, same_but_for_form
+from equipoise.formats.tables.recognised import option_for
 from equipoise.numeric.graph import components
 from equipoise.wording import counted
 
@@ -33,6 +35,11 @@ _ALWAYS, _MOSTLY_TIED = 0.98, 0.8
 _USUAL = 0.02
 #: Correlation of rank and score from which ranks look reversed.
 _REVERSED = 0.5
+#: Names of columns that may be times: played_at, tourney_date, createdAt; and values that are one.
+_TIMELY = re.compile(r"date|time|day|stamp|_at$|At$", re.IGNORECASE)
+_TIME_OR_DATE = re.compile(
+    r"(\d{4}-\d\d-\d\d|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}|(1[89]|2[01])\d{6}$|1\d{9}(\d{3})?(\.\d+)?$)"
+)
 #: Columns of which more is better wherever they occur.
 _SCORES = ("score", "points", "goals")
 #: Placeholders instead of names, in small letters.
@@ -72,22 +79,27 @@ class Sizes(NamedTuple):
     ranks: Ints
 
 
-def find_oddities(history: History, *, two_sides: bool, ranked: bool) -> list[Oddity]:
+def find_oddities(
+    history: History, *, two_sides: bool, ranked: bool, columns: Mapping[str, str] | None = None
+) -> list[Oddity]:
     """Return what is odd in a history, the most important first.
 
     two_sides : whether the file names two sides of each match, so that their order has a meaning
     ranked : whether the file has places, which were not computed from scores
+    columns : meaning -> name in the file, where it has another name
     """
+    named = columns or {}
     if not history.matches:
         return []
     sizes = Sizes(history.sizes(), history.teams(), history.distinct_ranks())
     checks: tuple[Callable[[], Iterator[Oddity]], ...] = (
-        lambda: _reversed_ranks(history) if ranked else iter(()),
+        lambda: _reversed_ranks(history, named.get("rank", "rank")) if ranked else iter(()),
         lambda: _one_sided(history, sizes) if two_sides else iter(()),
-        lambda: _ties(sizes),
+        lambda: _ties(sizes, _decides(named)),
         lambda: _repeated(history, sizes),
         lambda: _groups(history),
         lambda: _alone(history, sizes),
+        lambda: _unread_times(history) if "time" not in named else iter(()),
         lambda: _times(history),
         lambda: _names(history),
         lambda: _newcomers(history),
@@ -95,21 +107,32 @@ def find_oddities(history: History, *, two_sides: bool, ranked: bool) -> list[Od
     return [found for check in checks for found in check()]
 
 
-def _reversed_ranks(history: History) -> Iterator[Oddity]:
-    """Find ranks that rise with a score of which more is better."""
+def _decides(named: Mapping[str, str]) -> str:
+    """Return what the column that decides the places is called in `--column`."""
+    return next((one for one in ("result", "score", "winner") if one in named), "rank")
+
+
+def _reversed_ranks(history: History, ranks: str) -> Iterator[Oddity]:
+    """Find ranks that rise with a score of which more is better.
+
+    ranks : name of their column in the file
+    """
     for name in _SCORES:
         score = _numbers(history, name)
         if score is None:
             continue
         correlation, matches = _within_matches(history, history.rank.astype(np.float64), score)
         if matches >= _FEW and correlation > _REVERSED:
+            more = "a higher score" if name == "score" else f"more {name}"
+            how = option_for("score", ranks)
+            less = "a lower score is" if name == "score" else f"fewer {name} are"
             yield Oddity(
                 "reversed-ranks",
                 matches,
-                f"players with more {name} have a worse rank (correlation {correlation:.2f} within "
+                f"players with {more} have a worse rank (correlation {correlation:.2f} within "
                 "matches), because the lowest rank is the best",
-                f"if the highest rank is the best, read it as a score: --column score=rank. If "
-                f"fewer {name} are better, all is well",
+                f"if the highest rank is the best, read it as a score: {how}. If {less} "
+                "better, all is well",
             )
 
 
@@ -169,7 +192,7 @@ def _one_sided(history: History, sizes: Sizes) -> Iterator[Oddity]:
             )
 
 
-def _ties(sizes: Sizes) -> Iterator[Oddity]:
+def _ties(sizes: Sizes, decides: str) -> Iterator[Oddity]:
     contested = sizes.teams > 1
     tied = int(np.sum(contested & (sizes.ranks == 1)))
     many = int(np.sum(contested))
@@ -178,7 +201,7 @@ def _ties(sizes: Sizes) -> Iterator[Oddity]:
             "ties-everywhere",
             tied,
             f"all players or teams tie in {tied:,} of {counted(many, 'match', 'matches')}",
-            "look at the column that decides the places (--column rank=NAME names another)",
+            f"look at the column that decides the places (--column {decides}=NAME names another)",
         )
 
 
@@ -217,10 +240,11 @@ def _digests(history: History) -> Ids:
     with np.errstate(over="ignore"):
         mixed = _mixed(history.player.astype(np.uint64))
         mixed = _mixed(mixed + history.rank.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-        score = history.attributes.get("score", history.statistics.get("score"))
-        if score is not None and score.dtype != object:
-            bits = score.astype(np.float64).view(np.uint64)
-            mixed = _mixed(mixed ^ bits)
+        for name in _SCORES:
+            score = history.attributes.get(name, history.statistics.get(name))
+            if score is not None and score.dtype != object:
+                bits = score.astype(np.float64).view(np.uint64)
+                mixed = _mixed(mixed ^ bits)
         digests: Ids = np.add.reduceat(mixed, history.offsets[:-1])
     return digests
 
@@ -269,6 +293,35 @@ def _alone(history: History, sizes: Sizes) -> Iterator[Oddity]:
         "nothing can be learned from them, and they change no rating"
         + ("; is match the right column?" if len(single) > history.matches / 2 else ""),
     )
+
+
+def _unread_times(history: History) -> Iterator[Oddity]:
+    """Find columns that look like times, in a history that has none."""
+    if history.time is not None:
+        return
+    found = [
+        name
+        for name, values in history.attributes.items()
+        if _TIMELY.search(name) and _look_like_times(values)
+    ]
+    if not found:
+        return
+    instead = " or ".join(option_for("time", name) for name in found[:_NAMED])
+    yield Oddity(
+        "unread-times",
+        len(found),
+        f"{_listed(found[:_NAMED], len(found))} may be the times of the matches, but "
+        f"{'is' if len(found) == 1 else 'are'} not read as such",
+        f"if so, name the column: {instead}",
+    )
+
+
+def _look_like_times(values: Ids) -> bool:
+    """Return whether the first values of a column are times or dates, as numbers or as text."""
+    some = [one for one in values[:_ENOUGH].tolist() if one is not None]
+    if values.dtype.kind == "M":
+        return bool(some)
+    return bool(some) and all(_TIME_OR_DATE.match(str(one)) for one in some)
 
 
 def _times(history: History) -> Iterator[Oddity]:

@@ -114,7 +114,8 @@ def _result(sides: list[_Side]) -> str:
         return ""
     if len(sides) == 2:
         one, other = sides
-        score = f" {one.score}-{other.score}" if one.score and other.score else ""
+        between = " to " if "-" in one.score + other.score else "-"
+        score = f" {one.score}{between}{other.score}" if one.score and other.score else ""
         if one.rank == other.rank:
             return f"draw{score}"
         return f"{one.name if one.rank < other.rank else other.name} won{score}"

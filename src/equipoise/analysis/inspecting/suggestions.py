@@ -6,7 +6,7 @@ Only the first rows are tried. Nothing is read by a suggestion: it is a command 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, islice
 
@@ -15,6 +15,7 @@ import polars as pl
 from equipoise.analysis.files.reading import HistoryRequest
 from equipoise.analysis.inspecting.next_commands import command, words_of
 from equipoise.data.history import History
+from equipoise.data.reading import HistoryReading
 from equipoise.errors import EquipoiseError, Problem
 from equipoise.formats import scan_history
 from equipoise.formats.table import Table
@@ -24,21 +25,64 @@ from equipoise.messages.sources.inspection import NextMessage
 _ROWS, _COLUMNS, _TRIED = 400, 12, 300
 #: Assignments from which none is named, because each of them is a guess.
 _TOO_MANY = 3
+#: Meanings without which a table may be a history.
+_SPARED = ("time", "rank", "winner", "team", "weight", "rated", "round", "share")
 _FORMAT = re.compile(r"--time-format (\S*%\S*)")
 
 
 def time_formats(request: HistoryRequest, problems: Sequence[Problem]) -> list[NextMessage]:
     """Return a command for each format of time that a problem names."""
-    formats = dict.fromkeys(
-        found for problem in problems for found in _FORMAT.findall(problem.rule)
-    )
     return [
         NextMessage(
             command("inspect", words_of(replace(request, time_format=one.rstrip(",;.)")))),
             f"reads the times as {_example(one)}",
         )
+        for one in _formats(problems)
+    ]
+
+
+def without_column(
+    request: HistoryRequest, reading: HistoryReading, source: Callable[[], object]
+) -> list[NextMessage]:
+    """Return a command that reads a table without a column of which no value is readable.
+
+    Such a column was taken for what its name says: a time of day, or a player's position. One that
+    every history needs is never left out.
+    """
+    broken = {problem.field for problem in reading.problems if problem.line is not None}
+    taken = {column for meaning, column in reading.columns.items() if meaning in _SPARED}
+    if len(broken) != 1 or not broken <= taken or "unused" in request.columns:
+        return []
+    column = broken.pop()
+    others = {new: old for new, old in request.columns.items() if old != column}
+    wanted = replace(request, columns={**others, "unused": column}, time_format=None)
+    try:
+        found = scan_history(
+            source(), format=wanted.format, sheet=wanted.sheet, columns=wanted.columns
+        )
+    except EquipoiseError:
+        return []
+    formats = [one.rstrip(",;.)") for one in _formats(found.problems)]
+    lacking = found.problems and all(problem.line is None for problem in found.problems)
+    does = f"reads it, with {column} as a column like any other"
+    if lacking:
+        does = f"makes {column} a column like any other, and says what is missing then"
+    if found.history is not None or lacking:
+        return [NextMessage(command("inspect", words_of(wanted)), does)]
+    return [
+        NextMessage(
+            command("inspect", words_of(replace(wanted, time_format=one))),
+            f"{does}, and the times as {_example(one)}",
+        )
         for one in formats
     ]
+
+
+def _formats(problems: Sequence[Problem]) -> list[str]:
+    """Return the formats of time that problems name."""
+    return list(
+        dict.fromkeys(found for problem in problems for found in _FORMAT.findall(problem.rule))
+    )
 
 
 def _example(pattern: str) -> str:

@@ -28,13 +28,18 @@ _KINDS = {
     "history": "a history, with a row for each player in a match",
     "games": "a history, with a row for each match of two sides",
     "pairs": "a history, with a row for a player and an opponent",
-    "crosstable": "a cross table, which can be a history",
+    "crosstable": "a cross table, whose games are read as a history",
     "tournament": "games of a tournament",
     "lobby": "a lobby: players who wait for teams",
     "ratings": "ratings of players",
     "request": "a request to rebalance",
     "log": "the log of a pool",
     "": "nothing that a command reads",
+}
+#: Files of games that are no table, by how they are stored.
+_OF_FORMAT = {
+    "pgn": "games, which are read as a history",
+    "trf": "a FIDE report, whose games are read as a history",
 }
 #: Letters of a cell of the first matches, and of a name of a column.
 _CELL, _NAME = 72, 32
@@ -103,7 +108,8 @@ def _answered(answer: InspectMessage, as_json: bool) -> int:
 def _print(answer: InspectMessage) -> None:
     """Print the answer, each part under its heading, and notes on standard error."""
     stored = f"{answer.format}, " if answer.format else ""
-    print_lines(f"{answer.source}: {stored}{_KINDS[answer.kind]}")
+    kind = _OF_FORMAT.get(answer.format) if answer.kind in ("history", "games") else None
+    print_lines(f"{answer.source}: {stored}{kind or _KINDS[answer.kind]}")
     if answer.contents is not None:
         whole = "" if not answer.rules else " (without the matches that have problems)"
         print_lines("", f"Contents{whole}", *_content_lines(answer.contents))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -119,8 +120,26 @@ def _kind_of(document: Any, origin: Origin) -> str:
     found = [kind for kind, holds in _HOLDS.items() if holds(document)]
     if not found:
         got = f"keys {', '.join(document)}" if isinstance(document, dict) else json.dumps(document)
-        origin.refuse(KNOWN, got if len(got) <= 200 else got[:197] + "...")
+        got = got if len(got) <= 200 else got[:197] + "..."
+        origin.refuse(KNOWN, got + _rows_within(document, origin.file))
     return found[0]
+
+
+def _rows_within(document: Any, file: str) -> str:
+    """Return how to get at the one list of objects in a document, as the end of a message."""
+    lists = [
+        key
+        for key, value in (document.items() if isinstance(document, dict) else ())
+        if key.isascii()
+        and key.isidentifier()
+        and isinstance(value, list)
+        and value
+        and all(isinstance(one, dict) for one in value)
+    ]
+    if len(lists) != 1:
+        return ""
+    names = f"{shlex.quote(file or 'FILE.json')} > {lists[0]}.json"
+    return f"; if {lists[0]} is the list of rows: jq .{lists[0]} {names}"
 
 
 def is_lines(data: bytes) -> bool:

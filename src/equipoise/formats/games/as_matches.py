@@ -110,6 +110,7 @@ def build_matches(table: Table, options: Options, kind: Kind | None = None) -> H
     Raises : InvalidDataError        it is no history, or has no rows
     Raises : InvalidParameterError   the options do not suit the table
     """
+    table = table.flat()
     frame = table.frame
     renamed = options.columns
     check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
@@ -157,8 +158,10 @@ def _by_pairs(table: Table, pairs: Layout, options: Options) -> HistoryReading:
     reading = replace(reading, kind="pairs", columns=dict(pairs.columns))
     if len(games.frame) == len(table.frame):
         return reading
-    less = counted(len(table.frame) - len(games.frame), "row repeats", "rows repeat")
-    note = f"{less} the game of another row from the other side, or hold none, and do not count"
+    less = counted(len(table.frame) - len(games.frame), "row does", "rows do")
+    note = (
+        f"{less} not count: the game is that of another row from the other side, or there is none"
+    )
     return replace(reading, notes=(*reading.notes, note))
 
 

@@ -68,6 +68,12 @@ DECIDED: tuple[tuple[str, str, bool], ...] = (
     ("winnerid", "loserid", False),
     ("winningteam", "losingteam", False),
 )
+#: Names of a time, the likeliest first: those of games, and those that histories have as well.
+_TIMES = tuple(
+    dict.fromkeys(
+        ("time", "date", "utcdate", "tstamp", *(spelling(one) for one in SYNONYMS["time"]))
+    )
+)
 #: Other columns of a list of games; the first spelling found is used.
 OF_GAMES: dict[str, tuple[str, ...]] = {
     "result": ("result", "winner", "outcome", "score"),
@@ -94,7 +100,7 @@ OF_GAMES: dict[str, tuple[str, ...]] = {
     ),
     "weight": ("weight",),
     "round": ("round",),
-    "time": ("time", "date", "utcdate", "tstamp"),
+    "time": _TIMES,
 }
 #: Columns of a table of pairs.
 OF_PAIRS: dict[str, tuple[str, ...]] = {
@@ -108,7 +114,7 @@ OF_PAIRS: dict[str, tuple[str, ...]] = {
     "result": ("result", "outcome"),
     "player_rating": ("playerrating", "playerelo", "rating", "elo"),
     "opponent_rating": ("opponentrating", "opponentelo"),
-    "time": ("time", "date"),
+    "time": _TIMES,
 }
 _ALL_SIDES = (*SIDES, *MORE_SIDES, *DECIDED)
 #: All names that a renamed column may have.

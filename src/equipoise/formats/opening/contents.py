@@ -165,8 +165,13 @@ def _of_folder(path: Path, format: str | None) -> list[Content]:
         others = [*others, *(chosen if nature == "contests" else ())]
         return [Content(name, "pgn", path, _left_out(name, others))]
     if not chosen:
-        deeper = any(one.is_file() and format_of(one) for one in path.rglob("*"))
-        hint = f"; '{path / '**' / '*.csv'}' names tables in folders below" if deeper else ""
+        deeper = (one for one in sorted(path.rglob("*")) if one.is_file() and format_of(one))
+        first = next(deeper, None)
+        hint = ""
+        if first is not None:
+            packed = first.suffix.lower() in PACKED_SUFFIXES
+            suffix = "".join(first.suffixes[-2:]) if packed else first.suffix
+            hint = f"; '{path / '**' / f'*{suffix}'}' names files in folders below"
         refuse(name, NO_TABLES, (listed(sorted(names)) or "none") + hint)
     found = [content for one in chosen for content in _of_path(path / one, format)]
     return _noted(found, _left_out(name, others))

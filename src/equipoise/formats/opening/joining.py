@@ -78,6 +78,13 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
             *_repeated_notes(frame, file_of),
         ),
         format=", ".join(dict.fromkeys(one.format for one in tables)),
+        nested=tuple(
+            dict.fromkeys(
+                new.get(name, name)
+                for one, new in zip(tables, renamed, strict=True)
+                for name in one.nested
+            )
+        ),
         files=tuple(one.name for one in tables),
         file_of=file_of,
     )

@@ -10,7 +10,14 @@ from typing import Any
 import polars as pl
 
 from equipoise.arrays import Ints
-from equipoise.formats.table import SURROGATE, BrokenRow, Table, check_cells, refuse, shown
+from equipoise.formats.table import (
+    SURROGATE,
+    BrokenRow,
+    Table,
+    check_cells,
+    refuse,
+    shown,
+)
 from equipoise.formats.tables.frames import series_of
 
 OBJECT = "must be one JSON object"
@@ -115,7 +122,17 @@ def read_json_rows(documents: list[Any], name: str) -> Table:
 def _table(rows: list[dict[str, Any]], name: str) -> Table:
     keys = _keys(rows)
     check_cells(len(rows), len(keys), name)
-    return Table(frame=pl.DataFrame([_column(key, rows) for key in keys]), name=name)
+    return Table(
+        frame=pl.DataFrame([_column(key, rows) for key in keys]),
+        name=name,
+        nested=tuple(key for key in keys if _is_nested(key, rows)),
+    )
+
+
+def _is_nested(key: str, rows: list[dict[str, Any]]) -> bool:
+    """Return whether all values of a key are lists or objects, as those of no column are."""
+    values = [value for row in rows if (value := row.get(key)) is not None]
+    return bool(values) and all(isinstance(value, list | dict) for value in values)
 
 
 def _keys(rows: list[dict[str, Any]]) -> list[str]:

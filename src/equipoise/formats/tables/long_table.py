@@ -20,7 +20,7 @@ from equipoise.formats.games.columns import describe_strangers
 from equipoise.formats.opening.same_matches import check_order, order_of_files, tell_apart
 from equipoise.formats.options import CANONICAL, Options, SkipBad
 from equipoise.formats.synonyms import strangers
-from equipoise.formats.table import Table
+from equipoise.formats.table import Table, nested_note
 from equipoise.formats.tables.checks import (
     Rows,
     check_matches,
@@ -179,7 +179,7 @@ def _attributes(
             continue
         values = read_attribute(frame[name].gather(place) if moved else frame[name], table.untyped)
         if values is None:
-            notes.append(f"column {name!r} is left out: its values are nested")
+            notes.append(nested_note(name))
         else:
             kept[name] = _owned(values, table)
     return kept, tuple(notes)
