@@ -60,6 +60,7 @@ class HistoryRequest:
     time_format: str | None = None
     where: Mapping[str, str] = field(default_factory=dict)
     lower_score_is_better: bool = False
+    unplaced: Literal["last"] | None = None
     synonyms: str | None = None
     strict: bool = False
 
@@ -88,6 +89,7 @@ def read(
         time_format=request.time_format,
         where=request.where,
         lower_score_is_better=request.lower_score_is_better,
+        unplaced=request.unplaced,
         synonyms=request.synonyms,
     )
     if reading.history is None:

@@ -192,6 +192,7 @@ def _scanned(
             time_format=request.time_format,
             where=request.where,
             lower_score_is_better=request.lower_score_is_better,
+            unplaced=request.unplaced,
             synonyms=request.synonyms,
         ), None
     except InvalidParameterError as error:
