@@ -159,6 +159,26 @@ def test_who_has_no_place_can_be_left_out() -> None:
     assert left.player_ids.tolist() == ["a", "b"]
 
 
+def test_who_has_no_place_can_share_the_last() -> None:
+    table = {
+        "match": [1] * 4 + [2] * 2,
+        "player": [*"abcd", *"ab"],
+        "rank": ["1", "=2", "NC", "DQ", "DNF", "dnf "],
+    }
+    reading = eq.scan_history(table, unplaced="last")
+    assert reading.history is not None
+    assert reading.history.rank.tolist() == [0, 1, 2, 2, 0, 0]
+    assert reading.notes[-1] == (
+        "1 place of rank in another notation: read '=2' as 2; 4 players have no place (DNF, DQ, "
+        "NC, dnf) and share the place after the last of their match"
+    )
+    table["rank"][1] = "second"
+    (problem,) = eq.scan_history(table, unplaced="last").problems
+    assert (problem.line, problem.rule) == (2, WHOLE)
+    with pytest.raises(eq.InvalidParameterError, match="unplaced"):
+        eq.scan_history(table, unplaced="first")  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("place", ["-1", "1.5", "1-2", "1/2", "th", "2nd place", "12a", ""])
 def test_other_places_are_refused(place: str) -> None:
     table = {"match": [1, 1], "player": ["a", "b"], "rank": ["1st", place]}

@@ -87,6 +87,15 @@ _OF_LINES: tuple[tuple[str, str], ...] = (
         "Export the report again, or use a list of games: CSV with white, black and result.",
     ),
     (
+        r"must be the same for all players of a team",
+        "If every player of a match plays alone, --column unused=NAME, with the name of the column "
+        "of teams, makes that a column like any other.",
+    ),
+    (
+        r"must be a place: --unplaced",
+        "Choose one of the two options.",
+    ),
+    (
         r"and the same on all",
         "If another column is meant, choose it with --column NEW=OLD; times of another form are "
         "read with --time-format.",

@@ -240,6 +240,11 @@ class Reading:
         None, "Weight of a statistic in the performance. Repeatable.", "NAME=WEIGHT"
     )
     lower_score_is_better: bool = option(False, "Rank the lowest value of the column score first.")
+    unplaced: str | None = option(
+        None,
+        "Give players without a place (DNF, NC, DSQ) the place after the last, which they share.",
+        "last",
+    )
     skip_bad: str | None = option(
         None,
         "Skip matches with problems; =rows skips only the bad rows. The problems are listed.",
@@ -288,6 +293,7 @@ class Reading:
             time_format=self.time_format,
             where=assignments(self.where or [], "--where"),
             lower_score_is_better=self.lower_score_is_better,
+            unplaced=_unplaced(self.unplaced),
             synonyms=self.synonyms,
             strict=self.strict,
         )
@@ -327,6 +333,13 @@ def given_files(paths: str | list[str]) -> object:
     if isinstance(paths, str):
         return given_file(paths)
     return given_file(paths[0]) if len(paths) == 1 else paths
+
+
+def _unplaced(given: str | None) -> Literal["last"] | None:
+    """Return the value of `--unplaced`. Raises : InvalidParameterError."""
+    if given not in (None, "last"):
+        raise InvalidParameterError(f"--unplaced must be last; got {given!r}")
+    return cast(Literal["last"] | None, given)
 
 
 def _skip_bad(given: str | None) -> Literal["matches", "rows"] | None:

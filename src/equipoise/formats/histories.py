@@ -15,7 +15,7 @@ from equipoise.formats.games.sources import read_matches
 from equipoise.formats.likely_doubles import describe_spellings
 from equipoise.formats.opening.naming import listed_files
 from equipoise.formats.opening.workbooks import check_sheet
-from equipoise.formats.options import Instant, SkipBad, Where, check_options
+from equipoise.formats.options import Instant, SkipBad, Unplaced, Where, check_options
 from equipoise.formats.synonyms import Synonyms, read_synonyms
 from equipoise.wording import counted, printable
 
@@ -23,7 +23,7 @@ from equipoise.wording import counted, printable
 LISTED_SINGLY = 20
 
 
-@checks_arguments("skip_bad")
+@checks_arguments("skip_bad", "unplaced")
 def scan_history(
     source: object,
     *,
@@ -37,6 +37,7 @@ def scan_history(
     time_format: str | None = None,
     where: Where | None = None,
     lower_score_is_better: bool = False,
+    unplaced: Unplaced | None = None,
     synonyms: Synonyms | None = None,
 ) -> HistoryReading:
     """Return a history and all problems of its source.
@@ -56,6 +57,8 @@ def scan_history(
     where : keep matches in which a column has a value on all rows
     lower_score_is_better : the lowest score is first, if the column `score` decides the places. It
       does so without `rank` and `winner`, unless `statistics` names it
+    unplaced : "last" gives players without a place (a rank such as DNF, NC or DSQ) the place after
+      the last of their match, which they share; None refuses them
     synonyms : file (.csv with name and same_as, or .json) or mapping from a name to the name of the
       same player. Without it names are never merged; notes list names that differ only in white
       space, case or Unicode form
@@ -72,7 +75,15 @@ def scan_history(
     """
     check_sheet(sheet)
     options = check_options(
-        columns, statistics, skip_bad, since, until, where, time_format, lower_score_is_better
+        columns,
+        statistics,
+        skip_bad,
+        since,
+        until,
+        where,
+        time_format,
+        lower_score_is_better,
+        unplaced,
     )
     try:
         if synonyms is not None:
@@ -86,7 +97,7 @@ def scan_history(
     return replace(reading, notes=(*reading.notes, *doubles)) if doubles else reading
 
 
-@checks_arguments("skip_bad")
+@checks_arguments("skip_bad", "unplaced")
 def read_history(
     source: object,
     *,
@@ -100,6 +111,7 @@ def read_history(
     time_format: str | None = None,
     where: Where | None = None,
     lower_score_is_better: bool = False,
+    unplaced: Unplaced | None = None,
     synonyms: Synonyms | None = None,
 ) -> History:
     """Return the history of a source; the parameters are those of `scan_history`.
@@ -129,6 +141,7 @@ def read_history(
         time_format=time_format,
         where=where,
         lower_score_is_better=lower_score_is_better,
+        unplaced=unplaced,
         synonyms=synonyms,
     )
     if reading.history is None:

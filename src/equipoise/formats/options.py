@@ -11,6 +11,8 @@ from equipoise.errors import InvalidParameterError, require
 from equipoise.formats.times import check_bound, check_time_format
 
 SkipBad: TypeAlias = Literal["matches", "rows"]
+#: The place of players who have none: NC, DNF.
+Unplaced: TypeAlias = Literal["last"]
 #: A bound of time: ISO 8601 text, a date, or in the format of the table's times.
 Instant: TypeAlias = str | int | float | date | datetime
 #: Equality filters: column -> value, or pairs of them.
@@ -50,6 +52,7 @@ class Options:
     since, until : as given by the caller, None if unbounded
     time_format : format of the times; None detects it
     lower_score_is_better : the lowest score is first, if `score` decides the places
+    unplaced : the place of players whose place is a word such as DNF; None refuses them
     synonyms : name of a player -> the id of the same player
     """
 
@@ -61,6 +64,7 @@ class Options:
     time_format: str | None
     where: tuple[tuple[str, object], ...]
     lower_score_is_better: bool = False
+    unplaced: Unplaced | None = None
     synonyms: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -73,9 +77,11 @@ def check_options(
     where: Where | None,
     time_format: str | None = None,
     lower_score_is_better: bool = False,
+    unplaced: str | None = None,
 ) -> Options:
     """Return the options of a reader, or raise InvalidParameterError."""
     require(skip_bad in (None, *get_args(SkipBad)), "skip_bad", "matches or rows", skip_bad)
+    require(unplaced in (None, *get_args(Unplaced)), "unplaced (--unplaced)", "last", unplaced)
     require(not isinstance(statistics, str), "statistics", "a sequence of names", statistics)
     for name in statistics:
         require(
@@ -102,6 +108,7 @@ def check_options(
         time_format=time_format,
         where=_pairs(where or ()),
         lower_score_is_better=lower_score_is_better,
+        unplaced=unplaced,  # type: ignore[arg-type]  # checked above
     )
 
 

@@ -60,6 +60,7 @@ class HistoryRequest:
     time_format: str | None = None
     where: Mapping[str, str] = field(default_factory=dict)
     lower_score_is_better: bool = False
+    unplaced: Literal["last"] | None = None
     synonyms: str | None = None
     strict: bool = False
 
@@ -82,6 +83,7 @@ def scanned_history(request: HistoryRequest, source: object) -> HistoryReading:
         time_format=request.time_format,
         where=request.where,
         lower_score_is_better=request.lower_score_is_better,
+        unplaced=request.unplaced,
         synonyms=request.synonyms,
     )
 

@@ -113,7 +113,11 @@ def _form_of(request: ConvertRequest) -> Form:
 def _as_report(request: ConvertRequest, started: float) -> ConvertMessage:
     """Write a FIDE report of the games of a tournament."""
     wanted = request.history
-    refused = {"--stat": wanted.statistics, "--lower-score-is-better": wanted.lower_score_is_better}
+    refused = {
+        "--stat": wanted.statistics,
+        "--lower-score-is-better": wanted.lower_score_is_better,
+        "--unplaced": wanted.unplaced,
+    }
     for option, given in refused.items():
         require(not given, option, "left out for a FIDE report", given)
     reading = games_of(wanted, wanted.source)

@@ -62,6 +62,7 @@ def options_of(request: HistoryRequest, *, since: bool = True) -> list[str]:
         ("--from", request.since if since else None),
         ("--until", request.until),
         ("--time-format", request.time_format),
+        ("--unplaced", request.unplaced),
         ("--synonyms", request.synonyms),
     ):
         if value is not None:

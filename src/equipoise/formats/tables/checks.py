@@ -120,7 +120,7 @@ def check_rows(
     player, player_ids = number_ids(players)
     columns: dict[str, Ids] = {}
     if "rank" in frame.columns:
-        columns["rank"], faults = _ranks(frame["rank"], findings)
+        columns["rank"], faults = _ranks(frame["rank"], findings, options)
         findings.add_faults("rank", faults, frame["rank"])
     elif places_from_score(frame.columns, options):
         lower = options.lower_score_is_better
@@ -144,10 +144,12 @@ def check_rows(
     return Rows(place, grouping.of_row, player, player_ids, labels, columns, statistics)
 
 
-def _ranks(column: pl.Series, findings: Findings) -> tuple[Ints, tuple[Fault, ...]]:
+def _ranks(
+    column: pl.Series, findings: Findings, options: Options
+) -> tuple[Ints, tuple[Fault, ...]]:
     """Return places and faults, also of places such as 3rd and T3."""
     ranks, faults = read_ranks(column)
-    written = plain_places(column, faults)
+    written = plain_places(column, faults, unplaced=options.unplaced)
     if written is None:
         return ranks, faults
     findings.notes += [written.note] if written.note else []

@@ -27,6 +27,7 @@ import polars as pl
 
 from equipoise.arrays import Flags
 from equipoise.formats.findings import Fault, faulty_rows
+from equipoise.formats.options import Unplaced
 from equipoise.formats.table import shown
 from equipoise.formats.tables.columns import (
     NUMBER,
@@ -44,8 +45,8 @@ ONE_NUMBER = (
     "between thousands"
 )
 NO_PLACE = (
-    "must be a place: give those without one the place after the last, or leave these rows out "
-    "with --skip-bad=rows"
+    "must be a place: --unplaced last gives those without one the place after the last, and "
+    "--skip-bad=rows leaves these rows out, as if they had not played"
 )
 
 _SIGN = "^[+-]?"
@@ -60,6 +61,8 @@ _COMMA_GROUPS = _SIGN + r"\d{1,3}((,\d{3}){2,}|(,\d{3})+\.\d+)$"
 _POINT = _SIGN + r"\d*\.\d+$"
 
 _PLACE = r"^(?:[=#]|t-?|no\.?)?\s?(\d+)\s?(?:st|nd|rd|th)?\.?\s?=?$"
+#: A place after the last of every match: only the order of places counts.
+_AFTER_LAST = str(2**31)
 #: What results lists say of those who did not finish.
 _ABSENT = (
     *("dnf", "dns", "dsq", "dq", "dnq", "dnc", "nc", "wd", "w/d", "mc", "cut", "mdf"),
@@ -120,10 +123,13 @@ def plain_numbers(
     return Written(kept.alias(column.name), faults_of((unclear, ONE_NUMBER)), note)
 
 
-def plain_places(column: pl.Series, faults: tuple[Fault, ...]) -> Written | None:
+def plain_places(
+    column: pl.Series, faults: tuple[Fault, ...], *, unplaced: Unplaced | None = None
+) -> Written | None:
     """Return a column of text whose places have another notation; None if that is no help.
 
     faults : what a reader of whole numbers found
+    unplaced : the place of players without one; None refuses them
     """
     if not any(fault.rule == WHOLE for fault in faults) or not _is_text(column):
         return None
@@ -135,8 +141,14 @@ def plain_places(column: pl.Series, faults: tuple[Fault, ...]) -> Written | None
     if not changed.any() and not absent.any():
         return None
     plain = _where(pl.Series(found), digits, text_of(column))
-    plain = _where(pl.Series(absent), pl.Series([None] * len(plain), dtype=pl.String), plain)
+    after = None if unplaced is None else _AFTER_LAST
+    plain = _where(pl.Series(absent), pl.Series([after] * len(plain), dtype=pl.String), plain)
     note = _described(column, plain, changed, "place")
+    if unplaced is not None and absent.any():
+        marks = ", ".join(sorted({*text_of(column).filter(pl.Series(absent)).str.strip_chars()}))
+        players = counted(int(absent.sum()), "player has", "players have")
+        said = f"{players} no place ({marks}) and share the place after the last of their match"
+        return Written(plain.alias(column.name), (), f"{note}; {said}" if note else said)
     return Written(plain.alias(column.name), faults_of((absent, NO_PLACE)), note)
 
 

@@ -324,6 +324,7 @@ def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> 
         time_format=request.time_format,
         where=request.where,
         lower_score_is_better=request.lower_score_is_better,
+        unplaced=request.unplaced,
         synonyms=request.synonyms,
     )
     if reading.history is None:
@@ -435,6 +436,7 @@ def _check_no_options(wanted: ImportRequest) -> None:
         "--synonyms": request.synonyms,
         "--time-format": request.time_format,
         "--lower-score-is-better": request.lower_score_is_better,
+        "--unplaced": request.unplaced,
         "--strict": request.strict,
     }
     named = [name for name, value in given.items() if value]
