@@ -110,6 +110,7 @@ _DAYS = (
     *("%d-%m-%Y", "%m-%d-%Y", "%d/%m/%y", "%m/%d/%y", "%y/%m/%d", "%d.%m.%y", "%m.%d.%y"),
     *("%y.%m.%d", "%d-%m-%y", "%m-%d-%y", "%y-%m-%d"),
     *("%d %b %Y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y"),
+    *("%a %b %d %Y", "%a %d %b %Y", "%a, %d %b %Y"),
 )
 _CLOCK_PATTERNS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p", " %I:%M:%S %p")
 
@@ -172,6 +173,11 @@ def check_time_format(given: object) -> str | None:
         raise InvalidParameterError(f"{name} must be {rule}; got {pattern!r}") from error
     require(bool(_YEARS & _directives(pattern)), name, "a pattern with a year, %Y or %y", pattern)
     return pattern
+
+
+def has_clock(pattern: str) -> bool:
+    """Return whether a pattern of strptime has a time of day."""
+    return bool(_CLOCKS & _directives(pattern))
 
 
 def _directives(pattern: str) -> set[str]:
@@ -559,7 +565,7 @@ def _read_pattern(runs: pl.Series, pattern: str) -> _Runs:
         micros = [_by_pattern(text, pattern) for text in distinct.to_list()]
         read = pl.Series(micros, dtype=pl.Int64)
         values = runs.replace_strict(distinct, read, default=None, return_dtype=pl.Int64)
-    kind: TimeKind = "datetime" if _CLOCKS & _directives(pattern) else "date"
+    kind: TimeKind = "datetime" if has_clock(pattern) else "date"
     return _Runs(values, kind, f"must be a time in the format of --time-format, {pattern}")
 
 

@@ -39,6 +39,8 @@ _HOLDS = {
     "dmoj": holds_dmoj,
     "atcoder": holds_atcoder,
 }
+#: What the list of matches is called in objects that hold one.
+_LISTS_OF_MATCHES = ("matches", "games", "fixtures", "results", "data", "battles", "rows")
 KNOWN = "must be a contest, or a response of Codeforces, DMOJ or AtCoder"
 
 
@@ -80,7 +82,41 @@ def read_contest_file(data: bytes, name: str, kind: str | None, *, lines: bool =
         document = _decode(data, origin)
         if isinstance(document, list) and not holds_atcoder(document):
             return read_json_rows(document, name)
+        rows = _only_list(document)
+        if rows is not None:
+            table = read_json_rows([_flat(one) for one in document[rows]], name)
+            others = ", ".join(one for one in document if one != rows)
+            note = f"read the rows of {rows}" + (f", without {others}" if others else "")
+            return replace(table, notes=(*table.notes, note))
     return _table_of(iter([(origin, data)]), name, kind)
+
+
+def _only_list(document: Any) -> str | None:
+    """Return the key of the only list of objects of an object that is no contest, else None."""
+    if not isinstance(document, dict) or any(holds(document) for holds in _HOLDS.values()):
+        return None
+    lists = [
+        key
+        for key, value in document.items()
+        if isinstance(value, list) and value and all(isinstance(one, dict) for one in value)
+    ]
+    return lists[0] if len(lists) == 1 and lists[0] in _LISTS_OF_MATCHES else None
+
+
+def _flat(row: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return a row whose nested objects have columns of their own, such as score.ft.
+
+    A list of two whole numbers becomes text such as 4-1, as scores are written.
+    """
+    flat: dict[str, Any] = {}
+    for key, value in row.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{key}.")
+        elif isinstance(value, list) and len(value) == 2 and {*map(type, value)} == {int}:
+            flat[f"{prefix}{key}"] = f"{value[0]}-{value[1]}"
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
 
 
 def _table_of(documents: Iterator[tuple[Origin, bytes]], name: str, kind: str | None) -> Table:

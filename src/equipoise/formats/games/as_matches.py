@@ -51,7 +51,14 @@ from equipoise.formats.table import Table, columns_in_words, refuse
 from equipoise.formats.tables.columns import faults_of, text_of
 from equipoise.formats.tables.long_table import LEFT, build_history, in_file
 from equipoise.formats.tables.matches import equal_rows
-from equipoise.formats.tables.recognised import KNOWN, check_renamings, recognise, spelling
+from equipoise.formats.tables.recognised import (
+    KNOWN,
+    check_renamings,
+    describe_passed,
+    other_times,
+    recognise,
+    spelling,
+)
 from equipoise.formats.times import ORDER_NOTE
 from equipoise.wording import counted
 
@@ -426,6 +433,9 @@ def _notes(
     dropped = [one for one in rows.frame.columns if one in _MADE and one not in columns.values()]
     if dropped:
         notes.append(f"left out, because the two sides say it: {', '.join(dropped)}")
+    later = () if "time" in named else other_times(rows.frame.columns)
+    if later:
+        notes.append(describe_passed("time", later[0]))
     own = options.columns.get("match", "match")
     if own in rows.frame.columns and rows.frame[own].n_unique() < len(rows.frame):
         notes.append(f"{own} repeats, so the number of the row is the id of a match")

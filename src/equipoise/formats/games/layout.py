@@ -53,6 +53,7 @@ SIDES: tuple[tuple[str, str, bool], ...] = (
 #: More columns of two sides, for tables that are not a history or a table of pairs as well.
 MORE_SIDES: tuple[tuple[str, str, bool], ...] = (
     ("hometeamname", "awayteamname", True),
+    ("hometeamid", "awayteamid", True),
     ("homename", "awayname", True),
     ("homeplayer", "awayplayer", True),
     ("team1", "team2", False),
@@ -256,7 +257,11 @@ def _list_layout(there: Mapping[str, str]) -> Layout:
         single = bool({"result", "points"} & set(columns))
         columns |= _score_columns(there, single)
         if not single and "white_score" not in columns:
-            missing.append("result")
+            full_time = next((one for one in _FULL_TIME if one in there), None)
+            if full_time is None:
+                missing.append("result")
+            else:
+                columns["result"] = there[full_time]
     if "neutral" in there:
         columns["neutral"] = there["neutral"]
     return Layout("games", columns, coloured, tuple(missing), decided)
@@ -282,15 +287,20 @@ def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
 
 
 #: Names of the two sides of a match with scores, without "score": homescore, home_goals.
-_SCORE_STEMS = {"hometeam": "home", "awayteam": "away"}
+_SCORE_STEMS = {
+    **dict.fromkeys(("hometeam", "hometeamid", "hometeamname"), "home"),
+    **dict.fromkeys(("awayteam", "awayteamid", "awayteamname"), "away"),
+}
 _SCORES = ("score", "goals")
 #: More names of scores, for tables without a result: home_points, score1, scoreHome. White's points
 #: are a result.
 _MORE_SCORES = ("score", "goals", "points", "pts")
+#: Scores such as 2-1 at full time, for tables that have no other result.
+_FULL_TIME = ("ft", "scoreft")
 #: Short names in collections of football results: FTHG are the home goals at full time.
 _SHORT_SCORES = {
-    "home": ("fthg", "hgoal"),
-    "away": ("ftag", "agoal"),
+    "home": ("fthg", "hgoal", "scorefulltimehome"),
+    "away": ("ftag", "agoal", "scorefulltimeaway"),
     "visitor": ("vgoal",),
 }
 

@@ -43,6 +43,7 @@ from equipoise.formats.pgn.text import Open, documents_in, documents_of
 from equipoise.formats.sources import open_source, table_of
 from equipoise.formats.spreadsheets import escaped
 from equipoise.formats.table import Table, refuse
+from equipoise.formats.tables.clock_times import join_clock_times
 from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.trf import read_trf
@@ -85,7 +86,7 @@ def read_document(document: Document, format: str | None, options: Options) -> G
     Raises : InvalidParameterError   columns fit several kinds, or the options do not suit
     Raises : InvalidDataError        columns fit no kind
     """
-    table = document.table
+    table = join_clock_times(document.table, options)
     if format == "crosstable":
         return _read_cross_table(document, options)
     if format == "history" or format in _CONTESTS:
@@ -215,7 +216,8 @@ def read_matches(
         if kinds & {*_NO_TABLE}:
             refuse_mixed(contents)
         document = document_of(contents, sheet, needed)
-    table = document.table
+    table = join_clock_times(document.table, options)
+    document = document._replace(table=table)
     is_cross = format == "crosstable" or (
         format not in _KINDS and not is_matches(table, options) and _looks_like_cross_table(table)
     )

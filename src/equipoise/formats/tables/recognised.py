@@ -81,6 +81,15 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     ),
     "winner": ("winning_team", "winner_name", "winner_id"),
 }
+#: Names of columns that may be the time, but also another one: of a row, or of a whole tournament.
+_OTHER_TIMES = (
+    "created_at",
+    "tourney_date",
+    "start_date",
+    "end_date",
+    "updated_at",
+    "submitted_at",
+)
 #: Columns that are recognised by their own name only, in any spelling.
 _SPELLED = ("score", "weight", "performance_ceiling", "rated", "share", "performance", *KEPT)
 KNOWN = (*CANONICAL, *(name for name in _SPELLED if name not in CANONICAL))
@@ -142,9 +151,19 @@ class Recognition:
         if self.taken:
             notes.append("read " + ", ".join(f"{old} as {new}" for new, old in self.taken.items()))
         for new, names in self.passed.items():
-            how = option_for(new, names[0])
-            notes.append(f"{names[0]} is kept but not read as {new} ({how} does it)")
+            notes.append(describe_passed(new, names[0]))
         return notes
+
+
+def other_times(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the columns of a table without times that may be the time; none is taken as such."""
+    known = {spelling(one) for one in (*SYNONYMS["time"], *_OTHER_TIMES)}
+    return tuple(name for name in names if spelling(name) in known)
+
+
+def describe_passed(new: str, name: str) -> str:
+    """Return the sentence on a column that is not taken as one of a history."""
+    return f"{name} is kept but not read as {new} ({option_for(new, name)} does it)"
 
 
 def recognise(frame: pl.DataFrame, options: Options) -> Recognition:
@@ -170,6 +189,8 @@ def recognise(frame: pl.DataFrame, options: Options) -> Recognition:
         passed = {
             new: tuple(found) for new, found in candidates.items() if new not in ("rank", "winner")
         }
+        if "time" not in columns and (later := other_times(free)):
+            passed.setdefault("time", later)
         return Recognition(columns, {}, {}, passed)
     opposed = "opponent" in {spelling(name) for name in names}
     taken: dict[str, str] = {}
@@ -192,7 +213,9 @@ def recognise(frame: pl.DataFrame, options: Options) -> Recognition:
         words = [one for one in free if spelling(one) in OUTCOME_NAMES]
         if len(words) == 1 and holds_outcomes(frame[words[0]]):
             taken["rank"] = words[0]
-    return Recognition({**columns, **taken}, taken, doubtful, {})
+    timed = "time" in {*columns, *taken, *doubtful}
+    later = () if timed else other_times(free)
+    return Recognition({**columns, **taken}, taken, doubtful, {"time": later} if later else {})
 
 
 def _deciding(columns: Collection[str], options: Options) -> bool:
