@@ -70,7 +70,7 @@ DECIDED: tuple[tuple[str, str, bool], ...] = (
 )
 #: Other columns of a list of games; the first spelling found is used.
 OF_GAMES: dict[str, tuple[str, ...]] = {
-    "result": ("result", "winner", "outcome", "score"),
+    "result": ("result", "res", "winner", "outcome", "score"),
     "points": ("points", "whitepoints"),
     "games": ("games",),
     "draws": ("draws",),
@@ -93,7 +93,7 @@ OF_GAMES: dict[str, tuple[str, ...]] = {
         "modelbrating",
     ),
     "weight": ("weight",),
-    "round": ("round",),
+    "round": ("round", "rd"),
     "time": ("time", "date", "utcdate", "tstamp"),
 }
 #: Columns of a table of pairs.
@@ -283,9 +283,9 @@ _SCORES = ("score", "goals")
 _MORE_SCORES = ("score", "goals", "points", "pts")
 #: Short names in collections of football results: FTHG are the home goals at full time.
 _SHORT_SCORES = {
-    "home": ("fthg", "hgoal"),
-    "away": ("ftag", "agoal"),
-    "visitor": ("vgoal",),
+    "home": ("fthg", "hgoal", "hg"),
+    "away": ("ftag", "agoal", "ag"),
+    "visitor": ("vgoal", "vg"),
 }
 
 
