@@ -140,6 +140,7 @@ def test_a_file_in_another_encoding_says_how_to_convert_it(tmp_path: Path) -> No
     path = tmp_path / "my table.csv"
     assert problem.line == 2
     assert problem.got == (
-        "the byte 0xe9; if 'José' is right, the text is in Windows-1252: save it as UTF-8, or "
+        "the byte 0xe9; if 'José' is right, the text is in Windows-1252: save it as UTF-8 "
+        "(Excel: CSV UTF-8), or "
         f"convert it with iconv -f WINDOWS-1252 -t UTF-8 '{path}' > '{tmp_path}/my table-utf8.csv'"
     )

@@ -16,7 +16,7 @@ import equipoise.data.lobby as rules
 from equipoise.data.lobby import Lobby
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
-from equipoise.formats.lobby import read_lobby, read_lobby_of
+from equipoise.formats.lobby import read_lobby, read_lobby_noting, read_lobby_of
 from equipoise.teams.lobby.lobby_split import balance
 
 ROOT = Path(__file__).parents[2]
@@ -260,3 +260,16 @@ def test_every_rule_of_a_lobby_is_explained() -> None:
     assert len(found) == 7
     for rule in found:
         assert f"`{rule}`" in page
+
+
+def test_columns_are_recognised_by_other_names_and_a_lock_stays_a_lock():
+    lobby, notes = read_lobby_noting({"Name": ["ann", "ben"], "Elo": [1500, 1600], "team": [1, 2]})
+    assert lobby.player_ids.tolist() == ["ann", "ben"]
+    assert lobby.rating.tolist() == [1500, 1600]
+    assert lobby.team is not None
+    assert notes == ("the lobby: Name was read as player", "the lobby: Elo was read as rating")
+
+
+def test_two_columns_that_could_be_the_player_are_refused():
+    with pytest.raises(InvalidDataError, match="player: must be a column of the table"):
+        read_lobby({"Name": ["ann"], "Nickname": ["a"], "rating": [1500]})

@@ -124,3 +124,14 @@ def test_results_of_chess_stay_results() -> None:
     """Where all values are results, 0-0 is a forfeit, as before."""
     reading = eq.scan_games({"home": FIRST, "away": SECOND, "result": ["1-0", "0-1", "0-0"]})
     assert reading.left_out == {"forfeit": 1}
+
+
+def test_short_names_of_scores_results_and_rounds_are_known() -> None:
+    football = eq.scan_history({"Home": FIRST, "Away": SECOND, "HG": [2, 1, 0], "AG": [0, 3, 0]})
+    assert football.history is not None, football.problems
+    assert ranks(football.history) == [0, 1, 1, 0, 0, 0]
+    chess = {"Rd.": [1, 1, 2], "White": FIRST, "Res.": ["1-0", "0-1", "1/2-1/2"], "Black": SECOND}
+    reading = eq.scan_history(chess)
+    assert reading.history is not None, reading.problems
+    assert ranks(reading.history) == [0, 1, 1, 0, 0, 0]
+    assert reading.columns["round"] == "Rd."

@@ -290,3 +290,17 @@ def test_a_large_sheet_is_read(tmp_path):
     assert read_history(bytes_of(a=rows)).matches == 2000
     with pytest.raises(InvalidDataError):
         read_history(bytes_of(a=[["one"], ["two"]]))
+
+
+def test_a_cross_table_below_a_title_has_the_numbers_of_players_in_its_header():
+    rows = [
+        ["Final table"],
+        [],
+        ["Pl.", "Name", 1, 2, 3, "Pts"],
+        [1, "Ann", "*", 1, 0.5, 1.5],
+        [2, "Ben", 0, "*", 1, 1],
+        [3, "Cleo", 0.5, 0, "*", 0.5],
+    ]
+    games = read_games(io.BytesIO(bytes_of(a=rows)))
+    assert games.rows == 3
+    assert games.player_ids.tolist() == ["Ann", "Ben", "Cleo"]

@@ -32,6 +32,7 @@ from equipoise.formats.players import (
     open_players,
     player_ids,
     player_numbers,
+    recognise_player_columns,
     refuse_problems,
     rename_player_columns,
 )
@@ -43,6 +44,9 @@ SEPARATOR = ";"
 
 #: What the table is, where it has no name.
 WHAT, WHAT_RATINGS = "the lobby", "the ratings"
+
+#: Columns that only a lobby has.
+_OWN = ("effective_rating", "form", "party", "team", "avoid")
 
 #: Columns of numbers, and which rows may have none: deviations are of a system without them, form
 #: is of players without a match.
@@ -62,7 +66,8 @@ def read_lobby(
 
     source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
         `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
-    format : format of the source, if its name does not show it
+    format : format of the source, if its name does not show it; columns with another name are taken
+        if they are the only ones that can be meant, such as Name for player and Elo for rating
     default_deviation : of players without a deviation; None: all players must have one, or none
     Raises : InvalidDataError        there are problems; lists all of them
     Raises : InvalidParameterError   wrong usage
@@ -72,7 +77,16 @@ def read_lobby(
     >>> eq.read_lobby("examples/lobby.csv")
     <Lobby: 10 players, the top player amber-fox>
     """
-    return _lobby_of(open_players(source, format), default_deviation)
+    return read_lobby_noting(source, format=format, default_deviation=default_deviation)[0]
+
+
+def read_lobby_noting(
+    source: object, *, format: str | None = None, default_deviation: float | None = None
+) -> tuple[Lobby, tuple[str, ...]]:
+    """Return the lobby of a source, as `read_lobby` does, and notes on how it was read."""
+    given = open_players(source, format)
+    table, notes = recognise_player_columns(given, _OWN, WHAT)
+    return _lobby_of(table, default_deviation), (*given.notes, *notes)
 
 
 def read_lobby_of(

@@ -9,7 +9,7 @@ import io
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -143,6 +143,27 @@ def rename_player_columns(
         rows = Problem(table.name, None, "", "must have at least one row", "none")
         refuse_problems([rows], table, what)
     return replace(table, frame=frame), tuple(notes)
+
+
+def recognise_player_columns(
+    table: Table, own: Collection[str], what: str
+) -> tuple[Table, tuple[str, ...]]:
+    """Return a table whose columns are named player, rating and deviation where this is clear.
+
+    The second value has notes. A column that is missing, or that several could be, is left to
+    `check_player_columns`.
+
+    own : columns with a meaning of their own, which are none of these
+    what : the table is, where it has no name
+    """
+    names = table.frame.columns
+    taken = {}
+    for name, spellings in _SPELLINGS.items():
+        meant = [one for one in names if one not in own and spelling(one) in spellings]
+        if name not in names and len(meant) == 1:
+            taken[meant[0]] = name
+    notes = (f"{table.name or what}: {old} was read as {new}" for old, new in taken.items())
+    return replace(table, frame=table.frame.rename(taken)), tuple(notes)
 
 
 def option_text(name: str, column: str) -> str:

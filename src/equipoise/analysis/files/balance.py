@@ -17,7 +17,7 @@ from equipoise.data.prediction import Prediction, team_mean_prediction
 from equipoise.data.times import as_written
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.rated_players import is_saved_state
-from equipoise.formats.lobby import read_lobby, read_lobby_of
+from equipoise.formats.lobby import read_lobby_noting, read_lobby_of
 from equipoise.formats.times import check_time_format, moment
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
@@ -185,7 +185,8 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
     from_players = any(sources) or request.players is not None
     if (request.lobby is None) != from_players or all(sources):
         raise InvalidParameterError(
-            "give either a LOBBY, or --ratings with --players, or --state with --players"
+            "give either a LOBBY, or --ratings with --players, or --state with --players; "
+            """--players names them, such as --players 'ann,ben' or --players '"Doe, Jane",ben'"""
         )
     if request.at is not None and request.state is None:
         raise InvalidParameterError(
@@ -194,10 +195,11 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
     added = request.additions
     added.check(from_state=request.state is not None)
     if request.lobby is not None:
-        lobby = read_lobby(
+        lobby, read_as = read_lobby_noting(
             request.lobby, format=request.format, default_deviation=added.default_deviation
         )
-        return _split_with(lobby, request)
+        answer = _split_with(lobby, request)
+        return replace(answer, notes=(*read_as, *answer.notes))
     if request.players is None or not any(sources):
         raise InvalidParameterError(
             "--players needs the ratings of --state or --ratings, and these need --players"

@@ -134,10 +134,12 @@ def _players(request: HistoryRequest, source: Callable[[], object]) -> OtherKind
     columns = open_players(source(), request.format).frame.columns
     words = words_of(request)
     count = counted(len(lobby.player_ids), "player")
-    if _OF_LOBBY & set(columns) or len(lobby.player_ids) <= _LARGEST_LOBBY:
+    waiting = bool(_OF_LOBBY & set(columns))
+    if waiting or len(lobby.player_ids) <= _LARGEST_LOBBY:
+        more = "" if waiting else "; `equipoise compare OLD NEW` and `rate --initial` read ratings"
         return OtherKind(
             kind="lobby",
-            text=f"{count} with ratings, as a lobby has them: `equipoise balance` reads it",
+            text=f"{count} with ratings, as a lobby has them: `equipoise balance` reads it{more}",
             next=[NextMessage(command("balance", words), f"splits {count} into two even teams")],
         )
     some = ",".join(

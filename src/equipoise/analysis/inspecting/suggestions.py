@@ -27,6 +27,8 @@ _ROWS, _COLUMNS, _TRIED = 400, 12, 300
 _TOO_MANY = 3
 #: Meanings without which a table may be a history.
 _SPARED = ("time", "rank", "winner", "team", "weight", "rated", "round", "share")
+#: The start of a date or time.
+_DAY = r"^\d{4}-\d{2}-\d{2}([T ]|$)"
 _FORMAT = re.compile(r"--time-format (\S*%\S*)")
 
 
@@ -101,7 +103,10 @@ def suggested_columns(request: HistoryRequest, table: Table) -> list[NextMessage
     if request.columns or not 2 <= table.frame.width <= _COLUMNS:
         return []
     frame = table.frame.head(_ROWS)
-    candidates = islice((*_long(frame), *_sides(frame)), _TRIED)
+    candidates: Iterator[dict[str, str]] = islice((*_long(frame), *_sides(frame)), _TRIED)
+    dates = [name for name in frame.columns if _has_dates(frame[name])]
+    if len(dates) == 1:  # without them, the order of the file would count
+        candidates = ({**columns, "time": dates[0]} for columns in candidates)
     found = [columns for columns in candidates if _reads(frame, columns)]
     if len(found) >= _TOO_MANY:
         return []
@@ -172,6 +177,15 @@ def _sides(frame: pl.DataFrame) -> Iterator[dict[str, str]]:
         for result in texts:
             if result not in (white, black) and len(texts[result]) <= 3:
                 yield {"white": white, "black": black, "result": result}
+
+
+def _has_dates(column: pl.Series) -> bool:
+    """Return whether all values are days or times as in ISO 8601."""
+    if column.dtype.is_temporal():
+        return True
+    if column.dtype != pl.String or column.null_count():
+        return False
+    return bool(column.str.contains(_DAY).all())
 
 
 def _few(values: set[str]) -> bool:

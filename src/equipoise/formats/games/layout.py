@@ -77,7 +77,7 @@ _TIMES = tuple(
 )
 #: Other columns of a list of games; the first spelling found is used.
 OF_GAMES: dict[str, tuple[str, ...]] = {
-    "result": ("result", "winner", "outcome", "score"),
+    "result": ("result", "res", "winner", "outcome", "score"),
     "points": ("points", "whitepoints"),
     "games": ("games",),
     "draws": ("draws",),
@@ -100,7 +100,7 @@ OF_GAMES: dict[str, tuple[str, ...]] = {
         "modelbrating",
     ),
     "weight": ("weight",),
-    "round": ("round",),
+    "round": ("round", "rd"),
     "time": _TIMES,
 }
 #: Columns of a table of pairs.
@@ -299,9 +299,9 @@ _MORE_SCORES = ("score", "goals", "points", "pts")
 _FULL_TIME = ("ft", "scoreft")
 #: Short names in collections of football results: FTHG are the home goals at full time.
 _SHORT_SCORES = {
-    "home": ("fthg", "hgoal", "scorefulltimehome"),
-    "away": ("ftag", "agoal", "scorefulltimeaway"),
-    "visitor": ("vgoal",),
+    "home": ("fthg", "hgoal", "hg", "scorefulltimehome"),
+    "away": ("ftag", "agoal", "ag", "scorefulltimeaway"),
+    "visitor": ("vgoal", "vg"),
 }
 
 

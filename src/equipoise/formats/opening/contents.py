@@ -381,7 +381,9 @@ def _decide(name: str, format: str | None, start: bytes) -> tuple[str, tuple[str
     known = ", ".join((*get_args(Format), "pgn", "trf"))
     raise InvalidParameterError(
         f"format (--format) must be given, because neither the name nor the first line of "
-        f"{name or 'the stream'} shows it: one of {known}"
+        f"{name or 'the stream'} shows it: one of {known}. "
+        "The columns of a table in text must be separated by commas, semicolons, tabs or bars, "
+        "below a header such as white,black,result"
     )
 
 

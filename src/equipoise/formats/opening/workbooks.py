@@ -181,8 +181,9 @@ def _is_empty(value: Any) -> bool:
 def _header_of(rows: Sequence[Sequence[Any]]) -> int | None:
     """Return the row of the header: the first row of different texts that is wide enough.
 
-    A title or a line with a date above a table is narrower than the table. Without such a row, the
-    first row with values is the header if it has two or more.
+    A title or a line with a date above a table is narrower than the table. A cross table may have
+    the numbers of the players in its header. Without such a row, the first row with values is the
+    header if it has two or more.
     """
     filled = [(at, [one for one in row if not _is_empty(one)]) for at, row in enumerate(rows)]
     filled = [(at, row) for at, row in filled if row]
@@ -190,12 +191,28 @@ def _header_of(rows: Sequence[Sequence[Any]]) -> int | None:
         return None
     usual = Counter(len(row) for _, row in filled).most_common(1)[0][0]
     least = max(2, _HEADER_WIDTH * usual)
-    for at, row in filled[:_ABOVE]:
+    wide = [(at, row) for at, row in filled[:_ABOVE] if len(row) >= least]
+    for at, row in wide:
         texts = [one for one in row if isinstance(one, str)]
-        if len(row) >= least and len(texts) == len(row) == len(set(texts)):
+        if len(texts) == len(row) == len(set(texts)):
+            return at
+    for at, row in wide:
+        if _counts_players(row):
             return at
     at, row = filled[0]
     return at if len(row) > 1 else None
+
+
+def _counts_players(row: Sequence[Any]) -> bool:
+    """Return whether a row has different texts, and the numbers from 1 to two or more."""
+    texts = [one for one in row if isinstance(one, str)]
+    numbers = [one for one in row if isinstance(one, int | float)]
+    return (
+        len(texts) == len(set(texts))
+        and len(texts) + len(numbers) == len(row)
+        and len(numbers) > 1
+        and numbers == list(range(1, len(numbers) + 1))
+    )
 
 
 def _table_of(sheet: _Sheet, name: str) -> Table:

@@ -132,7 +132,8 @@ def _foreign(data: bytes, at: int, name: str) -> str:
     except UnicodeDecodeError:
         return said
     word = re.split(r"[,;\t|\"]", word[: at - start])[-1] + word[at - start :]
-    said += f"; if {word.strip()!r} is right, the text is in Windows-1252: save it as UTF-8"
+    said += f"; if {word.strip()!r} is right, the text is in Windows-1252: save it as UTF-8 "
+    said += "(Excel: CSV UTF-8)"
     if not name.lower().endswith((".csv", ".tsv", ".txt")):
         return said
     stem, _, suffix = name.rpartition(".")
