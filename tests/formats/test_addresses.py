@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -45,6 +46,9 @@ class Answers(BaseHTTPRequestHandler):
             self.end_headers()
             self.close_connection = True
             return
+        if path.startswith("/slow-"):
+            self._drip(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            return
         data = CONTENT.get(path)
         self.send_response(404 if data is None else 206 if "Range" in self.headers else 200)
         data = data or b""
@@ -62,6 +66,17 @@ class Answers(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "GET":
             self.wfile.write(data)
+
+    def _drip(self, head: bytes) -> None:
+        """Send a head, and then a byte now and then."""
+        self.close_connection = True
+        try:
+            self.wfile.write(head)
+            for _ in range(200):
+                self.wfile.write(b"1")
+                time.sleep(0.05)
+        except OSError:
+            return
 
     do_HEAD = do_GET  # noqa: N815  # the name that the library calls
 
@@ -196,3 +211,12 @@ def test_objects_that_polars_does_not_read_are_refused_with_a_way_out(s3):
     assert problem_of(f"{s3}/export").rule == remote.OBJECT
     assert problem_of(f"{s3}/*.csv").rule == remote.ONE_OBJECT
     assert problem_of(f"{s3}/none.csv").rule == remote.READABLE
+
+
+def test_a_server_that_sends_a_byte_now_and_then_is_left(web, monkeypatch):
+    """Although no single byte is late."""
+    monkeypatch.setattr(remote, "TIMEOUT", 0.5)
+    began = time.monotonic()
+    problem = problem_of(f"{web}/slow-body")
+    assert time.monotonic() - began < 8
+    assert problem.rule == remote.PACE

@@ -6,7 +6,9 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import sys
+import threading
 import zipfile
 from types import SimpleNamespace
 
@@ -18,7 +20,7 @@ from equipoise.formats import read_history, scan_history
 from equipoise.formats.games.reading import read_games
 from equipoise.formats.initial_ratings import read_initial_ratings
 from equipoise.formats.lobby import read_lobby
-from equipoise.formats.opening import packing
+from equipoise.formats.opening import contents, packing
 from formats.comparing import assert_same_history
 from formats.test_every_format import FILES, FRAME
 from formats.test_pgn import pgn
@@ -236,3 +238,44 @@ def test_a_note_is_not_lost_with_problems():
 
 def test_a_frame_is_a_source_as_before():
     assert read_history(pl.DataFrame(FRAME), time_format="s").matches == 2
+
+
+def test_a_pipe_is_read_and_one_that_nothing_writes_to_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(contents, "LONGEST_WAIT", 0.2)
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    (problem,) = scan_history(path).problems
+    assert problem.rule == contents.WRITTEN
+    writer = threading.Thread(target=path.write_bytes, args=(FILES["csv"],))
+    writer.start()
+    assert_same_history(read_history(path, time_format="s"), read_history(FRAME, time_format="s"))
+    writer.join()
+
+
+def test_devices_and_sockets_are_refused(tmp_path):
+    (tmp_path / "zero.csv").symlink_to("/dev/zero")
+    for path in ("/dev/zero", tmp_path / "zero.csv"):
+        (problem,) = scan_history(path).problems
+        assert problem.rule == contents.A_FILE
+
+
+def test_a_stream_that_never_ends_is_refused(monkeypatch):
+    monkeypatch.setattr(contents, "MOST_STREAMED", 2**22)
+
+    class Endless(io.RawIOBase):
+        def readinto(self, into):
+            into[:] = b"1" * len(into)
+            return len(into)
+
+    (problem,) = scan_history(Endless(), format="csv").problems
+    assert problem.rule == contents.STREAMED
+
+
+def test_patterns_do_not_follow_links_into_loops(tmp_path):
+    (tmp_path / "a" / ".hidden").mkdir(parents=True)
+    (tmp_path / "a" / "t.csv").write_bytes(FILES["csv"])
+    (tmp_path / "a" / ".hidden" / "u.csv").write_bytes(b"x")
+    for name in ("one", "two", "three"):
+        (tmp_path / "a" / name).symlink_to(tmp_path)
+    found = read_history(f"{tmp_path}/**/*.csv", time_format="s")
+    assert_same_history(found, read_history(FRAME, time_format="s"))

@@ -11,6 +11,7 @@ import glob
 import io
 import os
 import sys
+import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -36,6 +37,14 @@ from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
 STANDARD_INPUT = "standard input"
 ONE_KIND = "must hold files of one kind: name those to read"
 NO_TABLES = "must hold tables, contests or games"
+A_FILE = "must be a file or a folder"
+WRITTEN = "must be a file, or a pipe that another process writes to"
+#: Maximum number of bytes of a stream, because one may never end.
+MOST_STREAMED = 4 * 2**30
+STREAMED = f"must have at most {MOST_STREAMED // 2**30} GB: write it to a file, and read the file"
+#: Seconds for which a pipe is waited for.
+LONGEST_WAIT = 5.0
+STANDARD_DEVICE = "/dev/stdin"
 GIVEN_ONCE = "must be given only once"
 NO_MATCHING = "no file has a name of this pattern"
 KNOWN_CONTENT = "must be a table, contests or games"
@@ -108,14 +117,12 @@ def read_stream(stream: Any) -> tuple[bytes, str]:
     if stream is sys.stdin.buffer or stream is sys.stdin:
         name = STANDARD_INPUT
     try:
-        data = stream.read()
+        data = _read_all(stream, name)
     except UnicodeDecodeError as error:
         refuse(name, "must be text in UTF-8", f"the byte 0x{error.object[error.start]:02x}")
     except OSError as error:
         refuse(name, "must be a readable stream", str(error))
-    if isinstance(data, str):
-        data = data.encode("utf-8", "surrogatepass")
-    return bytes(data), name
+    return data, name
 
 
 def _of_path(path: Path, format: str | None) -> list[Content]:
@@ -123,14 +130,53 @@ def _of_path(path: Path, format: str | None) -> list[Content]:
     try:
         if path.is_dir():
             return _of_folder(path, format)
-        if path.exists():
+        if path.is_fifo():
+            return _of_bytes(_piped(path, name), name, format)
+        if path.is_file():
             with path.open("rb") as file:
                 return _of_file(file, name, format, path)
+        if name == STANDARD_DEVICE:
+            return contents_of("-", format)
+        if path.exists():
+            refuse(name, A_FILE, "a device or socket")
         if glob.has_magic(name):
             return _of_pattern(name, format)
         refuse(name, NO_FILE + _similar(path), "")
     except OSError as error:
         refuse_unreadable(name, error)
+
+
+def _piped(path: Path, name: str) -> bytes:
+    """Return what another process writes into a pipe, as in `equipoise rate <(zcat games.gz)`.
+
+    Raises : InvalidDataError   nothing writes to it, or it has too much
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        end = time.monotonic() + LONGEST_WAIT
+        first: bytes | None = b""
+        while first == b"":
+            try:
+                first = os.read(pipe.fileno(), PEEKED)
+            except BlockingIOError:
+                first = None  # a process has opened it
+            if first == b"" and time.monotonic() > end:
+                refuse(name, WRITTEN, "nothing")
+            time.sleep(0 if first else 0.02)
+        os.set_blocking(pipe.fileno(), True)
+        return (first or b"") + _read_all(pipe, name)
+
+
+def _read_all(stream: Any, name: str) -> bytes:
+    """Return the rest of a stream of bytes. Raises : InvalidDataError   it has too much."""
+    parts, total = [], 0
+    while block := stream.read(2**20):
+        if isinstance(block, str):
+            block = block.encode("utf-8", "surrogatepass")
+        total += len(block)
+        if total > MOST_STREAMED:
+            refuse(name, STREAMED, "more")
+        parts.append(block)
+    return b"".join(parts)
 
 
 def _similar(path: Path) -> str:
@@ -144,11 +190,26 @@ def _similar(path: Path) -> str:
 
 def _of_pattern(pattern: str, format: str | None) -> list[Content]:
     """Return the files whose names have a pattern, in natural order."""
-    found = sorted(glob.glob(pattern, recursive=True), key=natural)
+    found = sorted(_matching(pattern), key=natural)
     files = [one for one in found if Path(one).is_file()]
     if not files:
-        refuse(pattern, NO_MATCHING, "only folders" if found else "none")
+        refuse(pattern, NO_MATCHING, "only folders and devices" if found else "none")
     return [content for one in files for content in _of_path(Path(one), format)]
+
+
+def _matching(pattern: str) -> list[str]:
+    """Return the paths that have a pattern; `**` follows no links, because they may form loops."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        return glob.glob(pattern)
+    first = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    root, rest = Path(*parts[:first]), parts[first:]
+    shows_hidden = any(part.startswith(".") for part in rest)
+    return [
+        str(one)
+        for one in set(root.glob(str(Path(*rest))))
+        if shows_hidden or not any(name.startswith(".") for name in one.relative_to(root).parts)
+    ]
 
 
 def _of_folder(path: Path, format: str | None) -> list[Content]:
@@ -425,7 +486,7 @@ def paths_of(source: object, name: str) -> dict[str, str]:
         if path.is_dir():
             found.update(dict.fromkeys(str(file) for file in path.iterdir() if file.is_file()))
         elif not path.exists() and glob.has_magic(one):
-            found.update(dict.fromkeys(glob.glob(one, recursive=True)))
+            found.update(dict.fromkeys(_matching(one)))
         else:
             found[one] = None
     if len(found) == 1:

@@ -29,6 +29,8 @@ MOST_DOWNLOADED = 2 * 2**30
 #: Seconds without an answer, and for all of a download.
 TIMEOUT = 30
 LONGEST = 900
+#: Minimum number of bytes a second, after `TIMEOUT`.
+LEAST_PACE = 1_000
 _REDIRECTS = 5
 _BLOCK = 2**20
 _WEB = ("https", "http")
@@ -43,6 +45,7 @@ DOWNLOADED = (
     f"must have at most {MOST_DOWNLOADED // 2**30} GB: download it another way, and read the file"
 )
 IN_TIME = f"must be downloaded within {LONGEST // 60} minutes: download it another way"
+PACE = f"must answer with at least {LEAST_PACE:,} bytes a second: download it another way"
 ONE_OBJECT = "must name one object: give several addresses one by one"
 OBJECT = (
     "must be uncompressed Parquet, Arrow, CSV, TSV or JSON Lines: download it another way, and "
@@ -157,15 +160,19 @@ def _from_web(address: str, name: str) -> bytes:
         _refuse_failed(name, error)
 
 
-def _blocks(answer: IO[bytes], name: str) -> Iterator[bytes]:
+def _blocks(answer: http.client.HTTPResponse, name: str) -> Iterator[bytes]:
     """Yield an answer in blocks. Raises : InvalidDataError   it is too much, or takes too long."""
-    total, end = 0, time.monotonic() + LONGEST
-    while block := answer.read(_BLOCK):
+    total, begin = 0, time.monotonic()
+    # Not `read`, which waits for a whole block however slowly bytes come.
+    while block := answer.read1(_BLOCK):
         total += len(block)
+        passed = time.monotonic() - begin
         if total > MOST_DOWNLOADED:
             refuse(name, DOWNLOADED, "more")
-        if time.monotonic() > end:
+        if passed > LONGEST:
             refuse(name, IN_TIME, counted(total, "byte"))
+        if passed > TIMEOUT and total < LEAST_PACE * passed:
+            refuse(name, PACE, f"{counted(total, 'byte')} in {passed:.0f} seconds")
         yield block
 
 

@@ -34,6 +34,8 @@ T = TypeVar("T")
 _PARAMETERS = 1000
 #: Maximum numbers of columns and cells of a table in a body or an upload.
 COLUMNS, CELLS = 1_000, 2_000_000
+#: Lines among which the header of a table is.
+_FIRST_LINES = 30
 #: Maximum number of characters of the players in the sweeps of a tournament. Without a bound it
 #: grows with the square of the players.
 _SWEEPS = 10_000_000
@@ -48,6 +50,9 @@ _COMPRESSED = {
     b"\xfd7zXZ\x00": "xz",
     b"\xd0\xcf\x11\xe0": "a workbook",
 }
+
+#: With such a frame, which holds no data, a zstd file may begin too.
+_SKIPPED_FRAME = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 
 _EXPECTED = re.compile(r"Expected `(?P<kind>[^`]*)`(?: (?P<rule>.*?))?(?:, got `(?P<got>[^`]*)`)?$")
 _RULES = (
@@ -155,6 +160,8 @@ def number_in_path(request: ApiRequest, name: str, most: int) -> int | None:
 
 def compression_of(content: bytes) -> str | None:
     """Return the name of the format in which bytes are compressed, None for plain content."""
+    if _SKIPPED_FRAME.match(content):
+        return "zstd"
     return next((name for magic, name in _COMPRESSED.items() if content.startswith(magic)), None)
 
 
@@ -162,9 +169,11 @@ def check_table(content: bytes, format: str) -> None:
     """Check the columns and cells of a table as text. Raises : TooLargeError."""
     if format in ("pgn", "trf"):
         return
-    separators = (b",", b";", b"\t")
-    header = content.lstrip().partition(b"\n")[0]
-    if format not in ("json", "jsonl") and max(map(header.count, separators)) >= COLUMNS:
+    separators = (b",", b";", b"\t", b"|")
+    # The header may be below lines with a title, and no row is wider than it.
+    lines = content.lstrip().split(b"\n", _FIRST_LINES)[:_FIRST_LINES]
+    widest = max(line.count(mark) for line in lines for mark in separators)
+    if format not in ("json", "jsonl") and widest >= COLUMNS:
         raise TooLargeError(f"a table must have at most {COLUMNS:,} columns here")
     if max(map(content.count, separators)) > CELLS:
         raise TooLargeError(f"a table must have at most {CELLS:,} cells here")
