@@ -204,7 +204,7 @@ def test_a_table_of_no_kind_gets_one_sentence(tmp_path: Path) -> None:
     ):
         reading = scan(header + "\n" + ",".join("x" for _ in header.split(",")) + "\n", tmp_path)
         (problem,) = reading.problems
-        assert problem.rule.startswith("must have match, player and rank")
+        assert problem.rule.startswith("must have the columns of a history (match, player, rank)")
         assert problem.got.startswith(missing)
 
 

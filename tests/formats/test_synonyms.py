@@ -75,7 +75,7 @@ def test_contradictions_and_empty_names_are_listed(tmp_path: Path) -> None:
         "4 same_as: must not be empty; nothing",
     ]
     assert problems(written(tmp_path, "player,alias\na,b\n")) == [
-        f"None : {COLUMNS}; player, alias"
+        f"None : {COLUMNS}; columns player, alias"
     ]
 
 

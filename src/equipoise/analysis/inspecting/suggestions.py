@@ -29,7 +29,8 @@ _TOO_MANY = 3
 _SPARED = ("time", "rank", "winner", "team", "weight", "rated", "round", "share")
 #: The start of a date or time.
 _DAY = r"^\d{4}-\d{2}-\d{2}([T ]|$)"
-_FORMAT = re.compile(r"--time-format (\S*%\S*)")
+#: A format that a problem names; one with a space is in quotes.
+_FORMAT = re.compile(r"--time-format (?:'([^']*%[^']*)'|([^'\s]*%\S*))")
 
 
 def time_formats(request: HistoryRequest, problems: Sequence[Problem]) -> list[NextMessage]:
@@ -83,7 +84,11 @@ def without_column(
 def _formats(problems: Sequence[Problem]) -> list[str]:
     """Return the formats of time that problems name."""
     return list(
-        dict.fromkeys(found for problem in problems for found in _FORMAT.findall(problem.rule))
+        dict.fromkeys(
+            quoted or plain
+            for problem in problems
+            for quoted, plain in _FORMAT.findall(problem.rule)
+        )
     )
 
 
