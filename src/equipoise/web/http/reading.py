@@ -170,13 +170,13 @@ def check_table(content: bytes, format: str) -> None:
     if format in ("pgn", "trf"):
         return
     separators = (b",", b";", b"\t", b"|")
+    if max(map(content.count, separators)) > CELLS:
+        raise TooLargeError(f"a table must have at most {CELLS:,} cells here")
     # The header may be below lines with a title, and no row is wider than it.
     lines = content.lstrip().split(b"\n", _FIRST_LINES)[:_FIRST_LINES]
     widest = max(line.count(mark) for line in lines for mark in separators)
     if format not in ("json", "jsonl") and widest >= COLUMNS:
         raise TooLargeError(f"a table must have at most {COLUMNS:,} columns here")
-    if max(map(content.count, separators)) > CELLS:
-        raise TooLargeError(f"a table must have at most {CELLS:,} cells here")
 
 
 async def read_body(request: ApiRequest, most: int) -> bytes:
