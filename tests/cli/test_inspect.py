@@ -76,7 +76,6 @@ def test_text_has_every_part(capsys: pytest.CaptureFixture[str]) -> None:
     assert "read 64 games of white and black" in err
 
 
-@pytest.mark.compiled_only
 @pytest.mark.parametrize(
     "name", ["contests.csv", "worldcup2022.csv", "lobby.csv", "rebalance.json"]
 )
@@ -91,7 +90,6 @@ def test_every_command_to_type_next_runs(
         assert run(shlex.split(command.replace("--system all", "--system elo"))[1:]) == 0, command
 
 
-@pytest.mark.compiled_only
 def test_reading_options_are_in_the_commands_to_type_next(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
