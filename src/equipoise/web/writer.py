@@ -1,4 +1,9 @@
-"""The thread that records matches. It commits waiting posts together, pool by pool."""
+"""The thread that records matches. It commits the waiting posts of a pool together.
+
+A transaction costs about the same whatever it holds. So a commit takes what waits for its pool when
+the pool is locked, not what waited when the commit before it ended. Each pool is answered as soon
+as its own transaction is committed.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +12,7 @@ import logging
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -74,8 +80,10 @@ class Writer:
         self._most_posts = queued_posts
         self._future_seconds = future_seconds
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        # Used only in the thread.
+        # These are used only in the thread. Pools are in the order of their turns.
         self._cache = StateCache()
+        self._waiting: dict[str, deque[_Waiting]] = {}
+        self._ended = False
         # Both are used only in the event loop.
         self._matches = 0
         self._posts = 0
@@ -135,44 +143,65 @@ class Writer:
         return future
 
     def _run(self) -> None:
-        for batch in self._batches():
+        while self._gather(patient=not self._waiting):
+            pool = next(iter(self._waiting))
+            taken = self._take(pool, self._batch_matches)
             started = time.perf_counter()
-            outcomes = list(self._committed(batch))
-            self._metrics.batch.observe(sum(len(one.post.matches) for one in batch))
+            outcomes = list(self._commit(pool, taken))
+            self._metrics.batch.observe(_matches_of(taken))
             self._metrics.commit.observe(time.perf_counter() - started)
+            if pool in self._waiting:  # the others have their turn first
+                self._waiting[pool] = self._waiting.pop(pool)
             # One call for all: waking the loop for each post would cost more than the commit.
-            batch[0].loop.call_soon_threadsafe(self._resolve, outcomes)
+            taken[0].loop.call_soon_threadsafe(self._resolve, outcomes)
 
-    def _batches(self) -> Iterator[list[_Waiting]]:
-        """Yield batches of waiting posts, each for one transaction, until `stop`."""
-        while (first := self._queue.get()) is not None:
-            batch = [first]
-            matches = len(first.post.matches)
-            ended = False
-            while matches < self._batch_matches:
-                try:
-                    following = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                if following is None:
-                    ended = True
-                    break
-                batch.append(following)
-                matches += len(following.post.matches)
-            yield batch
-            if ended:
-                return
+    def _gather(self, *, patient: bool = False) -> bool:
+        """Sort the queue by pool; return whether any post waits.
 
-    def _committed(self, batch: Sequence[_Waiting]) -> Iterator[_Outcome]:
-        pools: dict[str, list[_Waiting]] = {}
-        for one in batch:
-            pools.setdefault(one.pool, []).append(one)
-        for pool, waiting in pools.items():
-            yield from self._commit(pool, waiting)
+        patient : wait for the first post, until `stop`
+        """
+        while not self._ended:
+            try:
+                one = self._queue.get(block=patient)
+            except queue.Empty:
+                break
+            patient = False
+            if one is None:
+                self._ended = True
+            else:
+                self._waiting.setdefault(one.pool, deque()).append(one)
+        return bool(self._waiting)
 
-    def _commit(self, pool: str, waiting: Sequence[_Waiting]) -> Iterator[_Outcome]:
-        """Yield the outcome of each post to one pool."""
+    def _take(self, pool: str, matches: int) -> list[_Waiting]:
+        """Take the oldest posts of a pool, until they have this many matches."""
+        waiting = self._waiting.get(pool, deque())
+        taken = []
+        while waiting and matches > 0:
+            taken.append(waiting.popleft())
+            matches -= len(taken[-1].post.matches)
+        if not waiting:
+            self._waiting.pop(pool, None)
+        return taken
+
+    def _commit(
+        self, pool: str, waiting: list[_Waiting], *, alone: bool = False
+    ) -> Iterator[_Outcome]:
+        """Yield the outcome of each post to one pool.
+
+        waiting : at least one; posts that arrive until the pool is locked are appended
+        alone : take no others
+        """
         posts = [one.post for one in waiting]
+
+        def arrived() -> list[Post]:
+            more: list[_Waiting] = []
+            if not alone:
+                self._gather()
+                more = self._take(pool, self._batch_matches - _matches_of(waiting))
+                waiting.extend(more)
+            self._describe(waiting, more)
+            return [one.post for one in more]
+
         try:
             with self._span(pool, waiting):
                 answers = posting.post_matches(
@@ -182,6 +211,7 @@ class Writer:
                     now(),
                     self._cache,
                     future_seconds=self._future_seconds,
+                    arrived=arrived,
                 )
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
@@ -193,7 +223,7 @@ class Writer:
             # One bad post must not fail the others of its batch.
             if len(waiting) > 1:
                 for one in waiting:
-                    yield from self._commit(pool, [one])
+                    yield from self._commit(pool, [one], alone=True)
             else:
                 log.exception("a post failed")
                 yield waiting[0], InternalError("the service failed; its log says why")
@@ -201,14 +231,16 @@ class Writer:
             yield from zip(waiting, answers, strict=True)
 
     def _span(self, pool: str, waiting: Sequence[_Waiting]) -> AbstractContextManager[None]:
-        """Return the span of a commit, linked to the requests of its posts."""
+        """Return the span of a commit, linked to the requests of its first posts."""
         if self._tracing is None:
             return nullcontext()
-        matches = sum(len(one.post.matches) for one in waiting)
-        causes = [one.cause for one in waiting]
-        return self._tracing.work(
-            "commit", causes, {"pool": pool, "posts": len(waiting), "matches": matches}
-        )
+        return self._tracing.work("commit", [one.cause for one in waiting], {"pool": pool})
+
+    def _describe(self, waiting: Sequence[_Waiting], more: Sequence[_Waiting]) -> None:
+        """Say in the span of a commit what it contains, and link it to the later posts."""
+        if self._tracing is not None:
+            contents = {"posts": len(waiting), "matches": _matches_of(waiting)}
+            self._tracing.describe_work([one.cause for one in more], contents)
 
     def _resolve(self, outcomes: Sequence[_Outcome]) -> None:
         """Resolve the futures of posts; runs in the event loop."""
@@ -231,3 +263,7 @@ class Writer:
             self._metrics.posted(answer.new, answer.known)
         else:
             self._metrics.posted(len(post.matches), 0)
+
+
+def _matches_of(waiting: Sequence[_Waiting]) -> int:
+    return sum(len(one.post.matches) for one in waiting)
