@@ -61,10 +61,9 @@ def post_matches(
     Returns : an answer for each post, those that joined last; of a refused post nothing is recorded
     Raises : NotFoundError; ConflictError where the pool is the archive of a season
     """
-    with store.read() as connection:
-        rules = rules_of(get_pool(connection, pool).settings)
-    read = [read_by_rules(post, rules) for post in posts]
     cache = StateCache() if cache is None else cache
+    rules = cache.rules(store, pool)
+    read = [read_by_rules(post, rules) for post in posts]
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
@@ -80,6 +79,7 @@ def post_matches(
         after = _write(connection, record, plan, batch, cache)
         answers = _answers(connection, after, rules, posts, read, plan, batch)
     cache.update(record, after, batch)
+    cache.set_rules(pool, rules)
     return answers
 
 
