@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from equipoise.analysis.clock import now
-from equipoise.errors import EquipoiseError, InvalidDataError
-from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
+from equipoise.errors import EquipoiseError
+from equipoise.messages.matches import MatchMessage, PostedMessage
 from equipoise.pools.posting import posting
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Post
 from equipoise.pools.posting.rating import StateCache
@@ -30,7 +30,6 @@ from equipoise.web.http.errors import (
     InternalError,
     OverloadedError,
     UnavailableError,
-    without_lines,
 )
 from equipoise.web.monitoring import Metrics
 from equipoise.web.tracing import Tracing
@@ -110,15 +109,6 @@ class Writer:
         self._queue.put(None)
         if self._thread.is_alive():
             self._thread.join()
-
-    async def submit_match(self, pool: str, match: MatchRequest, key: int | None) -> MatchMessage:
-        """Return what one match changed, once it is committed. Raises : as `enqueue`."""
-        try:
-            answer = await self.enqueue(pool, Post([match], key, detailed=True))
-        except InvalidDataError as error:
-            raise without_lines(error) from None
-        assert not isinstance(answer, PostedMessage)
-        return answer[0]
 
     def enqueue(self, pool: str, post: Post) -> asyncio.Future[Recorded]:
         """Return a future with the answer to a post once its transaction is committed.
