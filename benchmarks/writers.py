@@ -19,10 +19,10 @@ from pathlib import Path
 from statistics import median
 
 from load_client import Load, request, run_load
-from service import Kind, checked, random_matches
 
 from equipoise.messages.pools import PoolRequest
 from report import report
+from service import Kind, checked, random_matches
 from trials.postgres import running_postgres
 from trials.server import Server, make_key, new_pool, running
 
