@@ -126,6 +126,16 @@ class Server:
             self._process.wait()
             self._process = None
 
+    def workers(self) -> list[int]:
+        """Return the numbers of its worker processes; itself if there is only one."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        found = [
+            int(child)
+            for child in children
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+        return found or [self.pid]
+
     def memory(self) -> float:
         """Return the resident memory of its first process, megabytes."""
         if self._process is None:

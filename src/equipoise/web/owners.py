@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 #: Environment variables with the folder of the sockets, and with the number of workers.
 FOLDER, WORKERS = "EQUIPOISE_WORKERS_FOLDER", "EQUIPOISE_WORKERS"
 #: Seconds of silence after which an owner is taken for stopped, and between questions to it.
-LEASE, _ASKED = 1.0, 0.25
+LEASE, ASKED = 1.0, 0.25
 #: Seconds until an owner that was silent or gone is tried again.
 _PAUSE = 1.0
 #: Seconds for which the end of a process waits until the others have its answers.
@@ -79,6 +79,7 @@ class Owners:
         self._lock = -1
         self._server: asyncio.AbstractServer | None = None
         self._answering: set[asyncio.Task[None]] = set()
+        self._others: set[_Frames] = set()
 
     @property
     def stopping(self) -> bool:
@@ -97,13 +98,16 @@ class Owners:
     async def close(self) -> None:
         """Give the last answers, and leave the place."""
         for link in self._links:
-            link.close()
+            await link.close()
         if self._server is not None:
             self._server.close()
         if self._answering:
             await asyncio.wait(self._answering, timeout=_ENDING)
+        for frames in list(self._others):
+            frames.close()
         if self._lock >= 0:
             os.close(self._lock)
+            self._lock = -1
 
     def enqueue(self, pool: str, post: Post) -> asyncio.Future[Recorded]:
         """Return a future with the answer to a post, as `Writer.enqueue`. Raises : OverloadedError.
@@ -130,7 +134,9 @@ class Owners:
             ours.add_done_callback(lambda done: _pass_on(done, sent.future))
 
     def _listener(self) -> _Frames:
-        return _Frames(self._take)
+        frames = _Frames(self._take, lambda: self._others.discard(frames))
+        self._others.add(frames)
+        return frames
 
     def _take(self, frames: _Frames, frame: tuple[Any, ...]) -> None:
         """Answer a frame of another process: a post, or the question whether this one is alive."""
@@ -195,7 +201,12 @@ class _Frames(asyncio.Protocol):
             self._transport.write(_LENGTH.pack(len(content)) + content)
 
     def close(self) -> None:
-        """End the connection at once; what was not sent is dropped."""
+        """End the connection, once what was sent is on its way."""
+        if self._transport is not None:
+            self._transport.close()
+
+    def abort(self) -> None:
+        """End the connection at once, as the other end may not read any more."""
         if self._transport is not None:
             self._transport.abort()
 
@@ -229,10 +240,11 @@ class _Link:
         self._frames.send((self._number, pool, replace(post, read=None)))
         return future
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """End the connection."""
         if self._task is not None:
             self._task.cancel()
+            await asyncio.wait([self._task])
 
     async def _watch(self) -> None:
         """Connect, and end the connection once the owner is silent."""
@@ -242,7 +254,7 @@ class _Link:
             await loop.create_unix_connection(lambda: frames, str(self._path))
             self._frames = frames
             while self._frames is frames:
-                await asyncio.sleep(_ASKED)
+                await asyncio.sleep(ASKED)
                 if self._sent:
                     frames.send((0,))
                     if time.monotonic() - self._heard > LEASE:
@@ -251,7 +263,7 @@ class _Link:
         except OSError as error:
             log.debug("no connection to another worker: %s", error)
         finally:
-            frames.close()
+            frames.abort()
             self._drop()
             self._task = None
 
