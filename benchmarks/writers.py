@@ -1,7 +1,7 @@
 """Does the service record more matches a second than an earlier commit?
 
 Single posts of duels, rated by glicko2, in pools of 10,000 players: one hot pool or eight, one or
-more workers. The service of this checkout and that of another (`--before PATH`) run side by side,
+more processes. The service of this checkout and that of another (`--before PATH`) run side by side,
 each on its own database on the same server, and take turns of a few seconds. 32 connections stay
 open, each with one post under way. Every ratio is the median over the turns, with its extremes.
 """
@@ -24,17 +24,21 @@ from equipoise.messages.pools import PoolRequest
 from report import report
 from service import Kind, checked, random_matches
 from trials.postgres import running_postgres
-from trials.server import Server, make_key, new_pool, running
+from trials.proxy import proxied
+from trials.server import make_key, new_pool, running
 
 CONNECTIONS = 32
-#: (database, pools, workers) of each comparison; before it is always one worker.
+#: (database, pools, processes) of each comparison; before it is always one worker. The processes
+#: are workers of one service, or services of one worker each behind HAProxy.
 CASES = (
-    ("PostgreSQL", 1, 1),
-    ("PostgreSQL", 1, 2),
-    ("PostgreSQL", 1, 4),
-    ("PostgreSQL", 8, 1),
-    ("PostgreSQL", 8, 2),
-    ("SQLite", 1, 1),
+    ("PostgreSQL", 1, "1"),
+    ("PostgreSQL", 1, "2"),
+    ("PostgreSQL", 1, "4"),
+    ("PostgreSQL", 1, "2 proxied"),
+    ("PostgreSQL", 8, "1"),
+    ("PostgreSQL", 8, "2"),
+    ("PostgreSQL", 8, "2 proxied"),
+    ("SQLite", 1, "1"),
 )
 
 
@@ -50,10 +54,10 @@ def posts(prefix: str, pools: int, key: str, number: int) -> Iterator[bytes]:
 
 
 def compare(
-    case: tuple[str, int, int], before: Path, seconds: float, turns: int
+    case: tuple[str, int, str], before: Path, seconds: float, turns: int
 ) -> tuple[list[Load], list[Load]]:
     """Return the turns of the earlier commit, and of this one."""
-    database, pools, workers = case
+    database, pools, processes = case
     found: tuple[list[Load], list[Load]] = ([], [])
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -61,21 +65,28 @@ def compare(
         if database == "PostgreSQL":
             postgres = stack.enter_context(running_postgres())
             urls = [stack.enter_context(postgres.database()) for _ in urls]
-        servers: list[tuple[Server, str]] = []
-        for url, of, settings in zip(
-            urls, (1, workers), ({"PYTHONPATH": str(before / "src")}, {}), strict=True
-        ):
-            log = folder / "server.log"
-            server = stack.enter_context(running(url, log, workers=of, settings=settings))
+        log = folder / "server.log"
+        earlier = {"PYTHONPATH": str(before / "src")}
+        old = stack.enter_context(running(urls[0], log, settings=earlier))
+        workers, _, proxy = processes.partition(" ")
+        if proxy:
+            both = [stack.enter_context(running(urls[1], log)) for _ in range(2)]
+            port = stack.enter_context(proxied(both))
+            new = both[0]
+        else:
+            new = stack.enter_context(running(urls[1], log, workers=int(workers)))
+            port = new.port
+        ports = []
+        for server, url, at in ((old, urls[0], old.port), (new, urls[1], port)):
             key = make_key(url, "admin")
             with server.client(key) as client:
-                for at in range(pools):
-                    new_pool(client, f"p{at}", PoolRequest(system="glicko2"))
-            servers.append((server, key))
+                for number in range(pools):
+                    new_pool(client, f"p{number}", PoolRequest(system="glicko2"))
+            ports.append((at, key))
         for turn in range(-1, turns):
-            for (server, key), loads in zip(servers, found, strict=True):
+            for (at, key), loads in zip(ports, found, strict=True):
                 ready = posts(f"t{turn}-", pools, key, int(6000 * seconds))
-                load = run_load(server.port, ready, connections=CONNECTIONS, seconds=seconds)
+                load = run_load(at, ready, connections=CONNECTIONS, seconds=seconds)
                 if turn >= 0:  # the first warms up
                     loads.append(checked(load, f"{case}"))
     return found
@@ -87,7 +98,7 @@ def main() -> None:
     parser.add_argument("--before", type=Path, required=True, help="a checkout of another commit")
     parser.add_argument("--seconds", type=float, default=4.0, help="of a turn")
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--only", default="", help="DATABASE,POOLS,WORKERS")
+    parser.add_argument("--only", default="", help="DATABASE,POOLS,PROCESSES")
     options = parser.parse_args()
     commit = subprocess.run(
         ["git", "-C", str(options.before), "rev-parse", "--short", "HEAD"],
@@ -105,7 +116,7 @@ def main() -> None:
             (
                 case[0],
                 str(case[1]),
-                str(case[2]),
+                case[2],
                 f"{median(one.rate for one in before):,.0f}",
                 f"{median(one.rate for one in after):,.0f}",
                 f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
@@ -116,7 +127,7 @@ def main() -> None:
     if options.only:
         return
     busy = f"Before: {commit}. Load average before it began: {os.getloadavg()[0]:.1f}."
-    columns = ("database", "pools", "workers", "before", "now", "ratio", "p99 now")
+    columns = ("database", "pools", "processes", "before", "now", "ratio", "p99 now")
     report("writers", f"{(__doc__ or '').strip()} {busy}", columns, rows)
 
 
