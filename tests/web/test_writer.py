@@ -43,12 +43,14 @@ class Database:
         states: object,
         *,
         future_seconds: float,
-        arrived: Callable[[], Sequence[Post]],
+        arrived: Callable[[], tuple[Sequence[Post], int]],
     ) -> list[Any]:
         self.free.wait(120)
         if pool == self.hold:
             self.held.wait(120)
-        posts = [*posts, *arrived()]
+        more, after = arrived()
+        assert after >= now
+        posts = [*posts, *more]
         names = [str(match.match) for one in posts for match in one.matches]
         self.batches.append((pool, names))
         if pool == "nowhere":

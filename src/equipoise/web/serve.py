@@ -333,7 +333,12 @@ def _environment(settings: ServiceSettings, workers: int) -> Iterator[None]:
         if workers > 1 and sys.platform != "win32":
             # Only this user can read it, as whoever sends posts there is trusted.
             sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="equipoise-workers-"))
-            variables |= {owners.FOLDER: sockets, owners.WORKERS: str(workers)}
+            if owners.folder_fits(sockets):
+                variables |= {owners.FOLDER: sockets, owners.WORKERS: str(workers)}
+            else:
+                log.warning(
+                    "posts are not passed on between workers: TMPDIR is too long, %s", sockets
+                )
         before = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)
         try:

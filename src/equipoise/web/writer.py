@@ -120,8 +120,7 @@ class Writer:
         if self._stopping:
             raise OverloadedError("the service is stopping; try again later", _RETRY)
         matches = len(post.matches)
-        full = 0 < self._matches < self._matches + matches > self._most_matches
-        if full or self._posts >= self._most_posts:
+        if not self.has_room(self._posts, self._matches, matches):
             raise OverloadedError("the queue of matches is full; try again later", _RETRY)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Recorded] = loop.create_future()
@@ -131,6 +130,11 @@ class Writer:
         cause = None if self._tracing is None else self._tracing.current()
         self._queue.put(_Waiting(pool, post, loop, future, cause))
         return future
+
+    def has_room(self, posts: int, matches: int, more: int) -> bool:
+        """Return whether a queue of so many posts and matches may get a post of `more` matches."""
+        full = 0 < matches < matches + more > self._most_matches
+        return not full and posts < self._most_posts
 
     def _run(self) -> None:
         while self._gather(patient=not self._waiting):
@@ -183,14 +187,14 @@ class Writer:
         """
         posts = [one.post for one in waiting]
 
-        def arrived() -> list[Post]:
+        def arrived() -> tuple[list[Post], int]:
             more: list[_Waiting] = []
             if not alone:
                 self._gather()
                 more = self._take(pool, self._batch_matches - _matches_of(waiting))
                 waiting.extend(more)
             self._describe(waiting, more)
-            return [one.post for one in more]
+            return [one.post for one in more], now()
 
         try:
             with self._span(pool, waiting):

@@ -50,14 +50,15 @@ def post_matches(
     cache: StateCache | None = None,
     *,
     future_seconds: float | None = FUTURE_SECONDS,
-    arrived: Callable[[], Sequence[Post]] | None = None,
+    arrived: Callable[[], tuple[Sequence[Post], int]] | None = None,
 ) -> list[Answer]:
     """Record and rate posts, in this order, in one transaction.
 
     now : time of receipt, microseconds since 1970
     cache : player states from earlier posts; updated
     future_seconds : seconds that a match may be ahead of `now`; None for no limit
-    arrived : called once the pool is locked; gives posts that joined in the meantime
+    arrived : called once the pool is locked; gives posts that joined in the meantime, and the time
+        of receipt of all
     Returns : an answer for each post, those that joined last; of a refused post nothing is recorded
     Raises : NotFoundError; ConflictError where the pool is the archive of a season
     """
@@ -71,7 +72,10 @@ def post_matches(
             # The settings were changed in the meantime, or a season with other settings began.
             rules = rules_of(record.settings)
             read = [read_by_rules(post, rules) for post in posts]
-        if arrived is not None and (more := arrived()):
+        if arrived is not None:
+            # The time is taken under the lock: matches without a time of their own, posted to
+            # several processes, are then in the order of the log.
+            more, now = arrived()
             posts = [*posts, *more]
             read += [read_by_rules(post, rules) for post in more]
         clock = Clock(now, future_seconds)
