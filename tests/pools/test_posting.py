@@ -426,3 +426,18 @@ def test_a_pool_says_what_it_does_not_use(
 ) -> None:
     pool = Trial(sqlite_store, **settings)
     assert pool_message(sqlite_store, pool.name).unused == unused
+
+
+def test_posts_that_join_are_received_when_the_pool_is_locked(store: Store) -> None:
+    """A match at its present may join a commit that has waited for the lock since before that."""
+    pool = Trial(store)
+    second = 1_000_000
+    present = NOW // second + 5
+
+    def arrived() -> tuple[list[Post], int]:
+        return [Post([duel("2", "ada", "bob", present)])], NOW + 5 * second
+
+    first = Post([duel("1", "ada", "bob", None)])
+    answers = post_matches(store, pool.name, [first], NOW, future_seconds=0.0, arrived=arrived)
+    assert [type(answer) for answer in answers] == [list, list]
+    assert match(store, pool.name, "1").time == match(store, pool.name, "2").time

@@ -26,3 +26,18 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(
     assert not result.different
     assert result.interrupted > 0
     assert result.voided > 0
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_or_doubled_when_the_owner_of_a_pool_is_stopped_or_killed(
+    postgres_url: str, tmp_path: Path
+) -> None:
+    """A stopped worker goes on under load, with posts that the others have committed meanwhile."""
+    hits = ("stop", "kill", "stop", "all")
+    result = crash_trial(
+        postgres_url, tmp_path, matches=4000, kills=8, workers=2, hits=hits, voids=False
+    )
+    assert not result.lost
+    assert not result.missing
+    assert not result.twice
+    assert not result.different

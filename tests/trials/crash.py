@@ -8,7 +8,9 @@ the end every match is there once, and the ratings are those of the library, bit
 from __future__ import annotations
 
 import json
+import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -17,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from equipoise.client import Client, Retries
 from equipoise.errors import EquipoiseError, UnavailableError
@@ -30,6 +33,10 @@ SYSTEM = "glicko2"
 CLIENTS = 4
 #: Matches in an array, and in a stream.
 ARRAY, STREAM = 25, 200
+#: Seconds for which a worker is stopped: longer than others wait for it (`web.owners.LEASE`).
+_STOPPED = 2.5
+#: What a trial does to the server.
+Hit: TypeAlias = Literal["all", "kill", "stop"]
 
 
 @dataclass(slots=True)
@@ -40,6 +47,7 @@ class CrashResult:
     missing, twice : of all matches, at the end
     different : players whose rating is not that of the library
     interrupted : requests that were under way and got no answer
+    gaps : longest pauses of acknowledgements while a worker was stopped, seconds
     restart : seconds from the start of a killed server until it is ready
     """
 
@@ -52,6 +60,7 @@ class CrashResult:
     voided: int = 0
     interrupted: int = 0
     restart: list[float] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -123,10 +132,13 @@ def crash_trial(
     kills: int,
     voids: bool = True,
     workers: int = 1,
+    hits: Sequence[Hit] = ("all",),
     seed: int = 1,
 ) -> CrashResult:
     """Run the trial and return what it found.
 
+    hits : what is done in turn: "all" kills all processes and starts the server again, "kill" kills
+        one worker, "stop" stops one for longer than others wait for it, and lets it go on
     voids : a match is voided right before every kill, so that a replay is under way
     """
     rng = random.Random(seed)
@@ -142,7 +154,7 @@ def crash_trial(
             posters = [_Poster(server, key, content[i::CLIENTS]) for i in range(CLIENTS)]
             for poster in posters:
                 poster.thread.start()
-            voided = _kill_often(server, client, posters, result, voids, rng)
+            voided = _kill_often(server, client, posters, result, voids, hits, rng)
             for poster in posters:
                 poster.thread.join()
                 result.interrupted += poster.interrupted
@@ -163,6 +175,7 @@ def _kill_often(
     posters: Sequence[_Poster],
     result: CrashResult,
     voids: bool,
+    hits: Sequence[Hit],
     rng: random.Random,
 ) -> set[str]:
     """Kill the server at even progress; return the matches that were voided."""
@@ -179,11 +192,34 @@ def _kill_often(
                 tried.add(victim)
                 client.void_match(POOL, victim, "trial")
         time.sleep(rng.uniform(0.0, 0.05))
-        server.kill()
+        hit = hits[kill % len(hits)]
+        if hit == "all":
+            server.kill()
+        elif hit == "kill":
+            os.kill(rng.choice(server.workers()), signal.SIGKILL)
+        else:
+            _stop_for_a_while(rng.choice(server.workers()), posters, result)
         acknowledged = {name for poster in posters for name in poster.acknowledged}
-        result.restart.append(server.start())
+        if hit == "all":
+            result.restart.append(server.start())
         result.lost += sorted(acknowledged - {line.match for line in logged(client, POOL)})
     return tried
+
+
+def _stop_for_a_while(worker: int, posters: Sequence[_Poster], result: CrashResult) -> None:
+    """Stop a worker, and note how long nothing was acknowledged by the others."""
+    os.kill(worker, signal.SIGSTOP)
+    began = last = time.perf_counter()
+    count = gap = 0.0
+    while time.perf_counter() - began < _STOPPED:
+        now = sum(len(poster.acknowledged) for poster in posters)
+        if now > count:
+            gap, last, count = max(gap, time.perf_counter() - last), time.perf_counter(), now
+        if not any(poster.thread.is_alive() for poster in posters):
+            break
+        time.sleep(0.005)
+    result.gaps.append(max(gap, time.perf_counter() - last))
+    os.kill(worker, signal.SIGCONT)
 
 
 def _judge(

@@ -126,6 +126,16 @@ class Server:
             self._process.wait()
             self._process = None
 
+    def workers(self) -> list[int]:
+        """Return the numbers of its worker processes; itself if there is only one."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        found = [
+            int(child)
+            for child in children
+            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+        return found or [self.pid]
+
     def memory(self) -> float:
         """Return the resident memory of its first process, megabytes."""
         if self._process is None:
@@ -188,11 +198,16 @@ def free_port() -> int:
     raise RuntimeError("no port is free")
 
 
+def is_open(port: int) -> bool:
+    """Tell whether somebody listens on a port."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 def _wait_until_free(port: int) -> None:
     """Wait until workers, too, have let go of the port."""
     for _ in range(500):
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) != 0:
-                return
+        if not is_open(port):
+            return
         time.sleep(0.01)
     raise RuntimeError(f"a killed server still listens on port {port}")

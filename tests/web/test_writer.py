@@ -30,8 +30,9 @@ class Database:
 
     def __init__(self) -> None:
         self.batches: Batches = []
-        self.free = threading.Event()
+        self.free, self.held = threading.Event(), threading.Event()
         self.free.set()
+        self.hold = ""
 
     def post_matches(
         self,
@@ -42,8 +43,14 @@ class Database:
         states: object,
         *,
         future_seconds: float,
+        arrived: Callable[[], tuple[Sequence[Post], int]],
     ) -> list[Any]:
         self.free.wait(120)
+        if pool == self.hold:
+            self.held.wait(120)
+        more, after = arrived()
+        assert after >= now
+        posts = [*posts, *more]
         names = [str(match.match) for one in posts for match in one.matches]
         self.batches.append((pool, names))
         if pool == "nowhere":
@@ -86,7 +93,7 @@ def make() -> Iterator[Callable[..., Writer]]:
 def test_what_waits_is_committed_together_pool_by_pool(
     database: Database, make: Callable[..., Writer]
 ) -> None:
-    """While one commit is under way the next batch gathers; its posts keep their order."""
+    """A commit takes what arrived until its pool was locked; posts keep their order."""
     writer = make()
 
     async def go() -> list[Any]:
@@ -99,7 +106,43 @@ def test_what_waits_is_committed_together_pool_by_pool(
 
     answers = asyncio.run(go())
     assert answers == [PostedMessage(1, 0, 1)] * 7
-    assert database.batches == [("a", ["1"]), ("a", ["a0", "a1", "a2"]), ("b", ["b0", "b1", "b2"])]
+    assert database.batches == [("a", ["1", "a0", "a1", "a2"]), ("b", ["b0", "b1", "b2"])]
+
+
+def test_a_pool_is_answered_before_the_next_one_is_committed(
+    database: Database, make: Callable[..., Writer]
+) -> None:
+    writer = make()
+
+    async def go() -> Any:
+        database.free.clear()
+        first = writer.enqueue("a", post("1"))
+        held = writer.enqueue("b", post("2"))
+        database.hold = "b"
+        database.free.set()
+        answer = await asyncio.wait_for(first, 60)
+        assert not held.done()
+        database.held.set()
+        await held
+        return answer
+
+    assert asyncio.run(go()) == PostedMessage(1, 0, 1)
+
+
+def test_a_busy_pool_lets_the_others_have_their_turn(
+    database: Database, make: Callable[..., Writer]
+) -> None:
+    writer = make(batch_matches=2)
+
+    async def go() -> None:
+        database.free.clear()
+        waiting = [writer.enqueue("busy", post(str(i))) for i in range(6)]
+        waiting.append(writer.enqueue("other", post("x")))
+        database.free.set()
+        await asyncio.gather(*waiting)
+
+    asyncio.run(go())
+    assert [pool for pool, _ in database.batches].index("other") == 1
 
 
 def test_a_batch_is_bounded(database: Database, make: Callable[..., Writer]) -> None:

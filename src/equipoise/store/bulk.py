@@ -180,25 +180,6 @@ def among(column: Column[Any], values: Iterable[str], connection: Connection) ->
     return column == func.any(bindparam(None, wanted, ARRAY(Text), unique=True))
 
 
-def one_each(
-    query: Select[Any], column: Column[Any], values: Iterable[str], connection: Connection
-) -> Select[Any]:
-    """Return a query for the rows, at most one each, that have one of many values.
-
-    query : with all columns, `column` among them, and all conditions except the value. An index
-        that ends with `column` makes the value unique under these conditions.
-    """
-    if connection.dialect.name == "sqlite":
-        return query.where(among(column, values, connection))
-    # One lookup for each value: with outdated statistics PostgreSQL would scan the table for all
-    # values at once. The order and the limit force the index that ends with `column`; for equality
-    # alone it may choose another index with the same first columns.
-    array = bindparam(None, _names(values), ARRAY(Text), unique=True)
-    wanted = func.unnest(array).table_valued("value").render_derived("wanted")
-    found = query.where(column >= wanted.c.value).order_by(column).limit(1).lateral()
-    return select(found).select_from(wanted).join(found, found.c[column.name] == wanted.c.value)
-
-
 def _each(values: list[str]) -> Any:
     """Return values as a table of SQLite."""
     return func.json_each(literal(json.dumps(values))).table_valued("value")
@@ -276,6 +257,35 @@ class Prepared:
         if found is None:
             found = self._compiled[dialect.name] = _statement(self._query, dialect)
         return found
+
+
+class PreparedEach:
+    """A query, compiled once, for the rows that have one of many values, at most one each.
+
+    query : with all columns, `column` among them, and all conditions except the value. An index
+        that ends with `column` makes the value unique under these conditions.
+    """
+
+    def __init__(self, query: Select[Any], column: Column[Any]) -> None:
+        listed = func.json_each(bindparam("each")).table_valued("value")
+        self._sqlite = Prepared(query.where(column.in_(select(listed.c.value))))
+        # One lookup for each value: with outdated statistics PostgreSQL would scan the table for
+        # all values at once. The order and the limit force the index that ends with `column`; for
+        # equality alone it may choose another index with the same first columns.
+        array = bindparam("each", type_=ARRAY(Text))
+        wanted = func.unnest(array).table_valued("value").render_derived("wanted")
+        found = query.where(column >= wanted.c.value).order_by(column).limit(1).lateral()
+        one = found.c[column.name] == wanted.c.value
+        self._postgresql = Prepared(select(found).select_from(wanted).join(found, one))
+
+    def rows(
+        self, connection: Connection, wanted: Iterable[str], values: Mapping[str, Any]
+    ) -> list[tuple[Any, ...]]:
+        """Return the rows for these values of the column and of the parameters."""
+        names = _names(wanted)
+        if connection.dialect.name == "sqlite":
+            return self._sqlite.rows(connection, {"each": json.dumps(names), **values})
+        return self._postgresql.rows(connection, {"each": names, **values})
 
 
 class _Statement(NamedTuple):

@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from equipoise.errors import NotFoundError
-from equipoise.store.bulk import Prepared, among, insert_rows, one_each
+from equipoise.store.bulk import Prepared, PreparedEach, among, insert_rows
 from equipoise.store.chain import Heads, Seal, extended, leaf_of, sealed_leaf
 from equipoise.store.chain import salts as new_salts
 from equipoise.store.pools import PoolRecord, Position
@@ -132,9 +132,8 @@ def append(
 
 def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict[str, LogRecord]:
     """Return the records of those matches that are in the log, by id."""
-    query = select(*_COLUMNS).where(log.c.pool == pool, _MATCH)
-    query = one_each(query, log.c.match, ids, connection)
-    return {cast(str, record.match): record for record in _records(connection.execute(query))}
+    rows = _EACH_MATCH.rows(connection, ids, {"of_pool": pool})
+    return {cast(str, record.match): record for record in map(LogRecord._make, rows)}
 
 
 def match_by_id(connection: Connection, pool: int, match: str) -> LogRecord | None:
@@ -411,6 +410,9 @@ def _record(row: Row[Any]) -> LogRecord:
 
 _ONE_MATCH = select(*_COLUMNS).where(
     log.c.pool == bindparam("of_pool"), _MATCH, log.c.match == bindparam("wanted")
+)
+_EACH_MATCH = PreparedEach(
+    select(*_COLUMNS).where(log.c.pool == bindparam("of_pool"), _MATCH), log.c.match
 )
 _MATCHES_AFTER = Prepared(
     select(*_COLUMNS)

@@ -98,10 +98,11 @@ def _answer_to(request: bytes, database: str) -> bytes:
             error.problems = error.problems[:MOST_PROBLEMS]
         if not isinstance(error, EquipoiseError):
             error.add_note(traceback.format_exc())
-        return _pickled(error)
+        return pickled_error(error)
 
 
-def _pickled(error: Exception) -> bytes:
+def pickled_error(error: Exception) -> bytes:
+    """Return an exception as bytes, in parts."""
     try:
         return pickle.dumps(Failed(type(error), error.args, error.__dict__))
     except Exception:  # noqa: BLE001 - whatever an exception holds

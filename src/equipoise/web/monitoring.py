@@ -171,6 +171,9 @@ class Metrics:
             **own,
         )
         self.batch = Histogram("batch_matches", "Matches per commit", buckets=_MATCHES, **own)
+        self.forwarded = Counter(
+            "forwarded_posts", "Posts forwarded to the worker that owns their pool", **own
+        )
         self.commit = Histogram("commit_seconds", "Time of a commit", buckets=_SECONDS, **own)
         self.replay = Histogram(
             "replay_seconds", "Time of a replay that was swapped in", buckets=_REPLAY_SECONDS, **own

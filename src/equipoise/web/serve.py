@@ -25,6 +25,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from equipoise.errors import InvalidParameterError, require
 from equipoise.store.connection import open_store
+from equipoise.web import owners
 from equipoise.web.http.connections import ServerConfig, limits_of
 from equipoise.web.monitoring import FOLDER_VARIABLE, configure_logs
 from equipoise.web.settings import ServiceSettings, environment_of
@@ -329,6 +330,15 @@ def _environment(settings: ServiceSettings, workers: int) -> Iterator[None]:
         if workers > 1 and FOLDER_VARIABLE not in os.environ:
             folder = tempfile.TemporaryDirectory(prefix="equipoise-metrics-")
             variables[FOLDER_VARIABLE] = stack.enter_context(folder)
+        if workers > 1 and sys.platform != "win32":
+            # Only this user can read it, as whoever sends posts there is trusted.
+            sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="equipoise-workers-"))
+            if owners.folder_fits(sockets):
+                variables |= {owners.FOLDER: sockets, owners.WORKERS: str(workers)}
+            else:
+                log.warning(
+                    "posts are not passed on between workers: TMPDIR is too long, %s", sockets
+                )
         before = {name: os.environ.get(name) for name in variables}
         os.environ.update(variables)
         try:

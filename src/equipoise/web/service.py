@@ -8,11 +8,18 @@ from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
 from equipoise.analysis.clock import now
-from equipoise.messages.matches import AmendmentMessage
+from equipoise.errors import InvalidDataError
+from equipoise.messages.matches import (
+    AmendmentMessage,
+    MatchMessage,
+    MatchRequest,
+    PostedMessage,
+)
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
 from equipoise.messages.webhooks import WebhookTestMessage
 from equipoise.pools.pool import settings as pool_settings
 from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.posting.planning import Post
 from equipoise.pools.webhooks import find_webhook
 from equipoise.store.connection import Store, open_store
 from equipoise.web import tracing
@@ -20,10 +27,11 @@ from equipoise.web.background import Background
 from equipoise.web.calculation import Work
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access, ExpiringCache
-from equipoise.web.http.errors import OverloadedError, UnavailableError
+from equipoise.web.http.errors import OverloadedError, UnavailableError, without_lines
 from equipoise.web.http.exports import Exports
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
+from equipoise.web.owners import Owners, owners_folder
 from equipoise.web.processes import CalculationProcesses
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.tracing import Tracing
@@ -107,6 +115,13 @@ class Service:
             tracing=self.tracing,
         )
         self.writer.start()
+        self.posts: Writer | Owners = self.writer
+        self._owners: Owners | None = None
+        shared = owners_folder()
+        if shared is not None:
+            self._owners = Owners(self.writer, self.metrics, *shared, self.check_kernels)
+            await self._owners.open()
+            self.posts = self._owners
         self.kernels.start()
         self.background.start()
         self.sender = OutboxSender(
@@ -128,6 +143,8 @@ class Service:
         await self._calculators.close()
         # The writer resolves futures in the event loop, which must keep running while it ends.
         await asyncio.to_thread(self.writer.stop)
+        if self._owners is not None:
+            await self._owners.close()
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
         await asyncio.to_thread(self.kernels.stop)
@@ -255,6 +272,15 @@ class Service:
         )
         same = wanted.parameters == current.parameters
         return same or self.kernels.are_loaded(request_of(wanted))
+
+    async def submit_match(self, pool: str, match: MatchRequest, key: int | None) -> MatchMessage:
+        """Return what one match changed, once it is committed. Raises : as `Writer.enqueue`."""
+        try:
+            answer = await self.posts.enqueue(pool, Post([match], key, detailed=True))
+        except InvalidDataError as error:
+            raise without_lines(error) from None
+        assert not isinstance(answer, PostedMessage)
+        return answer[0]
 
     async def check_kernels(self, pool: str) -> None:
         """Check that posts to a pool can be rated at once. Raises : CompilingError."""

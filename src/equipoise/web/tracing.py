@@ -107,6 +107,17 @@ class Tracing:
         with self._tracer.start_as_current_span(name, links=links, attributes=named):
             yield
 
+    def describe_work(self, causes: Sequence[SpanContext], attributes: dict[str, Any]) -> None:
+        """Add to the span of the work under way more requests that caused it, and attributes."""
+        from opentelemetry.trace import get_current_span
+
+        span = get_current_span()
+        for one in causes:
+            if one.is_valid:
+                span.add_link(one)
+        for key, value in attributes.items():
+            span.set_attribute(_PREFIX + key, value)
+
     def current(self) -> SpanContext:
         """Return what a span of other work is linked to: the span of the request."""
         from opentelemetry.trace import get_current_span

@@ -1,4 +1,9 @@
-"""The thread that records matches. It commits waiting posts together, pool by pool."""
+"""The thread that records matches. It commits the waiting posts of a pool together.
+
+A transaction costs about the same whatever it holds. So a commit takes what waits for its pool when
+the pool is locked, not what waited when the commit before it ended. Each pool is answered as soon
+as its own transaction is committed.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +12,15 @@ import logging
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from equipoise.analysis.clock import now
-from equipoise.errors import EquipoiseError, InvalidDataError
-from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
+from equipoise.errors import EquipoiseError
+from equipoise.messages.matches import MatchMessage, PostedMessage
 from equipoise.pools.posting import posting
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Post
 from equipoise.pools.posting.rating import StateCache
@@ -24,7 +30,6 @@ from equipoise.web.http.errors import (
     InternalError,
     OverloadedError,
     UnavailableError,
-    without_lines,
 )
 from equipoise.web.monitoring import Metrics
 from equipoise.web.tracing import Tracing
@@ -74,8 +79,10 @@ class Writer:
         self._most_posts = queued_posts
         self._future_seconds = future_seconds
         self._queue: queue.SimpleQueue[_Waiting | None] = queue.SimpleQueue()
-        # Used only in the thread.
+        # These are used only in the thread. Pools are in the order of their turns.
         self._cache = StateCache()
+        self._waiting: dict[str, deque[_Waiting]] = {}
+        self._ended = False
         # Both are used only in the event loop.
         self._matches = 0
         self._posts = 0
@@ -103,15 +110,6 @@ class Writer:
         if self._thread.is_alive():
             self._thread.join()
 
-    async def submit_match(self, pool: str, match: MatchRequest, key: int | None) -> MatchMessage:
-        """Return what one match changed, once it is committed. Raises : as `enqueue`."""
-        try:
-            answer = await self.enqueue(pool, Post([match], key, detailed=True))
-        except InvalidDataError as error:
-            raise without_lines(error) from None
-        assert not isinstance(answer, PostedMessage)
-        return answer[0]
-
     def enqueue(self, pool: str, post: Post) -> asyncio.Future[Recorded]:
         """Return a future with the answer to a post once its transaction is committed.
 
@@ -122,8 +120,7 @@ class Writer:
         if self._stopping:
             raise OverloadedError("the service is stopping; try again later", _RETRY)
         matches = len(post.matches)
-        full = 0 < self._matches < self._matches + matches > self._most_matches
-        if full or self._posts >= self._most_posts:
+        if not self.has_room(self._posts, self._matches, matches):
             raise OverloadedError("the queue of matches is full; try again later", _RETRY)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Recorded] = loop.create_future()
@@ -134,45 +131,71 @@ class Writer:
         self._queue.put(_Waiting(pool, post, loop, future, cause))
         return future
 
+    def has_room(self, posts: int, matches: int, more: int) -> bool:
+        """Return whether a queue of so many posts and matches may get a post of `more` matches."""
+        full = 0 < matches < matches + more > self._most_matches
+        return not full and posts < self._most_posts
+
     def _run(self) -> None:
-        for batch in self._batches():
+        while self._gather(patient=not self._waiting):
+            pool = next(iter(self._waiting))
+            taken = self._take(pool, self._batch_matches)
             started = time.perf_counter()
-            outcomes = list(self._committed(batch))
-            self._metrics.batch.observe(sum(len(one.post.matches) for one in batch))
+            outcomes = list(self._commit(pool, taken))
+            self._metrics.batch.observe(_matches_of(taken))
             self._metrics.commit.observe(time.perf_counter() - started)
+            if pool in self._waiting:  # the others have their turn first
+                self._waiting[pool] = self._waiting.pop(pool)
             # One call for all: waking the loop for each post would cost more than the commit.
-            batch[0].loop.call_soon_threadsafe(self._resolve, outcomes)
+            taken[0].loop.call_soon_threadsafe(self._resolve, outcomes)
 
-    def _batches(self) -> Iterator[list[_Waiting]]:
-        """Yield batches of waiting posts, each for one transaction, until `stop`."""
-        while (first := self._queue.get()) is not None:
-            batch = [first]
-            matches = len(first.post.matches)
-            ended = False
-            while matches < self._batch_matches:
-                try:
-                    following = self._queue.get_nowait()
-                except queue.Empty:
-                    break
-                if following is None:
-                    ended = True
-                    break
-                batch.append(following)
-                matches += len(following.post.matches)
-            yield batch
-            if ended:
-                return
+    def _gather(self, *, patient: bool = False) -> bool:
+        """Sort the queue by pool; return whether any post waits.
 
-    def _committed(self, batch: Sequence[_Waiting]) -> Iterator[_Outcome]:
-        pools: dict[str, list[_Waiting]] = {}
-        for one in batch:
-            pools.setdefault(one.pool, []).append(one)
-        for pool, waiting in pools.items():
-            yield from self._commit(pool, waiting)
+        patient : wait for the first post, until `stop`
+        """
+        while not self._ended:
+            try:
+                one = self._queue.get(block=patient)
+            except queue.Empty:
+                break
+            patient = False
+            if one is None:
+                self._ended = True
+            else:
+                self._waiting.setdefault(one.pool, deque()).append(one)
+        return bool(self._waiting)
 
-    def _commit(self, pool: str, waiting: Sequence[_Waiting]) -> Iterator[_Outcome]:
-        """Yield the outcome of each post to one pool."""
+    def _take(self, pool: str, matches: int) -> list[_Waiting]:
+        """Take the oldest posts of a pool, until they have this many matches."""
+        waiting = self._waiting.get(pool, deque())
+        taken = []
+        while waiting and matches > 0:
+            taken.append(waiting.popleft())
+            matches -= len(taken[-1].post.matches)
+        if not waiting:
+            self._waiting.pop(pool, None)
+        return taken
+
+    def _commit(
+        self, pool: str, waiting: list[_Waiting], *, alone: bool = False
+    ) -> Iterator[_Outcome]:
+        """Yield the outcome of each post to one pool.
+
+        waiting : at least one; posts that arrive until the pool is locked are appended
+        alone : take no others
+        """
         posts = [one.post for one in waiting]
+
+        def arrived() -> tuple[list[Post], int]:
+            more: list[_Waiting] = []
+            if not alone:
+                self._gather()
+                more = self._take(pool, self._batch_matches - _matches_of(waiting))
+                waiting.extend(more)
+            self._describe(waiting, more)
+            return [one.post for one in more], now()
+
         try:
             with self._span(pool, waiting):
                 answers = posting.post_matches(
@@ -182,6 +205,7 @@ class Writer:
                     now(),
                     self._cache,
                     future_seconds=self._future_seconds,
+                    arrived=arrived,
                 )
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
@@ -193,7 +217,7 @@ class Writer:
             # One bad post must not fail the others of its batch.
             if len(waiting) > 1:
                 for one in waiting:
-                    yield from self._commit(pool, [one])
+                    yield from self._commit(pool, [one], alone=True)
             else:
                 log.exception("a post failed")
                 yield waiting[0], InternalError("the service failed; its log says why")
@@ -201,14 +225,16 @@ class Writer:
             yield from zip(waiting, answers, strict=True)
 
     def _span(self, pool: str, waiting: Sequence[_Waiting]) -> AbstractContextManager[None]:
-        """Return the span of a commit, linked to the requests of its posts."""
+        """Return the span of a commit, linked to the requests of its first posts."""
         if self._tracing is None:
             return nullcontext()
-        matches = sum(len(one.post.matches) for one in waiting)
-        causes = [one.cause for one in waiting]
-        return self._tracing.work(
-            "commit", causes, {"pool": pool, "posts": len(waiting), "matches": matches}
-        )
+        return self._tracing.work("commit", [one.cause for one in waiting], {"pool": pool})
+
+    def _describe(self, waiting: Sequence[_Waiting], more: Sequence[_Waiting]) -> None:
+        """Say in the span of a commit what it contains, and link it to the later posts."""
+        if self._tracing is not None:
+            contents = {"posts": len(waiting), "matches": _matches_of(waiting)}
+            self._tracing.describe_work([one.cause for one in more], contents)
 
     def _resolve(self, outcomes: Sequence[_Outcome]) -> None:
         """Resolve the futures of posts; runs in the event loop."""
@@ -231,3 +257,7 @@ class Writer:
             self._metrics.posted(answer.new, answer.known)
         else:
             self._metrics.posted(len(post.matches), 0)
+
+
+def _matches_of(waiting: Sequence[_Waiting]) -> int:
+    return sum(len(one.post.matches) for one in waiting)

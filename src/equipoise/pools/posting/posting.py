@@ -5,7 +5,7 @@ What is recorded and what is refused, late matches included, is decided in `plan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
@@ -50,19 +50,21 @@ def post_matches(
     cache: StateCache | None = None,
     *,
     future_seconds: float | None = FUTURE_SECONDS,
+    arrived: Callable[[], tuple[Sequence[Post], int]] | None = None,
 ) -> list[Answer]:
     """Record and rate posts, in this order, in one transaction.
 
     now : time of receipt, microseconds since 1970
     cache : player states from earlier posts; updated
     future_seconds : seconds that a match may be ahead of `now`; None for no limit
-    Returns : an answer for each post; of a refused post nothing is recorded
+    arrived : called once the pool is locked; gives posts that joined in the meantime, and the time
+        of receipt of all
+    Returns : an answer for each post, those that joined last; of a refused post nothing is recorded
     Raises : NotFoundError; ConflictError where the pool is the archive of a season
     """
-    with store.read() as connection:
-        rules = rules_of(get_pool(connection, pool).settings)
-    read = [read_by_rules(post, rules) for post in posts]
     cache = StateCache() if cache is None else cache
+    rules = cache.rules(store, pool)
+    read = [read_by_rules(post, rules) for post in posts]
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
@@ -70,11 +72,18 @@ def post_matches(
             # The settings were changed in the meantime, or a season with other settings began.
             rules = rules_of(record.settings)
             read = [read_by_rules(post, rules) for post in posts]
+        if arrived is not None:
+            # The time is taken under the lock: matches without a time of their own, posted to
+            # several processes, are then in the order of the log.
+            more, now = arrived()
+            posts = [*posts, *more]
+            read += [read_by_rules(post, rules) for post in more]
         clock = Clock(now, future_seconds)
         plan, batch = _rate(connection, record, rules, posts, read, cache, clock)
         after = _write(connection, record, plan, batch, cache)
         answers = _answers(connection, after, rules, posts, read, plan, batch)
     cache.update(record, after, batch)
+    cache.set_rules(pool, rules)
     return answers
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import ConvergenceError, EquipoiseError, InvalidDataError
-from equipoise.pools.pool.rules import PoolRules
+from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.match_history import (
     LoggedMatch,
     Participants,
@@ -22,7 +22,8 @@ from equipoise.pools.posting.rated_rows import LastChanges, rated_changes, ratin
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.state import State
 from equipoise.store import ratings
-from equipoise.store.pools import PoolRecord
+from equipoise.store.connection import Store
+from equipoise.store.pools import PoolRecord, get_pool
 
 #: Bytes of a cache at most.
 MOST_BYTES = 128 * 2**20
@@ -139,6 +140,10 @@ class PlayerStates(NamedTuple):
     new: int
 
 
+#: Pools whose rules are remembered; as many as `rules_of` keeps.
+_MOST_RULES = 256
+
+
 class StateCache:
     """Player states by pool, valid while nobody else writes to the pool.
 
@@ -152,6 +157,26 @@ class StateCache:
     def __init__(self, most_bytes: int = MOST_BYTES) -> None:
         self._most = most_bytes
         self._pools: dict[int, _CachedPool] = {}
+        self._rules: dict[str, PoolRules] = {}
+
+    def rules(self, store: Store, pool: str) -> PoolRules:
+        """Return the rules that a pool has now or had in the last transaction.
+
+        Whoever has locked the pool must compare them with its settings.
+        Raises : NotFoundError
+        """
+        found = self._rules.get(pool)
+        if found is None:
+            with store.read() as connection:
+                found = rules_of(get_pool(connection, pool).settings)
+        return found
+
+    def set_rules(self, pool: str, rules: PoolRules) -> None:
+        """Remember the rules of a pool."""
+        self._rules.pop(pool, None)
+        self._rules[pool] = rules
+        if len(self._rules) > _MOST_RULES:
+            del self._rules[next(iter(self._rules))]
 
     def get(
         self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: Sequence[str]

@@ -72,9 +72,9 @@ async def post_matches(request: ApiRequest) -> MatchMessage | PostedMessage | No
                 f"more go in a stream, as {NDJSON}"
             )
         post = Post(posted, request.key_number, detailed=False)
-        answer: Any = await request.service.writer.enqueue(request.pool, post)
+        answer: Any = await request.service.posts.enqueue(request.pool, post)
         return answer  # type: ignore[no-any-return]
-    return await request.service.writer.submit_match(request.pool, posted, request.key_number)
+    return await request.service.submit_match(request.pool, posted, request.key_number)
 
 
 async def list_matches(request: ApiRequest) -> MatchPage:

@@ -123,13 +123,13 @@ async def _refuse(answer: _Answer, sent: _Sent | None, error: Exception) -> None
 
 async def _enqueue(request: ApiRequest, post: Post) -> asyncio.Future[Recorded]:
     """Send a post to the writer as soon as its queue has room. Raises : OverloadedError."""
-    writer = request.service.writer
+    posts = request.service.posts
     waited = 0.0
     while True:
         try:
-            return writer.enqueue(request.pool, post)
+            return posts.enqueue(request.pool, post)
         except OverloadedError:
-            if writer.stopping or waited > request.service.settings.request_seconds:
+            if posts.stopping or waited > request.service.settings.request_seconds:
                 raise
         await asyncio.sleep(_PAUSE)
         waited += _PAUSE

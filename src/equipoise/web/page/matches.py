@@ -87,8 +87,7 @@ async def post_match(context: PageContext) -> Response:
         seen = digest(match)
         await context.service.check_kernels(pool.pool)
         if form.text("do") == seen:
-            writer = context.service.writer
-            done = await writer.submit_match(pool.pool, match, context.key_number)
+            done = await context.service.submit_match(pool.pool, match, context.key_number)
             return context.redirect(path("pools", pool.pool, "matches", done.match))
         future = context.service.settings.future_seconds
         preview = await context.calculate(preview_match, match, now(), future_seconds=future)
