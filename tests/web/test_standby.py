@@ -107,3 +107,41 @@ def test_a_service_on_a_standby_is_not_ready(
         refused = there.post(f"/v1/pools/{pool}/matches", duel("1"))
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "unavailable")
     assert served.get(f"/v1/pools/{pool}/matches").json()["matches"] == []
+
+
+def test_pools_are_read_from_the_standby(
+    standby_servers: StandbyPair, standby_url: str, serve: Serve
+) -> None:
+    """The header says how far it is behind; while it is away, the primary answers, without it."""
+    name = checked_url(standby_url).database
+    alone = f"postgresql+psycopg://postgres@127.0.0.1:{standby_servers.standby.port}/{name}"
+    served = serve(database=standby_url, replica=alone)
+    pool = served.pool()
+    path = f"/v1/pools/{pool}"
+    assert served.post(f"{path}/matches", duel("1")).status_code == 200
+    standby_servers.wait_until_replayed()
+    for what in ("leaderboard", "players/a", "players/a/history", "matches", "matches/1"):
+        answer = served.get(f"{path}/{what}")
+        assert answer.status_code == 200, answer.text
+        assert float(answer.headers["x-replica-lag"]) < 60
+    assert served.get(f"{path}/leaderboard").json()["players_in_pool"] == 2
+
+    standby_servers.standby.query("SELECT pg_wal_replay_pause()")
+    try:
+        assert served.post(f"{path}/matches", duel("2")).status_code == 200
+        time.sleep(1.0)
+        behind = served.get(f"{path}/matches")
+        assert [one["match"] for one in behind.json()["matches"]] == ["1"]
+        assert float(behind.headers["x-replica-lag"]) >= 1.0
+        missing = served.get(f"{path}/matches/2")  # what is not there yet, the primary has
+        assert missing.status_code == 200
+        assert "x-replica-lag" not in missing.headers
+    finally:
+        standby_servers.standby.query("SELECT pg_wal_replay_resume()")
+    standby_servers.wait_until_replayed()
+
+    away = serve(database=standby_url, replica=alone.replace(name or "", "absent"))
+    answer = away.get(f"{path}/matches")
+    assert answer.status_code == 200
+    assert "x-replica-lag" not in answer.headers
+    assert len(answer.json()["matches"]) == 2

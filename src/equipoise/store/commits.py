@@ -67,6 +67,21 @@ def oldest_on_server(connection: Connection) -> float:
     return float(connection.execute(_OLDEST).scalar() or 0.0)
 
 
+#: While a standby receives the log of the primary and has replayed it, it is up to date.
+_LAG = text(
+    "SELECT CASE WHEN NOT pg_is_in_recovery() THEN 0 "
+    "WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() "
+    "AND EXISTS (SELECT 1 FROM pg_stat_wal_receiver WHERE pid IS NOT NULL) THEN 0 "
+    "ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()) END"
+)
+
+
+def replay_lag(connection: Connection) -> float:
+    """Return by how many seconds a standby may be behind its primary; infinity if unknown."""
+    found = connection.execute(_LAG).scalar()
+    return float("inf") if found is None else max(0.0, float(found))
+
+
 def accepts_writes(connection: Connection) -> bool:
     """Return whether a server of PostgreSQL is a primary whose sessions may write."""
     query = "SELECT NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = "
