@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,6 +16,7 @@ from equipoise.errors import UnconfirmedError
 from equipoise.store.commits import accepts_writes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import create_key, list_keys
+from trials import vanished
 from trials.failover import failover_trial
 from trials.standby import ABSENT, PostgresProcess, programs, standby_pair
 
@@ -65,6 +69,26 @@ def test_an_old_primary_that_comes_back_takes_connections_but_confirms_nothing()
         with _opened(address, new) as store:
             _create_key(store, "after")
             assert [key.name for key in list_keys(store)] == ["after", "new"]
+
+
+def test_a_primary_that_vanishes_without_a_word_is_given_up() -> None:
+    """In a network of its own, in which its packets are dropped; this needs root on Linux."""
+    alone = ["unshare", "--net"]
+    try:
+        for command in ([*alone, "ip", "link"], [*alone, "iptables", "--list"]):
+            subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no network of its own here: {error}")
+    trial = Path(vanished.__file__)
+    done = subprocess.run(
+        [*alone, sys.executable, str(trial)], check=True, capture_output=True, text=True
+    )
+    found = json.loads(done.stdout)
+    assert found["answer"] == "unconfirmed"
+    assert 5 < found["seconds"] < 60
+    assert found["after"] == "confirmed"
+    assert found["again"] < 30
+    assert "after" in found["keys"]
 
 
 @contextmanager

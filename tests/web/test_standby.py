@@ -31,8 +31,13 @@ def _ready(served: Served, status: int) -> Any:
 def test_posts_wait_for_the_standby(
     standby_servers: StandbyPair, standby_url: str, serve: Serve
 ) -> None:
-    """A cancelled wait is answered with "unknown"; posted again, the match waits once more."""
+    """A cancelled wait is answered with "unknown"; posted again, the match waits once more.
+
+    Another process of the service, which commits nothing itself, is not ready either.
+    """
     served = serve(database=standby_url, commit_wait_seconds=0.5)
+    other = serve(database=standby_url, commit_wait_seconds=0.5)
+    patient = serve(database=standby_url, commit_wait_seconds=0.0)
     pool = served.pool()
     path = f"/v1/pools/{pool}/matches"
     assert served.post(path, duel("before")).status_code == 200
@@ -44,6 +49,8 @@ def test_posts_wait_for_the_standby(
         error = _ready(served, 503)["error"]
         assert error["code"] == "unavailable"
         assert error["message"].startswith("posts are not acknowledged: a commit has been under")
+        assert _ready(other, 503)["error"]["message"].startswith("posts are not acknowledged")
+        assert _ready(patient, 200) == {"status": "ready"}
         assert served.get(f"/v1/pools/{pool}/leaderboard").status_code == 200
         assert not posted.done()
 
@@ -64,6 +71,7 @@ def test_posts_wait_for_the_standby(
     finally:
         standby_servers.standby.signal(signal.SIGCONT)
     _ready(served, 200)
+    _ready(other, 200)
     assert served.post(path, duel("after")).status_code == 200
     matches = served.get(path).json()["matches"]
     assert sorted(one["match"] for one in matches) == ["after", "before", "new"]
