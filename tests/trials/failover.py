@@ -1,9 +1,9 @@
 """Trial: matches are posted while the primary of PostgreSQL is killed and its standby takes over.
 
-The service runs on an address that names both servers, and is not started again. Clients post, and
-note what was acknowledged. The primary is killed with all its processes, and the standby promoted
-at once. What was acknowledged before must be in the log. At the end every match is there once, and
-the ratings are those of the library, bit for bit.
+The service runs on an address that names both servers, or moves, and is not started again. Clients
+post, and note what was acknowledged. The primary is killed with all its processes, and the standby
+promoted at once. What was acknowledged before must be in the log. At the end every match is there
+once, and the ratings are those of the library, bit for bit.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from equipoise.client import Client
 from equipoise.messages.pools import PoolRequest
 from trials.crash import CLIENTS, POOL, SYSTEM, CrashResult, Poster, judge, verified
 from trials.matches import duels, logged
+from trials.moving_address import MovingAddress, moving_address
 from trials.server import Server, make_key, new_pool
 from trials.standby import StandbyPair, standby_pair
 
@@ -45,14 +46,20 @@ class FailoverResult(CrashResult):
 
 
 def failover_trial(
-    folder: Path, *, matches: int, workers: int = 1, seed: int = 1
+    folder: Path, *, matches: int, workers: int = 1, moves: bool = False, seed: int = 1
 ) -> FailoverResult:
-    """Run the trial with two new servers, and return what it found."""
+    """Run the trial with two new servers, and return what it found.
+
+    moves : the service has one address, which leads to the standby as soon as the primary is dead,
+        thus before it takes writes; otherwise its address names both servers
+    """
     content = duels(matches, 200, random.Random(seed))
     result = FailoverResult(matches, 1)
-    with standby_pair() as pair:
+    with standby_pair() as pair, moving_address(pair.primary.port) as address:
         pair.primary.query("CREATE DATABASE trial")
         database = pair.address("trial")
+        if moves:
+            database = f"postgresql+psycopg://postgres@127.0.0.1:{address.port}/trial"
         server = Server(database, folder / "server.log", workers=workers)
         try:
             server.start()
@@ -63,7 +70,7 @@ def failover_trial(
                 started = time.perf_counter()
                 for poster in posters:
                     poster.thread.start()
-                voided = _fail_over(pair, server, client, posters, result)
+                voided = _fail_over(pair, address, server, client, posters, result)
                 for poster in posters:
                     poster.thread.join()
                     result.interrupted += poster.interrupted
@@ -81,6 +88,7 @@ def failover_trial(
 
 def _fail_over(
     pair: StandbyPair,
+    address: MovingAddress,
     server: Server,
     client: Client,
     posters: Sequence[Poster],
@@ -99,6 +107,7 @@ def _fail_over(
     watch = threading.Thread(target=_watch_readiness, args=(server, killed, result))
     watch.start()
     pair.primary.kill()
+    address.target = pair.standby.port
     time.sleep(0.05)
     # What was under way may have been answered since; what comes from now on is of the new primary.
     result.before = before = _acknowledged(posters)
