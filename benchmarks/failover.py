@@ -1,7 +1,8 @@
 """Does the service lose anything when the primary of its database dies, and how long is it away?
 
 Two PostgreSQL servers on one machine, the second a synchronous standby of the first. The service
-runs on an address that names both. 4 clients post duels, singly, in arrays of 25 and in streams of
+runs on an address that names both, or on one address that leads to the standby once the primary is
+dead, thus before it takes writes. 4 clients post duels, singly, in arrays of 25 and in streams of
 200. In the middle the primary is killed (SIGKILL, all its processes), right after a match was
 voided, so that a replay is under way, and the standby is promoted at once. The service is not
 started again. All that was acknowledged before must be in the log; at the end every match is there
@@ -27,14 +28,14 @@ sys.path.append(str(ROOT / "tests"))  # the trial is that of the tests, at full 
 from trials.failover import FailoverResult, failover_trial
 
 COLUMNS = (
-    *("processes", "failovers", "matches", "acknowledged before", "requests cut off"),
+    *("address", "processes", "failovers", "matches", "acknowledged before", "requests cut off"),
     *("acknowledged but lost", "missing", "twice", "players who differ"),
     *("promoted after, s", "acknowledged again after, s", "not ready until, s"),
 )
 
 
-def row(workers: int, found: list[FailoverResult]) -> tuple[str, ...]:
-    """Return trials with one number of workers as a row."""
+def row(moves: bool, workers: int, found: list[FailoverResult]) -> tuple[str, ...]:
+    """Return trials of one kind as a row."""
     counts = (
         sum(one.matches for one in found),
         sum(one.before for one in found),
@@ -48,6 +49,7 @@ def row(workers: int, found: list[FailoverResult]) -> tuple[str, ...]:
         [one.unready for one in found],
     )
     return (
+        "moves" if moves else "names both",
         str(workers),
         str(len(found)),
         *(f"{count:,}" for count in counts),
@@ -63,19 +65,23 @@ def main() -> None:
     options = parser.parse_args()
     busy = os.getloadavg()[0]
     rows, clean = [], True
-    for workers in (1, 2):
+    for moves, workers in ((False, 1), (False, 2), (True, 1), (True, 2)):
         found = []
         for number in range(options.failovers):
             with tempfile.TemporaryDirectory() as folder:
                 one = failover_trial(
-                    Path(folder), matches=options.matches, workers=workers, seed=number
+                    Path(folder),
+                    matches=options.matches,
+                    workers=workers,
+                    moves=moves,
+                    seed=number,
                 )
             same = one.processes[0] == one.processes[1]
             wrong = (one.lost, one.missing, one.twice, one.different)
             clean = clean and same and not any(wrong)
             print(one, flush=True)  # at once, as a later one may fail
             found.append(one)
-        rows.append(row(workers, found))
+        rows.append(row(moves, workers, found))
     about = f"{(__doc__ or '').strip()}\n\nLoad average before it began: {busy:.1f}."
     report("failover", about, COLUMNS, rows)
     sys.exit(0 if clean else 1)
