@@ -20,7 +20,7 @@ pytest_plugins = ("databases", "plugged")
 #: What makes a test slow without saying so: another compilation, the machine for itself, Chromium.
 SLOW_MARKS = ("recompiles", "alone", "browser")
 #: And a fixture that starts a server: `make test` has the service in its own process, on SQLite.
-SLOW_FIXTURES = ("postgres", "service")
+SLOW_FIXTURES = ("postgres", "service", "standby_servers")
 
 #: The marks of every collected test, those that are not selected included.
 MARKS = pytest.StashKey[dict[str, frozenset[str]]]()

@@ -8,12 +8,16 @@ a store, the database is a copy that has the schema; otherwise it is empty.
 from __future__ import annotations
 
 import shutil
+import signal
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from trials.postgres import ABSENT, Postgres, is_installed, name_of, running_postgres
+from trials.standby import ABSENT as NO_STANDBY
+from trials.standby import StandbyPair, programs, standby_pair
 
 #: Tests with one of these fixtures open their database at once, which creates its schema.
 STORES = {"store", "sqlite_store"}
@@ -27,6 +31,25 @@ def postgres() -> Iterator[Postgres]:
     with running_postgres() as server:
         server.forget_crashes()
         yield server
+
+
+@pytest.fixture(scope="session")
+def standby_servers() -> Iterator[StandbyPair]:
+    """Give a primary of PostgreSQL and its synchronous standby, or skip where there is none."""
+    if programs() is None:
+        pytest.skip(NO_STANDBY)
+    with standby_pair() as pair:
+        yield pair
+
+
+@pytest.fixture
+def standby_url(standby_servers: StandbyPair) -> Iterator[str]:
+    """Give the address of a new database on both servers, which names the standby first."""
+    name = f"trial_{uuid.uuid4().hex}"
+    standby_servers.primary.query(f"CREATE DATABASE {name}")
+    yield standby_servers.address(name)
+    standby_servers.standby.signal(signal.SIGCONT)
+    standby_servers.primary.query(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture(scope="session")

@@ -102,6 +102,12 @@ class UnavailableError(EquipoiseError):
     code = "unavailable"
 
 
+class UnconfirmedError(EquipoiseError):
+    """A database did not confirm a commit: it is unknown whether something was recorded."""
+
+    code = "unconfirmed"
+
+
 class DamagedError(EquipoiseError):
     """A database is damaged: a part of it cannot be read."""
 

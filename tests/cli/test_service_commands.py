@@ -183,6 +183,26 @@ def test_verify_tells_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
+def test_verify_looks_for_a_head_that_was_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit status 1 if the log does not lead to it, as records were lost."""
+    filled("one")
+    capsys.readouterr()
+    head = answer(capsys, "verify", "one")["pools"][0]["head"]
+    found = answer(capsys, "verify", "one", "--head", head)
+    assert (found["found"], found["record"]) == (True, found["records"])
+    assert run(["verify", "one", "--head", head]) == 0
+    assert "one: the log had this head after record" in capsys.readouterr().out
+    store = open_store()
+    with store.write() as connection:
+        connection.execute(text("DELETE FROM log WHERE seq = (SELECT max(seq) FROM log)"))
+    store.close()
+    assert run(["verify", "one", "--head", head]) == 1
+    assert "does not lead to this head" in capsys.readouterr().out
+    assert answer(capsys, "verify", "one", "--head", head, status=1)["record"] is None
+    assert run(["verify", "--head", head]) == 2
+    assert "POOL must be one pool with --head" in capsys.readouterr().err
+
+
 def test_the_environment_names_the_database(
     here: Path, monkeypatch: pytest.MonkeyPatch, postgres_url: str
 ) -> None:

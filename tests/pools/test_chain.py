@@ -9,13 +9,14 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sqlalchemy import update
+from sqlalchemy import delete, update
 
+from equipoise.errors import InvalidParameterError
 from equipoise.messages.matches import ReasonRequest
 from equipoise.messages.pools import VerifyMessage
 from equipoise.pools.amending import void_match
 from equipoise.pools.replay import walking
-from equipoise.pools.replay.chain_checks import verify_audit
+from equipoise.pools.replay.chain_checks import find_head, verify_audit
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store import audit, log
@@ -205,6 +206,25 @@ def test_sealed_records_keep_their_seal(store: Store) -> None:
     assert seals[1] == Seal(SALT, bytes(32))
     assert seals[2].leaf is None
     assert len(seals[2].salt) == 16
+
+
+def test_a_kept_head_is_found_unless_records_were_lost(store: Store) -> None:
+    """As after a failover to a standby that did not have the last records."""
+    trial = Trial(store)
+    trial.post(duel("a", "ana", "ben", 1))
+    first = verify_pool(store, "trial")
+    trial.post(duel("b", "ben", "ana", 2))
+    second = verify_pool(store, "trial")
+    for head in (first.head, first.local_head):
+        assert find_head(store, "trial", head) == (1, 2)
+    for head in (second.head, second.local_head):
+        assert find_head(store, "trial", head) == (2, 2)
+    with store.write() as connection:
+        connection.execute(delete(log_table).where(log_table.c.seq == 2))
+    assert find_head(store, "trial", first.head) == (1, 1)
+    assert find_head(store, "trial", second.head) == (None, 1)
+    with pytest.raises(InvalidParameterError, match="a head must be 64 hexadecimal digits"):
+        find_head(store, "trial", "head")
 
 
 def test_a_chain_can_be_followed_in_another_process(

@@ -64,7 +64,7 @@ class CrashResult:
     seconds: float = 0.0
 
 
-class _Poster:
+class Poster:
     """Posts matches one request after the other; without an answer it posts the same again."""
 
     def __init__(self, server: Server, key: str, matches: Sequence[MatchRequest]) -> None:
@@ -151,7 +151,7 @@ def crash_trial(
         key = make_key(database, "admin")
         with server.client(key) as client:
             new_pool(client, POOL, PoolRequest(system=SYSTEM, late="append"))
-            posters = [_Poster(server, key, content[i::CLIENTS]) for i in range(CLIENTS)]
+            posters = [Poster(server, key, content[i::CLIENTS]) for i in range(CLIENTS)]
             for poster in posters:
                 poster.thread.start()
             voided = _kill_often(server, client, posters, result, voids, hits, rng)
@@ -161,9 +161,9 @@ def crash_trial(
                 if poster.error is not None:
                     raise poster.error
             result.seconds = time.perf_counter() - started
-            _judge(client, content, voided, result)
+            judge(client, content, voided, result)
         server.stop()
-        result.different += _verified(database)
+        result.different += verified(database)
     finally:
         server.kill_rest()
     return result
@@ -172,7 +172,7 @@ def crash_trial(
 def _kill_often(
     server: Server,
     client: Client,
-    posters: Sequence[_Poster],
+    posters: Sequence[Poster],
     result: CrashResult,
     voids: bool,
     hits: Sequence[Hit],
@@ -206,7 +206,7 @@ def _kill_often(
     return tried
 
 
-def _stop_for_a_while(worker: int, posters: Sequence[_Poster], result: CrashResult) -> None:
+def _stop_for_a_while(worker: int, posters: Sequence[Poster], result: CrashResult) -> None:
     """Stop a worker, and note how long nothing was acknowledged by the others."""
     os.kill(worker, signal.SIGSTOP)
     began = last = time.perf_counter()
@@ -222,7 +222,7 @@ def _stop_for_a_while(worker: int, posters: Sequence[_Poster], result: CrashResu
     os.kill(worker, signal.SIGCONT)
 
 
-def _judge(
+def judge(
     client: Client, content: Sequence[MatchRequest], voided: set[str], result: CrashResult
 ) -> None:
     """Compare what is stored with what was posted, and with what the library makes of it."""
@@ -244,7 +244,7 @@ def _judge(
     result.different += [name for name, _, _ in differences(stored(client, POOL), expected)]
 
 
-def _verified(database: str) -> list[str]:
+def verified(database: str) -> list[str]:
     """Return what `equipoise verify` finds different."""
     command = [sys.executable, "-m", "equipoise", "verify", "--database", database, "--json"]
     done = subprocess.run(command, capture_output=True, check=False)

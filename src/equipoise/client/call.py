@@ -323,4 +323,5 @@ _KINDS: dict[str, type[EquipoiseError]] = {
     "too-many-requests": UnavailableError,
     "unauthorised": AccessError,
     "unavailable": UnavailableError,
+    "unconfirmed": UnavailableError,
 }

@@ -207,6 +207,20 @@ class VerifyList(msgspec.Struct, frozen=True):
     audit: AuditVerifyMessage
 
 
+class HeadMessage(msgspec.Struct, frozen=True):
+    """Whether the log of a pool leads to a head that was kept elsewhere.
+
+    record : after which the log had this head; None if it never had
+    records : in the log
+    """
+
+    pool: str
+    head: str
+    found: bool
+    record: int | None
+    records: int
+
+
 class InitialRating(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, gc=False
 ):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
@@ -23,6 +24,7 @@ from equipoise.errors import (
     NotFoundError,
 )
 from equipoise.store.chaining import chain_existing, is_chained
+from equipoise.store.commits import Commits, commit_confirmed
 from equipoise.store.derived import standings
 from equipoise.store.sizes import OPTION, SIZES, Sizes
 from equipoise.wording import how_to_install
@@ -36,6 +38,20 @@ DEFAULT_URL = "sqlite:///equipoise.db"
 _BUSY_TIMEOUT = 30_000
 #: Seconds for other processes that are left to a writer who has waited for those of its own.
 _LEAST_PATIENCE = 0.1
+
+#: Options of connections to PostgreSQL that its address does not give. A server that is silent, as
+#: its machine is gone, is given up after about ten seconds; one that answers never is.
+_POSTGRES_OPTIONS = {
+    "connect_timeout": "5",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+#: The option that says which of several hosts is meant; by default the first that accepts writes.
+_PRIMARY = "target_session_attrs"
+#: An address that lists several hosts, as PostgreSQL's own programs take it.
+_SEVERAL_HOSTS = re.compile(r"(postgresql(?:\+\w+)?://(?:[^@/?]*@)?)([^@/?,]+(?:,[^@/?,]+)+)(/.*)?")
 
 _SQLITE_PRAGMAS = (
     # First, because setting the journal mode may have to wait.
@@ -69,6 +85,7 @@ class Store:
     between processes in SQLite itself.
 
     sizes : of single steps
+    commits : of this store that are under way
     damage : what a statement has said about damage to the database, None for nothing
     """
 
@@ -83,6 +100,7 @@ class Store:
         )
         self._writing = engine.execution_options(**options, equipoise_writes=True)
         self._writer = threading.Lock()
+        self.commits = Commits()
         self.damage: str | None = None
 
     @contextmanager
@@ -102,13 +120,16 @@ class Store:
             the next one that is, and a crash before that may undo it: for steps of a work that then
             begins again
         patience : seconds for which it waits for other writers; None for as long as usual
-        Raises : DamagedError; TimeoutError if other writers take longer than `patience`
+        Raises : DamagedError; TimeoutError if other writers take longer than `patience`;
+            UnconfirmedError if the database did not confirm the commit
         """
         if not self.is_sqlite:
             with (
                 self._noticing_damage(),
                 _noticing_locks(patience),
-                self._writing.begin() as connection,
+                self._leaving_standbys(),
+                self._writing.connect() as connection,
+                connection.begin() as transaction,
             ):
                 if not durable:
                     connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
@@ -116,6 +137,8 @@ class Store:
                     milliseconds = round(1000 * patience)
                     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
                 yield connection
+                with self.commits.under_way():
+                    commit_confirmed(connection, transaction)
             return
         with (
             self._noticing_damage(),
@@ -124,9 +147,11 @@ class Store:
             _noticing_locks(patience),
             _synchronous(connection, durable),
             _busy_timeout(connection, left),
-            connection.begin(),
+            connection.begin() as transaction,
         ):
             yield connection
+            with self.commits.under_way():
+                transaction.commit()
 
     @contextmanager
     def _alone(self, patience: float | None) -> Iterator[float | None]:
@@ -164,6 +189,24 @@ class Store:
                 self.damage = _damaged(reason_of(error))
                 log.error("%s", self.damage)
             raise DamagedError(self.damage) from error
+
+    @contextmanager
+    def _leaving_standbys(self) -> Iterator[None]:
+        """Raise OperationalError where the server only reads, and connect anew afterwards.
+
+        An address may lead to a standby until it is promoted or another server has the address.
+        """
+        try:
+            yield
+        except DBAPIError as error:
+            if getattr(error.orig, "sqlstate", None) != _READ_ONLY:
+                raise
+            self.reconnect()
+            raise OperationalError(error.statement, error.params, error.orig or error) from error
+
+    def reconnect(self) -> None:
+        """Close the connections that nobody uses. Later ones may lead to another server."""
+        self.engine.dispose()
 
     def is_sound(self) -> bool:
         """Return whether SQLite finds no damage in the whole file; True for PostgreSQL."""
@@ -203,7 +246,8 @@ class _Snapshot(Store):
 def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = SIZES) -> Store:
     """Return the database at a URL, brought to the current schema.
 
-    url : "sqlite:///FILE" or "postgresql+psycopg://USER:PASSWORD@HOST/NAME"
+    url : "sqlite:///FILE" or "postgresql+psycopg://USER:PASSWORD@HOST/NAME"; with several hosts,
+        HOST1:PORT,HOST2:PORT, the one that accepts writes is used
     migrate : create or upgrade the schema; otherwise the schema must be the current one
     sizes : of single steps
     Raises : InvalidParameterError for any other URL; NotFoundError if the database cannot be
@@ -241,6 +285,8 @@ _DAMAGED_FILE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _DAMAGED_ROWS = frozenset({"XX001", "XX002"})
 #: Error of PostgreSQL: a lock was not available within `lock_timeout`.
 _NO_LOCK = "55P03"
+#: Error of PostgreSQL: the server, or the session, only reads.
+_READ_ONLY = "25006"
 _LOCKED = "another writer holds the lock of the database"
 
 
@@ -273,14 +319,19 @@ def checked_url(url: str) -> URL:
         "the database must be sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST/NAME; "
         f"got {_without_password(url)!r}"
     )
+    several = _SEVERAL_HOSTS.fullmatch(url)
     try:
-        parsed = make_url(url)
+        parsed = make_url(url if several is None else several[1] + (several[3] or "/"))
+        if several is not None:
+            parsed = parsed.update_query_dict(_hosts(several[2]))
     except (ArgumentError, ValueError) as error:
         raise InvalidParameterError(rule) from error
     if parsed.drivername == "postgresql":
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername not in ("sqlite", "postgresql+psycopg"):
         raise InvalidParameterError(rule)
+    if _PRIMARY not in parsed.query and _has_several_hosts(parsed):
+        parsed = parsed.update_query_dict({_PRIMARY: "read-write"})
     if parsed.drivername == "sqlite":
         if not parsed.database or parsed.database == ":memory:":
             raise InvalidParameterError("a SQLite database must be a file: sqlite:///FILE")
@@ -290,6 +341,24 @@ def checked_url(url: str) -> URL:
         if not folder.is_dir():
             raise NotFoundError(f"no folder {folder} for the database")
     return parsed
+
+
+def _hosts(text: str) -> dict[str, str]:
+    """Return the hosts and ports of a list of hosts, as options. Raises : ValueError."""
+    hosts, ports = [], []
+    for part in text.split(","):
+        found = re.fullmatch(r"(?:\[([\da-fA-F:.]+)\]|([^:\[\]]+))(?::(\d+))?", part)
+        if found is None:
+            raise ValueError(part)
+        hosts.append(found[1] or unquote(found[2]))
+        ports.append(found[3] or "5432")
+    return {"host": ",".join(hosts), "port": ",".join(ports)}
+
+
+def _has_several_hosts(url: URL) -> bool:
+    """Return whether the address of a PostgreSQL database names several hosts."""
+    found = url.query.get("host", url.host or "")
+    return not isinstance(found, str) or "," in found
 
 
 def _without_password(url: str) -> str:
@@ -306,7 +375,8 @@ def _engine(url: URL) -> Engine:
             event.listen(engine, "connect", _set_up_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
             return engine
-        return create_engine(url, pool_pre_ping=True, **options)
+        given = {name: value for name, value in _POSTGRES_OPTIONS.items() if name not in url.query}
+        return create_engine(url, pool_pre_ping=True, connect_args=given, **options)
     except (ModuleNotFoundError, NoSuchModuleError) as error:
         raise InvalidParameterError(
             f"{url.drivername} needs the extra 'postgresql': {how_to_install('postgresql')}"

@@ -24,7 +24,7 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from equipoise.errors import InvalidParameterError, require
-from equipoise.store.connection import open_store
+from equipoise.store.connection import checked_url, open_store
 from equipoise.web import owners
 from equipoise.web.http.connections import ServerConfig, limits_of
 from equipoise.web.monitoring import FOLDER_VARIABLE, configure_logs
@@ -60,7 +60,8 @@ def serve(
 
     port : 0 for any free port; the address is printed on standard error
     workers : number of processes; each has a writer, and the database orders their transactions
-    Raises : InvalidParameterError if it cannot listen on the port or lacks a library; what
+    Raises : InvalidParameterError if it cannot listen on the port or lacks a library, or for
+        another `replica` than a database of PostgreSQL; what
         `open_store` raises;
         SystemExit with status 1 if a process does not start or keeps ending
     """
@@ -69,6 +70,9 @@ def serve(
     configure_logs(settings.log_level)
     if settings.tracing:
         check_installed()
+    if settings.replica:
+        driver = checked_url(settings.replica).drivername
+        require(driver != "sqlite", "replica", "a standby of PostgreSQL", driver)
     # Problems of the database are reported here, once, and not by every process.
     open_store(settings.database).close()
     listening = _listen(host, port)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Concatenate, ParamSpec, TypeVar
 
 from equipoise.analysis.clock import now
@@ -29,6 +30,7 @@ from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError, UnavailableError, without_lines
 from equipoise.web.http.exports import Exports
+from equipoise.web.http.replica import Replica, ReplicaAwayError
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
 from equipoise.web.owners import Owners, owners_folder
@@ -76,6 +78,7 @@ class Service:
         self._sessions: BoundedExecutor
         self.exports: Exports
         self._explaining = 0
+        self._replica: Replica | None = None
         self._one_explanation = asyncio.Semaphore(1)
         # What decides the kernels of a pool. It changes only when a season ends, when a pool is
         # deleted and created again, or after a replay with another entry. The kernels for that are
@@ -88,6 +91,8 @@ class Service:
         settings = self.settings
         self.store = await asyncio.to_thread(open_store, settings.database)
         self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
+        if settings.replica:
+            self._replica = Replica(settings.replica, settings.readers)
         self._calculators = CalculationProcesses(settings, self.metrics)
         self._calculators.open()
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
@@ -150,6 +155,8 @@ class Service:
         await asyncio.to_thread(self.kernels.stop)
         for executor in (self.exports, self._changes, self._sessions, self._readers):
             await asyncio.to_thread(executor.close)
+        if self._replica is not None:
+            await self._replica.close()
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
         if self.tracing is not None:
@@ -178,6 +185,24 @@ class Service:
         if self.store.is_sqlite:
             return function(self.store, *args, **kwargs)
         return await self.read(function, *args, **kwargs)
+
+    @property
+    def has_replica(self) -> bool:
+        """Return whether pools are read from a standby."""
+        return self._replica is not None
+
+    async def read_replica(
+        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> tuple[T, float | None]:
+        """Run a use case as `read`, on the standby if there is one.
+
+        Returns : its result, and the lag of the standby in seconds; None if the primary answered,
+            as it does while the standby is away and for what is not there yet
+        """
+        if self._replica is not None:
+            with suppress(ReplicaAwayError):
+                return await self._replica.read(function, *args, **kwargs)
+        return await self.read(function, *args, **kwargs), None
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a long calculation in another process, and end it if the caller is cancelled.

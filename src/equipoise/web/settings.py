@@ -50,6 +50,8 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     chunk_lines : lines of a stream that are committed together
     chunk_bytes : bytes of a stream that are committed together
     readers : number of reader threads
+    replica : address of a standby of the database, from which pools are read; empty for none
+    commit_wait_seconds : age of a commit that waits after which `/readyz` is 503; 0 for none
     calculators : number of processes for long calculations
     queued_calculations : calculations that may wait for a process before more are rejected
     calculation_bytes : memory that a calculation may use
@@ -99,6 +101,8 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     chunk_lines: _Positive = 10_000
     chunk_bytes: _Positive = 3 * _MEGABYTE // 2
     readers: Annotated[int, Meta(ge=1, le=64)] = 2
+    replica: str = ""
+    commit_wait_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 5.0
     calculators: Annotated[int, Meta(ge=1, le=64)] = 2
     queued_calculations: _Positive = 16
     calculation_bytes: Annotated[int, Meta(ge=100 * _MEGABYTE)] = 2_000 * _MEGABYTE

@@ -76,7 +76,7 @@ def check_there(url: str) -> None:
 
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):  # a list of hosts, or no address
         return  # opening it reports the error
     is_file = parsed.drivername == "sqlite" and parsed.database
     if is_file and not Path(str(parsed.database)).is_file():

@@ -29,6 +29,12 @@ def serve(
         envvar="EQUIPOISE_DATABASE",
         show_envvar=False,
     ),
+    replica: str | None = option(
+        None,
+        "A standby of the database: leaderboards, players and matches are read from it. The header "
+        "X-Replica-Lag says how many seconds it may be behind.",
+        "URL",
+    ),
     host: str = option("127.0.0.1", "Address to listen on."),
     port: int = option(8000, "Port to listen on; 0 chooses a free port.", min=0, max=65535),
     workers: int = option(1, "Number of processes; more than one needs PostgreSQL.", min=1, max=64),
@@ -70,6 +76,8 @@ def serve(
             # A demo needs no keys for calculations; its database is deleted when the service stops.
             chosen = {"calculations": "open", **chosen}
             _make_demo_key(database)
+        if replica is not None:
+            chosen = {"replica": replica, **chosen}
         settings = _settings(database, chosen)
         if demo:
             _fill_demo(settings.database, host, port)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.cli import options
-from equipoise.cli.declaring import argument
+from equipoise.cli.declaring import argument, option
 from equipoise.cli.report import (
     compiling,
     print_json,
@@ -14,6 +14,7 @@ from equipoise.cli.report import (
 )
 from equipoise.cli.service.databases import opened
 from equipoise.cli.tables import table
+from equipoise.errors import require
 
 EXAMPLE = """\b
 Example:
@@ -26,6 +27,12 @@ def verify(
         "Names of the pools. [default: all pools]", "POOL ...", default=None
     ),
     database: options.Database,
+    head: str | None = option(
+        None,
+        "A head of the hash chain of one pool, or its local head, that was kept elsewhere. Look "
+        "for it in the log, and verify nothing else. Exit status 1: records before it were lost.",
+        "HEAD",
+    ),
     as_json: options.Json,
 ) -> int:
     """Replay pools from the beginning of their logs and compare the result with the database.
@@ -40,6 +47,8 @@ def verify(
     from equipoise.pools.replay.verifying import verify_pool
     from equipoise.wording import counted
 
+    if head is not None:
+        return _find_head(pools, head, database, as_json=as_json)
     found = []
     with opened(database) as store, compiling() as compilation:
         for name in pools or [one.pool for one in pool_messages(store)]:
@@ -77,3 +86,24 @@ def verify(
     for sentence in audit.differences:
         print_lines(sentence)
     return 0 if identical else 1
+
+
+def _find_head(pools: list[str] | None, head: str, database: str, *, as_json: bool) -> int:
+    """Print at which record the log of a pool had a head that was kept elsewhere."""
+    from equipoise.messages.pools import HeadMessage
+    from equipoise.pools.replay.chain_checks import find_head
+
+    named = pools or []
+    require(len(named) == 1, "POOL", "one pool with --head", " ".join(named))
+    with opened(database) as store:
+        record, last = find_head(store, named[0], head)
+    if as_json:
+        print_json(HeadMessage(named[0], head, record is not None, record, last))
+    elif record is None:
+        print_lines(
+            f"{named[0]}: the log has {last:,} records and does not lead to this head: records "
+            "before it were lost, changed or removed"
+        )
+    else:
+        print_lines(f"{named[0]}: the log had this head after record {record:,} of {last:,}")
+    return 1 if record is None else 0

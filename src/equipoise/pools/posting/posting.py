@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from sqlalchemy import Connection
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, UnconfirmedError
 from equipoise.messages.matches import MatchMessage, MatchRequest, PostedMessage
 from equipoise.pools.amended_log import Eligibility, latest_of
 from equipoise.pools.pool.pools import check_open
@@ -60,9 +60,27 @@ def post_matches(
     arrived : called once the pool is locked; gives posts that joined in the meantime, and the time
         of receipt of all
     Returns : an answer for each post, those that joined last; of a refused post nothing is recorded
-    Raises : NotFoundError; ConflictError where the pool is the archive of a season
+    Raises : NotFoundError; ConflictError where the pool is the archive of a season;
+        UnconfirmedError if the database did not confirm the commit
     """
     cache = StateCache() if cache is None else cache
+    try:
+        return _post(store, pool, posts, now, cache, future_seconds, arrived)
+    except UnconfirmedError:
+        cache.forget(pool)
+        raise
+
+
+def _post(
+    store: Store,
+    pool: str,
+    posts: Sequence[Post],
+    now: int,
+    cache: StateCache,
+    future_seconds: float | None,
+    arrived: Callable[[], Sequence[Post]] | None,
+) -> list[Answer]:
+    """Record and rate posts as `post_matches`."""
     rules = cache.rules(store, pool)
     read = [read_by_rules(post, rules) for post in posts]
     with store.write() as connection:

@@ -178,6 +178,11 @@ class StateCache:
         if len(self._rules) > _MOST_RULES:
             del self._rules[next(iter(self._rules))]
 
+    def forget(self, pool: str) -> None:
+        """Drop everything, after a transaction of a pool that may be stored or not."""
+        self._pools.clear()
+        self._rules.pop(pool, None)
+
     def get(
         self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: Sequence[str]
     ) -> PlayerStates:

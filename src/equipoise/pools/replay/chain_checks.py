@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import msgspec
 from sqlalchemy import Connection
 
+from equipoise.errors import require
 from equipoise.messages.pools import AuditVerifyMessage
 from equipoise.pools.replay.findings import Findings
 from equipoise.store import audit, log
+from equipoise.store.bulk import without_collection
 from equipoise.store.chain import (
     Heads,
     Seal,
@@ -21,16 +24,18 @@ from equipoise.store.chain import (
     leaf_of,
     linked,
     rewritten_leaves,
+    sealed_leaf,
 )
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
-from equipoise.store.pools import PoolRecord
+from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.store.sizes import sizes_of
 from equipoise.wording import counted
 
 #: The kind of the records, and the action of the rows of the audit log, that list what was
 #: rewritten: see `store.chain`.
 REWRITING_RECORD, REWRITING_ACTION = "erase", "player.erased"
+_HEAD = re.compile("[0-9a-f]{64}")
 #: How many columns of a row of `log.rows_after` are fields of a record.
 _FIELDS = len(LogRecord._fields)
 
@@ -135,6 +140,31 @@ class LogWalk:
                 "the log does not lead to the local head of its hash chain: the name of the pool, "
                 "the time of its creation, or the key of a record was changed"
             )
+
+
+def find_head(store: Store, pool: str, head: str) -> tuple[int | None, int]:
+    """Return after which record the log of a pool had this head, and its last record.
+
+    None if it never had: records before it were lost, changed or removed since it was kept.
+    head : hexadecimal, of the hash chain or its local head
+    Raises : NotFoundError; InvalidParameterError if `head` is not 64 hexadecimal digits
+    """
+    require(_HEAD.fullmatch(head) is not None, "a head", "64 hexadecimal digits", head)
+    wanted = bytes.fromhex(head)
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+    heads, after, last = LogWalk.start(record).heads, 0, False
+    found = 0 if wanted in (heads.shared, heads.local) else None
+    while not last:
+        with store.read() as connection, without_collection():
+            rows, last = log.rows_after(connection, record.id, after)
+        for row in rows:
+            one, seal = log.record_and_seal(row)
+            heads = extended(heads, [one], [sealed_leaf(one, seal)])
+            after = one.seq
+            if wanted in (heads.shared, heads.local):
+                found = after
+    return found, after
 
 
 def _listed(content: str) -> dict[int, bytes]:

@@ -188,7 +188,7 @@ def restore_dump(url: str, backup: Path, *, overwrite: bool) -> None:
     """
     more = ["--clean", "--if-exists"] if overwrite else []
     given = ["--no-owner", "--single-transaction", *more, "--dbname"]
-    _run("pg_restore", make_url(url), *given, last=str(backup))
+    _run("pg_restore", checked_url(url), *given, last=str(backup))
 
 
 def _run(program: str, url: URL, *arguments: str, last: str | None = None) -> None:

@@ -80,14 +80,12 @@ async def post_matches(request: ApiRequest) -> MatchMessage | PostedMessage | No
 async def list_matches(request: ApiRequest) -> MatchPage:
     """Return a page of matches."""
     query: PageQuery = request.query
-    return await request.service.read(
-        matches.matches, request.pool, cursor=query.cursor, limit=query.limit
-    )
+    return await request.read(matches.matches, request.pool, cursor=query.cursor, limit=query.limit)
 
 
 async def show_match(request: ApiRequest) -> MatchMessage:
     """Return a match."""
-    return await request.service.read(matches.match, request.pool, request.path["match"])
+    return await request.read(matches.match, request.pool, request.path["match"])
 
 
 MATCHES = (

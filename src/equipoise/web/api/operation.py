@@ -7,6 +7,7 @@ from sqlalchemy import text
 from starlette.responses import Response
 
 from equipoise.errors import DamagedError, NotFoundError
+from equipoise.store.commits import accepts_writes, oldest_on_server
 from equipoise.store.connection import Store
 from equipoise.web.docs_page import docs_page
 from equipoise.web.http.access import MISSING_KEY
@@ -35,24 +36,41 @@ async def health(request: ApiRequest) -> HealthMessage:
 async def ready(request: ApiRequest) -> HealthMessage:
     """Return whether posts can be recorded and pools read.
 
-    Not once damage to the database was noticed, which only a restart with a sound one ends.
+    Not once damage to the database was noticed, which only a restart with a sound one ends; not
+    while a commit is under way for too long, in whatever process, or the database takes no writes.
     """
     if not request.service.running:
         raise OverloadedError("the service is starting or stopping")
     try:
-        await request.service.read(_query_database)
+        seconds = await request.service.read(_query_database)
     except DATABASE_ERRORS:
         raise UnavailableError("the database does not answer") from None
+    limit = request.service.settings.commit_wait_seconds
+    if 0 < limit < seconds:
+        raise UnavailableError(
+            f"posts are not acknowledged: a commit has been under way for {seconds:.0f} s"
+        )
     return HealthMessage("ready")
 
 
-def _query_database(store: Store) -> None:
-    """Read from the database. Raises : DamagedError."""
+def _query_database(store: Store) -> float:
+    """Return for how many seconds the oldest commit has been under way.
+
+    Raises : DamagedError; UnavailableError if the database takes no writes
+    """
     if store.damage is not None:
         raise DamagedError(store.damage)
     with store.read() as connection:
         # A table, as `SELECT 1` does not read the file.
         connection.execute(text("SELECT last FROM audit_chain"))
+        if store.is_sqlite:
+            return store.commits.oldest()
+        writable = accepts_writes(connection)
+        seconds = max(store.commits.oldest(), oldest_on_server(connection))
+    if not writable:
+        store.reconnect()
+        raise UnavailableError("the database takes no writes: it is a standby")
+    return seconds
 
 
 async def metrics(request: ApiRequest) -> Response:

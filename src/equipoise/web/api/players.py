@@ -83,7 +83,8 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     # Counting places and leaving out players take longer than reading an index.
     listed = query.inactive or request.lists_all
     short = listed and query.around is None and query.limit <= _SHORT
-    read = request.service.read_inline if short else request.service.read
+    inline = short and not request.service.has_replica
+    read = request.service.read_inline if inline else request.read
     return await read(
         leaderboard.leaderboard,
         request.pool,
@@ -99,7 +100,7 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
 async def show_player(request: ApiRequest) -> PlayerMessage:
     """Return a player."""
     query: PlayerQuery = request.query
-    return await request.service.read(
+    return await request.read(
         players.player, request.pool, request.path["player"], at=time_of(query.at)
     )
 
@@ -107,7 +108,7 @@ async def show_player(request: ApiRequest) -> PlayerMessage:
 async def show_history(request: ApiRequest) -> PlayerHistory:
     """Return a page of a player's matches."""
     query: PageQuery = request.query
-    return await request.service.read(
+    return await request.read(
         players.player_history,
         request.pool,
         request.path["player"],

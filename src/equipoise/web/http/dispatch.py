@@ -184,10 +184,11 @@ def message_response(request: ApiRequest, message: Any) -> Response:
     except UnicodeEncodeError:
         problem = Problem("", None, "", "must be text", "a lone surrogate")
         raise InvalidDataError([problem]) from None
+    lag = {} if request.lag is None else {"X-Replica-Lag": f"{request.lag:.3f}"}
     if not request.endpoint.tagged:
-        return Response(content, headers=_PRIVATE, media_type="application/json")
+        return Response(content, headers=_PRIVATE | lag, media_type="application/json")
     tag = f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
-    headers = {**_TAGGED, "ETag": tag}
+    headers = {**_TAGGED, **lag, "ETag": tag}
     if _matches(request.header(b"if-none-match"), tag):
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type="application/json")

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+)
 
 import msgspec
 from msgspec import Meta
@@ -17,8 +26,12 @@ from equipoise.messages.access import Role
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
+    from equipoise.store.connection import Store
     from equipoise.store.keys import KeyRecord
     from equipoise.web.service import Service
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 Method: TypeAlias = Literal["GET", "PUT", "PATCH", "POST", "DELETE"]
 #: Headings of the documentation, in their order.
@@ -67,6 +80,7 @@ class ApiRequest:
     path : variable parts of the path by name, decoded; key : None without one
     query, body : as the endpoint declares them
     lists_all : whether no player becomes inactive in the pool
+    lag : seconds by which the standby that was read may be behind; None for the primary
     """
 
     service: Service
@@ -79,6 +93,14 @@ class ApiRequest:
     query: Any = None
     body: Any = None
     lists_all: bool = False
+    lag: float | None = None
+
+    async def read(
+        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a use case that only reads, on the standby if there is one, and note its lag."""
+        found, self.lag = await self.service.read_replica(function, *args, **kwargs)
+        return found
 
     @property
     def pool(self) -> str:

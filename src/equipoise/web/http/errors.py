@@ -22,6 +22,7 @@ from equipoise.errors import (
     NoStrengthsError,
     NotFoundError,
     PluginError,
+    UnconfirmedError,
 )
 from equipoise.messages.errors import error_message
 
@@ -101,7 +102,7 @@ class OverloadedError(_RetryError):
 class TimedOutError(_RetryError):
     """The request took too long. It may have been carried out all the same.
 
-    The status is 504, because 503 says that nothing was done.
+    The status is 504, because 503 says that nothing was done, except with the code `unconfirmed`.
     """
 
     code = "timed-out"
@@ -151,6 +152,7 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     OverloadedError: 503,
     CompilingError: 503,
     UnavailableError: 503,
+    UnconfirmedError: 503,
     TimedOutError: 504,
 }
 
@@ -192,6 +194,8 @@ def _headers(error: EquipoiseError) -> Mapping[str, str]:
         headers["Allow"] = ", ".join(error.allowed)
     if isinstance(error, _RetryError):
         headers["Retry-After"] = str(max(1, round(error.seconds + 0.5)))
+    if isinstance(error, UnconfirmedError):
+        headers["Retry-After"] = "1"
     return headers
 
 

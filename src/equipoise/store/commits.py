@@ -1,0 +1,116 @@
+"""Commits: whether the database confirmed them, and how long the oldest has been under way.
+
+PostgreSQL with a synchronous standby commits in two steps: the transaction is on the disk of the
+primary, then it waits until the standby has it. If that wait is cancelled, PostgreSQL says so in a
+warning, and the COMMIT succeeds all the same. If the connection breaks, nobody knows what became of
+the transaction. Neither is a confirmation: after a failover, the transaction may be gone.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, RootTransaction, text
+from sqlalchemy.exc import DBAPIError
+
+from equipoise.errors import UnconfirmedError
+
+log = logging.getLogger(__name__)
+
+#: The commit of any process on this database that has waited longest for a standby, in seconds.
+_OLDEST = text(
+    "SELECT max(extract(epoch FROM clock_timestamp() - query_start)) FROM pg_stat_activity "
+    "WHERE wait_event = 'SyncRep' AND datname = current_database()"
+)
+_UNKNOWN = (
+    "the database did not confirm its commit ({reason}), so it is unknown whether this was "
+    "recorded: send it again"
+)
+
+
+class Commits:
+    """The commits of one process that are under way."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begun: dict[object, float] = {}
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Count a commit while the block runs."""
+        number = object()
+        with self._lock:
+            self._begun[number] = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._begun[number]
+
+    def oldest(self) -> float:
+        """Return for how many seconds the oldest commit has been under way; 0 if there is none."""
+        with self._lock:
+            first = min(self._begun.values(), default=None)
+        return 0.0 if first is None else time.monotonic() - first
+
+
+def oldest_on_server(connection: Connection) -> float:
+    """Return for how many seconds the oldest commit has waited for a standby of PostgreSQL.
+
+    Those of other processes count, also on other machines, if they have the same user.
+    """
+    return float(connection.execute(_OLDEST).scalar() or 0.0)
+
+
+#: While a standby receives the log of the primary and has replayed it, it is up to date.
+_LAG = text(
+    "SELECT CASE WHEN NOT pg_is_in_recovery() THEN 0 "
+    "WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() "
+    "AND EXISTS (SELECT 1 FROM pg_stat_wal_receiver WHERE pid IS NOT NULL) THEN 0 "
+    "ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()) END"
+)
+
+
+def replay_lag(connection: Connection) -> float:
+    """Return by how many seconds a standby may be behind its primary; infinity if unknown."""
+    found = connection.execute(_LAG).scalar()
+    return float("inf") if found is None else max(0.0, float(found))
+
+
+def accepts_writes(connection: Connection) -> bool:
+    """Return whether a server of PostgreSQL is a primary whose sessions may write."""
+    query = "SELECT NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = "
+    return bool(connection.execute(text(f"{query}'off'")).scalar())
+
+
+def commit_confirmed(connection: Connection, transaction: RootTransaction) -> None:
+    """Commit a transaction of PostgreSQL, for however long that takes.
+
+    Raises : UnconfirmedError if it may be stored or not; DBAPIError if it is certainly not
+    """
+    driver: Any = connection.connection.driver_connection
+    warnings: list[str] = []
+
+    def notice(said: Any) -> None:
+        # The text may be in any language, and these warnings have no code of their own.
+        if said.severity_nonlocalized == "WARNING":
+            warnings.append(said.message_primary or "a warning")
+
+    driver.add_notice_handler(notice)
+    try:
+        transaction.commit()
+    except DBAPIError as error:
+        if driver.closed or error.connection_invalidated:
+            log.warning("the connection to the database broke during a commit: %s", error.orig)
+            raise UnconfirmedError(_UNKNOWN.format(reason="the connection broke")) from error
+        raise  # The server is there and has refused it.
+    finally:
+        driver.remove_notice_handler(notice)
+    if warnings:
+        log.warning("the database warned during a commit: %s", "; ".join(warnings))
+        raise UnconfirmedError(_UNKNOWN.format(reason=warnings[0]))

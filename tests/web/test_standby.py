@@ -1,0 +1,155 @@
+"""A service on a PostgreSQL with a synchronous standby: what is answered while commits wait."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from equipoise.store.connection import checked_url
+from equipoise.web.application import create_application
+from equipoise.web.settings import ServiceSettings
+from trials.standby import StandbyPair
+from web.asking import Running
+from web.conftest import Serve, Served, duel
+
+#: It starts servers, and waits for them.
+pytestmark = pytest.mark.slow
+
+
+def _ready(served: Served, status: int) -> Any:
+    """Return the answer of /readyz, once it has this status."""
+    until = time.monotonic() + 60
+    while (answer := served.get("/readyz", None)).status_code != status:
+        assert time.monotonic() < until, answer.text
+        time.sleep(0.05)
+    return answer.json()
+
+
+def test_posts_wait_for_the_standby(
+    standby_servers: StandbyPair, standby_url: str, serve: Serve
+) -> None:
+    """A cancelled wait is answered with "unknown"; posted again, the match waits once more.
+
+    Another process of the service, which commits nothing itself, is not ready either.
+    """
+    served = serve(database=standby_url, commit_wait_seconds=0.5)
+    other = serve(database=standby_url, commit_wait_seconds=0.5)
+    patient = serve(database=standby_url, commit_wait_seconds=0.0)
+    pool = served.pool()
+    path = f"/v1/pools/{pool}/matches"
+    assert served.post(path, duel("before")).status_code == 200
+    _ready(served, 200)
+    standby_servers.standby.signal(signal.SIGSTOP)
+    try:
+        posted = served.running.start("POST", path, served.admin, json=duel("new", "b", "a"))
+        process = standby_servers.wait_for_commit()
+        error = _ready(served, 503)["error"]
+        assert error["code"] == "unavailable"
+        assert error["message"].startswith("posts are not acknowledged: a commit has been under")
+        assert _ready(other, 503)["error"]["message"].startswith("posts are not acknowledged")
+        assert _ready(patient, 200) == {"status": "ready"}
+        assert served.get(f"/v1/pools/{pool}/leaderboard").status_code == 200
+        assert not posted.done()
+
+        standby_servers.primary.query(f"SELECT pg_cancel_backend({process})")
+        unknown = posted.result(60)
+        assert unknown.status_code == 503, unknown.text
+        assert unknown.json()["error"]["code"] == "unconfirmed"
+        assert unknown.headers["retry-after"] == "1"
+        assert served.get(f"{path}/new").status_code == 200  # recorded, on the primary alone
+
+        again = served.running.start("POST", path, served.admin, json=duel("new", "b", "a"))
+        standby_servers.wait_for_commit()
+        time.sleep(0.5)
+        assert not again.done()  # it is known, but that is no reason to acknowledge it
+        standby_servers.standby.signal(signal.SIGCONT)
+        confirmed = again.result(60)
+        assert confirmed.status_code == 200, confirmed.text
+    finally:
+        standby_servers.standby.signal(signal.SIGCONT)
+    _ready(served, 200)
+    _ready(other, 200)
+    assert served.post(path, duel("after")).status_code == 200
+    matches = served.get(path).json()["matches"]
+    assert sorted(one["match"] for one in matches) == ["after", "before", "new"]
+
+
+def test_an_array_may_be_unknown_when_the_connection_breaks(
+    standby_servers: StandbyPair, standby_url: str, serve: Serve
+) -> None:
+    served = serve(database=standby_url)
+    path = f"/v1/pools/{served.pool()}/matches"
+    standby_servers.standby.signal(signal.SIGSTOP)
+    try:
+        posted = served.running.start("POST", path, served.admin, json=[duel("1"), duel("2")])
+        process = standby_servers.wait_for_commit()
+        standby_servers.primary.query(f"SELECT pg_terminate_backend({process})")
+        unknown = posted.result(60)
+    finally:
+        standby_servers.standby.signal(signal.SIGCONT)
+    assert (unknown.status_code, unknown.json()["error"]["code"]) == (503, "unconfirmed")
+    again = served.post(path, [duel("1"), duel("2")])
+    assert again.status_code == 200, again.text
+    assert again.json()["new"] + again.json()["known"] == 2
+
+
+def test_a_service_on_a_standby_is_not_ready(
+    standby_servers: StandbyPair, standby_url: str, serve: Serve
+) -> None:
+    """As an address may lead to one for a moment. Nothing posted there is recorded."""
+    served = serve(database=standby_url)
+    pool = served.pool()
+    standby_servers.wait_until_replayed()
+    name = checked_url(standby_url).database
+    alone = f"postgresql+psycopg://postgres@127.0.0.1:{standby_servers.standby.port}/{name}"
+    with Running(create_application(ServiceSettings(database=alone, page=False))) as running:
+        there = Served(served.app, running, served.store, served.admin)
+        until = time.monotonic() + 120
+        while "starting" in (message := there.get("/readyz", None).json()["error"]["message"]):
+            assert time.monotonic() < until
+            time.sleep(0.1)
+        assert message == "the database takes no writes: it is a standby"
+        refused = there.post(f"/v1/pools/{pool}/matches", duel("1"))
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "unavailable")
+    assert served.get(f"/v1/pools/{pool}/matches").json()["matches"] == []
+
+
+def test_pools_are_read_from_the_standby(
+    standby_servers: StandbyPair, standby_url: str, serve: Serve
+) -> None:
+    """The header says how far it is behind; while it is away, the primary answers, without it."""
+    name = checked_url(standby_url).database
+    alone = f"postgresql+psycopg://postgres@127.0.0.1:{standby_servers.standby.port}/{name}"
+    served = serve(database=standby_url, replica=alone)
+    pool = served.pool()
+    path = f"/v1/pools/{pool}"
+    assert served.post(f"{path}/matches", duel("1")).status_code == 200
+    standby_servers.wait_until_replayed()
+    for what in ("leaderboard", "players/a", "players/a/history", "matches", "matches/1"):
+        answer = served.get(f"{path}/{what}")
+        assert answer.status_code == 200, answer.text
+        assert float(answer.headers["x-replica-lag"]) < 60
+    assert served.get(f"{path}/leaderboard").json()["players_in_pool"] == 2
+
+    standby_servers.standby.query("SELECT pg_wal_replay_pause()")
+    try:
+        assert served.post(f"{path}/matches", duel("2")).status_code == 200
+        time.sleep(1.0)
+        behind = served.get(f"{path}/matches")
+        assert [one["match"] for one in behind.json()["matches"]] == ["1"]
+        assert float(behind.headers["x-replica-lag"]) >= 1.0
+        missing = served.get(f"{path}/matches/2")  # what is not there yet, the primary has
+        assert missing.status_code == 200
+        assert "x-replica-lag" not in missing.headers
+    finally:
+        standby_servers.standby.query("SELECT pg_wal_replay_resume()")
+    standby_servers.wait_until_replayed()
+
+    away = serve(database=standby_url, replica=alone.replace(name or "", "absent"))
+    answer = away.get(f"{path}/matches")
+    assert answer.status_code == 200
+    assert "x-replica-lag" not in answer.headers
+    assert len(answer.json()["matches"]) == 2
