@@ -33,7 +33,7 @@ SYSTEM = "glicko2"
 CLIENTS = 4
 #: Matches in an array, and in a stream.
 ARRAY, STREAM = 25, 200
-#: Seconds for which a worker is stopped: longer than others wait for it (`web.owners.LEASE`).
+#: Seconds for which a worker is stopped: longer than others wait for it (`LEASE` in web.writing).
 _STOPPED = 2.5
 #: What a trial does to the server.
 Hit: TypeAlias = Literal["all", "kill", "stop"]
