@@ -25,11 +25,11 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from equipoise.errors import InvalidParameterError, require
 from equipoise.store.connection import checked_url, open_store
-from equipoise.web import owners
 from equipoise.web.http.connections import ServerConfig, limits_of
 from equipoise.web.monitoring import FOLDER_VARIABLE, configure_logs
 from equipoise.web.settings import ServiceSettings, environment_of
 from equipoise.web.tracing import check_installed
+from equipoise.web.writing import owners
 
 log = logging.getLogger(__name__)
 

@@ -33,12 +33,12 @@ from equipoise.web.http.exports import Exports
 from equipoise.web.http.replica import Replica, ReplicaAwayError
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
-from equipoise.web.owners import Owners, owners_folder
 from equipoise.web.processes import CalculationProcesses
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.tracing import Tracing
 from equipoise.web.webhooks.delivery import OutboxSender, send_test
-from equipoise.web.writer import Writer
+from equipoise.web.writing.owners import Owners, owners_folder
+from equipoise.web.writing.writer import Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")

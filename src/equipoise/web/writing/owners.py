@@ -39,7 +39,7 @@ from equipoise.pools.posting.planning import Post
 from equipoise.web.calculation import Failed, pickled_error
 from equipoise.web.http.errors import CompilingError
 from equipoise.web.monitoring import Metrics
-from equipoise.web.writer import Recorded, Writer
+from equipoise.web.writing.writer import Recorded, Writer
 
 log = logging.getLogger(__name__)
 
