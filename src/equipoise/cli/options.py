@@ -295,7 +295,7 @@ class Reading:
             lower_score_is_better=self.lower_score_is_better,
             unplaced=_unplaced(self.unplaced),
             synonyms=self.synonyms,
-            strict=self.strict,
+            strict=bool(self.strict),
         )
 
 
@@ -304,6 +304,13 @@ class ReadingWhole(Reading):
     """The same without `--from`, which means something else in some commands."""
 
     since: None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOnly(Reading):
+    """The same without `--strict`, for commands that use no system."""
+
+    strict: None = None  # type: ignore[assignment]
 
 
 def named_values(given: list[str] | None, name: str) -> dict[str, str]:
