@@ -9,7 +9,7 @@ from pathlib import Path
 from alembic import command
 from sqlalchemy import Boolean, MetaData, create_engine
 
-from equipoise.store.connection import configuration
+from equipoise.store.migrations.migrating import configuration
 from equipoise.store.schema import metadata
 
 FOLDER = Path(__file__).parents[1] / "store"

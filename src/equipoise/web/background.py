@@ -98,6 +98,9 @@ class Background:
             self._wake.wait(self._pause)
 
     def _round(self) -> None:
+        self._store.notice_upgrades()
+        if self._store.outdated is not None:
+            return
         self._store_uses()
         pending = replaying.pending_pools(self._store)
         self._metrics.pending.set(len(pending))
