@@ -1,0 +1,1 @@
+"""Independent tasks: on the embedded pool of processes, or on any executor."""
