@@ -55,7 +55,7 @@ def test_calls_give_results_errors_and_may_be_cancelled(inside: str) -> None:
             executor.submit(int, "x").result(LONG)
         late: Future[Any] = executor.submit(time.sleep, 0.2)
         assert late.cancel() or late.done()
-        assert executor.threads() == 2
+        assert executor.workers == 2
         assert executor.is_here()
 
 

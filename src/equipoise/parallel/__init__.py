@@ -1,1 +1,1 @@
-"""Independent tasks on many cores or machines: the embedded pool of processes, any executor."""
+"""Independent tasks: on the embedded pool of processes, or on any executor."""

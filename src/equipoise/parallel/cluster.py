@@ -29,11 +29,11 @@ from urllib.parse import urlsplit
 
 from equipoise.errors import (
     ConflictError,
-    EquipoiseError,
     InvalidParameterError,
     UnavailableError,
     require,
 )
+from equipoise.parallel.processes import WorkerLostError
 from equipoise.wording import counted, how_to_install
 
 if TYPE_CHECKING:
@@ -104,6 +104,16 @@ def connect(
         client.close(timeout=0.1 if cluster_is_gone else _CLOSING)
 
 
+def silence() -> None:
+    """Keep Dask from writing to standard error: what matters is raised. Before `connect` only."""
+    if find_spec("dask") is None:
+        return
+    import dask.config
+
+    names = ("distributed", "distributed.client", "tornado", "tornado.application")
+    dask.config.set(logging=dict.fromkeys(names, "critical"))
+
+
 class Cluster(Executor):
     """The workers of a Dask scheduler as an executor; made by `connect`.
 
@@ -122,7 +132,7 @@ class Cluster(Executor):
         """Return the future result of a call on any worker.
 
         Raises from the future : what the call raises; UnavailableError if the scheduler is lost;
-            EquipoiseError if every worker that began the call died
+            WorkerLostError if every worker that began the call died
         """
         return self._sent(_Call(self._expected, fn, args, kwargs))
 
@@ -143,8 +153,9 @@ class Cluster(Executor):
         found = self._client.run(machine_of_this_process)
         return set(found.values()) == {machine_of_this_process()}
 
-    def threads(self) -> int:
-        """Return how many calls the workers carry out at the same time."""
+    @property
+    def workers(self) -> int:
+        """How many calls the workers carry out at the same time."""
         return sum(self._client.nthreads().values())
 
     def _sent(self, call: _Call, worker: str | None = None) -> Future[Any]:
@@ -185,7 +196,9 @@ class Cluster(Executor):
         from distributed import KilledWorker
 
         if isinstance(error, KilledWorker):
-            return WorkersDiedError(error.allowed_failures + 1, error.last_worker.address)
+            # The scheduler has repeated the task already.
+            losses, last = error.allowed_failures + 1, error.last_worker.address
+            return WorkerLostError(f"the last was {last}; maybe there is too little memory", losses)
         if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("equipoise"):
             return ConflictError(
                 "a worker that came later has no equipoise: install the version of this machine "
@@ -202,22 +215,6 @@ class Cluster(Executor):
             f"the connection to the scheduler at {self.address} was lost; when it is back, run the "
             "same again"
         )
-
-
-class WorkersDiedError(EquipoiseError):
-    """Every worker that began a task died.
-
-    deaths : how many; worker : address of the last
-    """
-
-    def __init__(self, deaths: int, worker: str) -> None:
-        super().__init__(
-            f"its worker died {deaths} times, at last {worker}; there may be too little memory"
-        )
-        self.deaths, self.worker = deaths, worker
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.deaths, self.worker)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
