@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from equipoise.wording import counted, printable
 
@@ -33,6 +34,20 @@ class EquipoiseError(Exception):
 
     #: Short name used in JSON answers.
     code = "error"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let an error cross from one process to another, whatever its constructor takes."""
+        return _copy_of, (type(self), self.args, dict(self.__dict__))
+
+
+def _copy_of(
+    kind: type[EquipoiseError], args: tuple[Any, ...], fields: dict[str, Any]
+) -> EquipoiseError:
+    """Return an error with these arguments and fields, without calling its constructor."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
 
 
 class InvalidParameterError(EquipoiseError, ValueError):

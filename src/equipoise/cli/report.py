@@ -256,7 +256,9 @@ def report_error(error: EquipoiseError, as_json: bool) -> None:
     listing = isinstance(error, InvalidDataError | NoEquilibriumError | NoStrengthsError)
     first, *others = str(error).split("\n") if listing else [str(error)]
     advice = error.advice if isinstance(error, InvalidDataError) else ""
-    say(f"equipoise: {first}", *others, *([advice] if advice else []))
+    # A note names the task of several in which the error occurred.
+    notes = getattr(error, "__notes__", ())
+    say(f"equipoise: {first}", *others, *notes, *([advice] if advice else []))
 
 
 def report_system_error(error: OSError, as_json: bool) -> None:
