@@ -76,6 +76,12 @@ def rate(
         "saved state. It may be the file of --output, which is read before it is replaced.",
         "OLD",
     ),
+    memory: str | None = option(
+        None,
+        "Rate a Parquet file of any size in blocks, in about this much memory beside the players: "
+        "2GB. It is sorted by time on disk if it is not in order. [default: chosen by its size]",
+        "SIZE",
+    ),
     threads: options.Threads,
     raw: options.RawText,
     reading: options.Reading,
@@ -111,10 +117,11 @@ def rate(
         conservative=conservative,
         diff=diff,
         raw=raw,
+        memory=memory,
         threads=options.thread_count(threads),
     )
     with working("rating") as job:
-        answer = rating.rate(system.chosen(settings), request, job.progress)
+        answer = rating.rate(system.chosen(settings), request, job.progress, say)
     summary = rating.summary_of(answer, job.compilation.kernels)
     if as_json:
         from equipoise.analysis.comparing.ratings import message_of
