@@ -1,0 +1,16 @@
+"""The documents, by name."""
+
+from __future__ import annotations
+
+from equipoise.errors import require
+from equipoise.papers.items import Document
+from equipoise.papers.team_glicko2.document import TEAM_GLICKO2
+
+#: In the order of the documentation.
+DOCUMENTS: dict[str, Document] = {one.name: one for one in (TEAM_GLICKO2,)}
+
+
+def documents(name: str | None) -> list[Document]:
+    """Return the document of a name, or all. Raises : InvalidParameterError."""
+    require(name is None or name in DOCUMENTS, "document", f"one of {', '.join(DOCUMENTS)}", name)
+    return list(DOCUMENTS.values()) if name is None else [DOCUMENTS[name]]
