@@ -7,7 +7,7 @@ public functions. Theorems are counted violations, also where an assumption is d
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -19,7 +19,7 @@ from equipoise.errors import NoEquilibriumError
 from equipoise.papers.items import Facts
 from equipoise.papers.lines import Line, agrees, dropped, holds, never
 from equipoise.papers.performance.tournaments import random_tournaments, round_robin
-from equipoise.tournament.curves import Curve, curve_of, potential_of
+from equipoise.tournament.curves import Curve, CurveName, curve_of, potential_of
 from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
 from equipoise.tournament.equilibrium.iteration import (
     performance_function,
@@ -30,7 +30,7 @@ from equipoise.tournament.existence.graph import existence
 from equipoise.tournament.pairs import gather_pairs
 from equipoise.tournament.recursive import recursive_performance
 
-CURVES = ("elo", "normal", "laplace", "cauchy")
+CURVES: tuple[CurveName, ...] = ("elo", "normal", "laplace", "cauchy")
 #: Relative differences that the rounding of a few operations explains.
 _ROUNDING = 1e-9
 #: Rating points; f and the equilibrium are solved to about a millionth.
@@ -355,8 +355,7 @@ def theorem_2(facts: Facts) -> list[Line]:
         worst = max(worst, float(np.ptp(apart)))
     cases = tournaments(facts)
     for games in cases:
-        found = existence(gather_pairs(games), games.players)
-        loose += found.components > 1
+        loose += existence(gather_pairs(games), games.players).components > 1
     return [
         agrees(
             "two equilibria differ by one constant, rating points",
@@ -492,6 +491,3 @@ def not_a_fixed_point(_: Facts) -> list[Line]:
             gap > 1.0,
         )
     ]
-
-
-Statement = Callable[[Facts], Iterator[Line] | list[Line]]

@@ -39,13 +39,10 @@ def tournament_average(games: Games) -> float:
 @cache
 def ppr(name: str) -> dict[str, float]:
     """Return the PPRs: of "1", "2" (Table 1), palma, 1970 or 1970-complete."""
-    games = {
-        "1": lambda: round_robin(1),
-        "2": lambda: round_robin(2),
-        "palma": palma_2017,
-        "1970": lambda: interzonal(complete=False),
-        "1970-complete": lambda: interzonal(complete=True),
-    }[name]()
+    if name in ("1", "2"):
+        games = round_robin(int(name))
+    else:
+        games = palma_2017() if name == "palma" else interzonal(name == "1970-complete")
     anchor = AVERAGE_1970 if name.startswith("1970") else None
     return of(games, performance_equilibrium(games, anchor=anchor).rating)
 

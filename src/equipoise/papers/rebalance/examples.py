@@ -218,9 +218,8 @@ def fields(_: Facts) -> list[Line]:
     one = request("combination")
     rule = one.ruleset.rules[0]
 
-    def answer(**changed: float) -> Rebalance:
-        rules = (replace(rule, **changed),)
-        return rebalance(replace(one, ruleset=replace(one.ruleset, rules=rules)))
+    def answer(changed: Rule) -> Rebalance:
+        return rebalance(replace(one, ruleset=replace(one.ruleset, rules=(changed,))))
 
     try:
         Rule(attribute="mmr", criteria="average", reference=100, max=3000)
@@ -228,8 +227,8 @@ def fields(_: Facts) -> list[Line]:
         other = "an error"
     else:
         other = "accepted"
-    noted = len(answer(reference=1.0).notes) - len(answer().notes)
-    teams = [answer(max=value).teams for value in (100.0, 3000.0)]
+    noted = len(answer(replace(rule, reference=1.0)).notes) - len(answer(rule).notes)
+    teams = [answer(replace(rule, max=value)).teams for value in (100.0, 3000.0)]
     return [
         beyond(
             "notes more with a reference of 1 than of 100",
