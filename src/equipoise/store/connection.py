@@ -69,7 +69,7 @@ _SQLITE_PRAGMAS = (
 
 
 #: The schema that this code reads and writes: the last step in `migrations/versions`.
-CURRENT = "0012"
+CURRENT = "0013"
 
 #: Number of the advisory lock under which one process at a time migrates PostgreSQL.
 _LOCK = 4_201_977
