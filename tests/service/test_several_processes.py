@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.messages.access import KeyRequest
 from trials.pace import allow
 from trials.server import Server, make_key, running
 
@@ -69,7 +68,7 @@ def test_a_revoked_key_ends_everywhere_within_5_seconds(
         connections(servers) as every,
         servers[0].client(make_key(postgres_url, "admin")) as admin,
     ):
-        made = admin.create_key(KeyRequest(name="reader", role="reader"))
+        made = admin.create_key("reader", "reader")
         assert {status(one, made.secret) for one in every} == {200}
         admin.revoke_key(made.key.key)
         until = time.monotonic() + allow(5.0)
