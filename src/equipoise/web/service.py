@@ -31,14 +31,15 @@ from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError, UnavailableError, without_lines
 from equipoise.web.http.exports import Exports
 from equipoise.web.http.replica import Replica, ReplicaAwayError, read_standby_first
+from equipoise.web.http.settling import RateSettling
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
-from equipoise.web.owners import Owners, owners_folder
 from equipoise.web.processes import CalculationProcesses
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.tracing import Tracing
 from equipoise.web.webhooks.delivery import OutboxSender, send_test
-from equipoise.web.writer import Writer
+from equipoise.web.writing.owners import Owners, number_of_workers, owners_folder
+from equipoise.web.writing.writer import Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -98,7 +99,13 @@ class Service:
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
         self._sessions = BoundedExecutor("sessions", _SESSION_THREADS, _WAITING_SESSIONS)
         self.exports = Exports(settings)
-        self.access = Access(self.store, settings, self._readers)
+        # A PostgreSQL may have other services.
+        shared = not self.store.is_sqlite or number_of_workers() > 1
+        self.access = Access(self.store, settings, self._readers, shared=shared)
+        self._settling: RateSettling | None = None
+        if shared:
+            self._settling = RateSettling(self.store, self.access.rates)
+            self._settling.start()
         self.kernels = Kernels(self.store)
         self.background = Background(
             self.store,
@@ -122,9 +129,9 @@ class Service:
         self.writer.start()
         self.posts: Writer | Owners = self.writer
         self._owners: Owners | None = None
-        shared = owners_folder()
-        if shared is not None:
-            self._owners = Owners(self.writer, self.metrics, *shared, self.check_kernels)
+        sockets = owners_folder()
+        if sockets is not None:
+            self._owners = Owners(self.writer, self.metrics, *sockets, self.check_kernels)
             await self._owners.open()
             self.posts = self._owners
         self.kernels.start()
@@ -150,6 +157,8 @@ class Service:
         await asyncio.to_thread(self.writer.stop)
         if self._owners is not None:
             await self._owners.close()
+        if self._settling is not None:
+            await self._settling.stop()
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
         await asyncio.to_thread(self.kernels.stop)

@@ -19,11 +19,11 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.pools.posting.planning import Post
-from equipoise.web import owners as module
 from equipoise.web.http.errors import CompilingError, OverloadedError
 from equipoise.web.monitoring import Metrics
-from equipoise.web.owners import Owners
-from equipoise.web.writer import Recorded, Writer
+from equipoise.web.writing import owners as module
+from equipoise.web.writing.owners import Owners
+from equipoise.web.writing.writer import Recorded, Writer
 
 #: A name for each place of two.
 POOLS = {crc32(name.encode()) % 2: name for name in "abcdefgh"}

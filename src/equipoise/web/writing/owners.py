@@ -39,7 +39,7 @@ from equipoise.pools.posting.planning import Post
 from equipoise.web.calculation import Failed, pickled_error
 from equipoise.web.http.errors import CompilingError
 from equipoise.web.monitoring import Metrics
-from equipoise.web.writer import Recorded, Writer
+from equipoise.web.writing.writer import Recorded, Writer
 
 log = logging.getLogger(__name__)
 
@@ -386,18 +386,24 @@ def folder_fits(folder: str) -> bool:
     return len(os.fsencode(folder)) + len("/63.socket") <= _PATH_BYTES
 
 
+def number_of_workers() -> int:
+    """Return the number of workers of this service."""
+    text = os.environ.get(WORKERS, "1")
+    return int(text) if text.isdecimal() else 1
+
+
 def owners_folder() -> tuple[Path, int] | None:
     """Return the folder of the sockets and the number of workers.
 
     None for a single process, and if others could write to the folder.
     """
     folder = os.environ.get(FOLDER)
+    workers = number_of_workers()
+    if not folder or workers < 2 or sys.platform == "win32":
+        return None
     try:
-        workers = int(os.environ.get(WORKERS, "1"))
-        if not folder or workers < 2 or sys.platform == "win32":
-            return None
         found = os.stat(folder)
-    except (ValueError, OSError) as error:
+    except OSError as error:
         log.warning("posts are not passed on between workers: %s", error)
         return None
     if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
