@@ -112,6 +112,7 @@ class Service:
             self.metrics,
             ready=lambda: self.kernels.ready,
             can_replay=self._can_replay,
+            may_write=self.store.notice_upgrades,
             audit_days=settings.audit_days,
             webhook_days=settings.webhook_log_days,
             tracing=self.tracing,
