@@ -203,13 +203,17 @@ class Store:
         """Close the connections that nobody uses. Later ones may lead to another server."""
         self.engine.dispose()
 
-    def notice_upgrades(self) -> None:
-        """Look whether a later version has changed the schema, and whether this one may go on."""
+    def notice_upgrades(self) -> bool:
+        """Look whether a later version has changed the schema; return whether this one may go on.
+
+        If not, `write` raises an error from now on.
+        """
         with self.read() as connection:
             found = too_new(connection)
         if found is not None and self.outdated is None:
             log.error("%s", found)
         self.outdated = found
+        return found is None
 
     def is_sound(self) -> bool:
         """Return whether SQLite finds no damage in the whole file; True for PostgreSQL."""

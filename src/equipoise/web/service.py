@@ -30,7 +30,7 @@ from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError, UnavailableError, without_lines
 from equipoise.web.http.exports import Exports
-from equipoise.web.http.replica import Replica, ReplicaAwayError
+from equipoise.web.http.replica import Replica, ReplicaAwayError, read_standby_first
 from equipoise.web.http.settling import RateSettling
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
@@ -93,7 +93,7 @@ class Service:
         self.store = await asyncio.to_thread(open_store, settings.database)
         self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
         if settings.replica:
-            self._replica = Replica(settings.replica, settings.readers)
+            self._replica = Replica(settings.replica, settings.readers, self.metrics)
         self._calculators = CalculationProcesses(settings, self.metrics)
         self._calculators.open()
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
@@ -112,6 +112,7 @@ class Service:
             self.metrics,
             ready=lambda: self.kernels.ready,
             can_replay=self._can_replay,
+            may_write=self.store.notice_upgrades,
             audit_days=settings.audit_days,
             webhook_days=settings.webhook_log_days,
             tracing=self.tracing,
@@ -210,8 +211,26 @@ class Service:
         """
         if self._replica is not None:
             with suppress(ReplicaAwayError):
-                return await self._replica.read(function, *args, **kwargs)
+                return await self._replica.read(None, function, *args, **kwargs)
         return await self.read(function, *args, **kwargs), None
+
+    async def export(
+        self,
+        executor: BoundedExecutor,
+        replica: bool,
+        function: Callable[Concatenate[Store, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> tuple[T, float | None]:
+        """Run a use case as `read_replica`, in the threads of exports.
+
+        replica : whether the standby may answer
+        """
+        if replica and self._replica is not None:
+            with suppress(ReplicaAwayError):
+                return await self._replica.read(executor, function, *args, **kwargs)
+        return await executor.run(function, self.store, *args, **kwargs), None
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a long calculation in another process, and end it if the caller is cancelled.
@@ -230,11 +249,19 @@ class Service:
         return found
 
     async def explain(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+        self,
+        replica: bool,
+        function: Callable[Concatenate[Store, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> tuple[T, float | None]:
         """Run an explanation as in `calculate_from_store`, one at a time.
 
         Every visit to a player's page starts one. This leaves processes for predictions and splits.
+
+        replica : whether the standby may answer, if there is one
+        Returns : as `read_replica`
         Raises : OverloadedError if too many wait
         """
         if self._explaining >= _WAITING_EXPLANATIONS:
@@ -242,7 +269,13 @@ class Service:
         self._explaining += 1
         try:
             async with self._one_explanation:
-                return await self.calculate_from_store(function, *args, **kwargs)
+                if self._replica is None or not replica:
+                    return await self.calculate_from_store(function, *args, **kwargs), None
+                found: tuple[T, float | None] = await self.calculate_from_store(
+                    read_standby_first, self.settings.replica, function, args, kwargs
+                )
+                self._replica.note(found[1])
+                return found
         finally:
             self._explaining -= 1
 

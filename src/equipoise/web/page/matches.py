@@ -58,7 +58,8 @@ async def matches_page(context: PageContext) -> Response:
 async def match_page(context: PageContext) -> Response:
     """Return the page of a match."""
     await context.pool()
-    found = await context.read(pool_matches.match, context.id_of("match"))
+    wanted = context.id_of("match")
+    found = await context.snapshot(lambda store, pool: pool_matches.match(store, pool.pool, wanted))
     players = [one for team in found.teams for one in team.players]
     alone = all(len(team.players) == 1 for team in found.teams)
     return context.render(

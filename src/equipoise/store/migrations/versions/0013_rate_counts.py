@@ -9,6 +9,8 @@ revision = "0013"
 down_revision = "0012"
 branch_labels = None
 depends_on = None
+#: Earlier programs count by themselves.
+oldest = "0012"
 
 
 def upgrade() -> None:
