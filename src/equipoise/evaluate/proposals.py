@@ -71,7 +71,7 @@ class Grid:
             require(len(set(values)) == len(values), name, "given every value once", list(values))
         self.count = math.prod(len(values) for values in choices.values())
         require(self.count <= MOST_TRIALS, "the grid", f"of at most {MOST_TRIALS:,}", self.count)
-        self.ahead = None
+        self.ahead: int | None = None
         self._names = tuple(choices)
         self._points = itertools.product(*choices.values())
         self._recorded = {self._key(trial.parameters): trial for trial in recorded}
@@ -111,7 +111,8 @@ class Sampler:
     ) -> None:
         """Prepare a study in memory. Raises : EquipoiseError without Optuna."""
         self._optuna = optuna = load_optuna()
-        self.count, self.ahead = trials, under_way
+        self.count = trials
+        self.ahead: int | None = under_way
         self._metric, self._seed, self._recorded = metric, seed, recorded
         self._distributions = {name: distribution_of(one) for name, one in ranges.items()}
         self._study = optuna.create_study(direction="maximize" if higher else "minimize")
