@@ -37,7 +37,7 @@ LONG = 120.0
 def inside() -> Iterator[str]:
     """Return the address of a scheduler within this process, with two workers."""
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
     ) as running:
         yield running.scheduler_address
 
