@@ -112,11 +112,13 @@ def rate(
     request: RateRequest,
     progress: Callable[[int, int], None] | None = None,
     announce: Callable[[str], None] = lambda line: None,
+    given: tuple[History, HistoryReading] | None = None,
 ) -> RateAnswer:
     """Read a history, rate it, write the files.
 
     system : None means the system of the state to resume, or the default system
     announce : called with a line on what will take long or much room on the disk
+    given : the history and how it was read, if the caller has read it
     Raises : EquipoiseError, and then nothing was written
     """
     _check_targets(request)
@@ -127,9 +129,9 @@ def rate(
         check_conservative(system)
     # Read before anything is written, because --output may replace it.
     earlier = None if request.diff is None else _earlier(request.diff, request.history)
-    rated = _in_blocks(system, request, progress, announce)
+    rated = None if given is not None else _in_blocks(system, request, progress, announce)
     if rated is None:
-        rated = _at_once(system, before, request, progress)
+        rated = _at_once(system, before, request, progress, given)
     answer = rated.replay
     clock = working_time()
     table = answer.ratings.file_table(conservative=request.conservative)
@@ -202,11 +204,12 @@ def _at_once(
     before: PoolState | None,
     request: RateRequest,
     progress: Callable[[int, int], None] | None,
+    given: tuple[History, HistoryReading] | None,
 ) -> Rated:
     """Return the history rated at once, perhaps from a state on."""
     initial = initial_ratings(request.initial, request.initial_mapping, system)
     started = working_time()
-    history, reading = read(request.history)
+    history, reading = read(request.history) if given is None else given
     unused = unused_of(system, history, request.history)
     if request.at is not None:
         unused += unused_at(system)
