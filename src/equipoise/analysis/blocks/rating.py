@@ -162,6 +162,7 @@ def rate_in_blocks(
     rows = min(_MOST, max(_FEWEST, (memory - _PROGRAM) // (2 * _ROW)))
     rating = BlockReplay(system, keeps_matches=keeps_matches, threads=threads)
     account, unused, notes = _Account(), list[str](), list[str]()
+    columns: tuple[str, ...] = ()
     started, rating_time, seen = working_time(), 0.0, 0
     largest: tuple[int, tuple[str, ...]] = (0, ())
     with ExitStack() as stack:
@@ -181,7 +182,9 @@ def rate_in_blocks(
             if not rating.players:
                 _check_times(system, history.time is None, at)
                 sample = table.sample or reading.history
-                unused = unused_of(system, with_performance(sample, request.statistics), request)
+                sample = with_performance(sample, request.statistics)
+                unused = unused_of(system, sample, request)
+                columns = tuple(system.capabilities.unused(sample))
                 if at is not None:
                     unused += unused_at(system)
                 notes = unused_notes({system.name: unused}, strict=request.strict)
@@ -194,10 +197,7 @@ def rate_in_blocks(
             if repeated is not None:
                 repeated.add(history.match_ids)
             before = working_time()
-            done = seen - len(frame)
-            rating.add(
-                history, None if progress is None else lambda n, d=done: progress(d + n, table.rows)
-            )
+            rating.add(history, _from(seen - len(frame), table.rows, progress))
             rating_time += working_time() - before
         if repeated is not None and not (account.problems and request.skip_bad is None):
             _check_repeated(table, repeated, account)
@@ -214,10 +214,19 @@ def rate_in_blocks(
     block = f"rated in blocks of about {counted(rows, 'participation')}"
     return Rated(
         reading=account.reading(table, (block, *doubles, *notes)),
-        replay=replace(replayed, unused=tuple(unused)),
+        replay=replace(replayed, unused=columns),
         unused=unused,
         seconds=(working_time() - started - rating_time, rating_time),
     )
+
+
+def _from(
+    done: int, total: int, progress: Callable[[int, int], None] | None
+) -> Callable[[int], None] | None:
+    """Return what reports the progress of a block after `done` rows of the file."""
+    if progress is None:
+        return None
+    return lambda rows: progress(done + rows, total)
 
 
 def _options(request: HistoryRequest) -> Options:
@@ -265,15 +274,9 @@ def _check_repeated(table: LargeTable, repeated: RepeatedIds, account: _Account)
     hashes = repeated.found()
     if not len(hashes):
         return
-    reading = table.read_matches_of(hashes)
-    if reading is None or (table.time is not None and not reading.problems):
+    problems = table.problems_of(hashes)
+    if not problems:
         return  # two texts with one hash
-    problems = list(reading.problems)
-    if table.time is None:
-        assert reading.history is not None or problems
-        ids = [] if reading.history is None else reading.history.match_ids.tolist()
-        rule = "must be on adjacent rows in a table without times"
-        problems = [Problem(str(table.path), None, "match", rule, repr(one)) for one in ids]
     account.problems += problems
     head = f"{counted(len(problems), 'problem')} in {table.path}"
     raise InvalidDataError(problems, head, advice=advice_on(problems, skipping=False))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,12 +19,13 @@ import polars as pl
 from equipoise.arrays import Ints
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.blocks.sorting import KEY, ROW
 from equipoise.formats.games.as_matches import build_matches, is_matches
 from equipoise.formats.games.layout import has_long_columns
 from equipoise.formats.options import CANONICAL, KEPT, Options
-from equipoise.formats.table import Table
+from equipoise.formats.table import Table, shown
+from equipoise.formats.tables.checks import ADJACENT
 from equipoise.formats.tables.clock_times import join_clock_times
 from equipoise.formats.tables.columns import arrange_columns
 from equipoise.formats.tables.long_table import LEFT
@@ -33,8 +35,10 @@ from equipoise.formats.times import read_times
 _HEAD = 1000
 #: Columns of ids and labels, and of numbers; `time` and the kept columns have rules of their own.
 _LABELS = ("match", "player", "team", "winner")
-_IDS = (pl.String, pl.Categorical, pl.Int8, pl.Int16, pl.Int32, pl.Int64)
-_IDS = (*_IDS, pl.UInt8, pl.UInt16, pl.UInt32)
+_IDS = (
+    *(pl.String, pl.Categorical, pl.Int8, pl.Int16, pl.Int32, pl.Int64),
+    *(pl.UInt8, pl.UInt16, pl.UInt32),
+)
 #: Columns that are None in a history if no row has a value.
 _ALL_OR_NONE = ("performance", "performance_ceiling")
 
@@ -137,25 +141,36 @@ class LargeTable:
                 "the times of a part of the file are read in another way than those of the file: "
                 "set --time-format"
             )
-        missing = {
+        missing: dict[str, Any] = {
             name: np.full(found.participations if name == "performance" else found.matches, np.nan)
             for name in self.present
             if getattr(found, name) is None
         }
         return replace(reading, history=replace(found, **missing)) if missing else reading
 
-    def read_matches_of(self, hashes: Ints) -> HistoryReading | None:
-        """Return all rows of a few matches as a history; None if there are no such matches.
+    def problems_of(self, hashes: Ints) -> list[Problem]:
+        """Return the problems of a few matches whose rows are in several blocks.
 
         hashes : what `repeated.hashes` returns for their ids
         """
-        match = pl.col(self.named["match"])
+        name = self.named["match"]
         scan = pl.scan_parquet(self.path).select(self.columns).with_row_index(ROW)
-        whole = pl.scan_parquet(self.path).collect_schema()[self.named["match"]].is_integer()
-        key = match.cast(pl.Int64) if whole else match.cast(pl.String).hash()
-        wanted = hashes if whole else hashes.view(np.uint64)
-        frame = scan.filter(key.is_in(pl.Series(wanted).implode())).collect(engine="streaming")
-        return self.read(frame) if len(frame) else None
+        whole = pl.scan_parquet(self.path).collect_schema()[name].is_integer()
+        key = pl.col(name).cast(pl.Int64) if whole else pl.col(name).cast(pl.String).hash()
+        wanted = pl.Series(hashes if whole else hashes.view(np.uint64))
+        frame = scan.filter(key.is_in(wanted.implode())).collect(engine="streaming")
+        problems = list(self.read(frame).problems) if len(frame) else []
+        if problems or self.time is not None:
+            return problems
+        # Without times a match is in several blocks if others are between its rows.
+        rows = frame.group_by(name, maintain_order=True).agg(
+            pl.col(ROW).min().alias("first"), pl.col(ROW).max().alias("last"), pl.len()
+        )
+        scattered = rows.filter(pl.col("last") - pl.col("first") >= pl.col("len"))
+        return [
+            Problem(str(self.path), last + 1, "match", ADJACENT, shown(match))
+            for match, last in scattered.select(name, "last").iter_rows()
+        ]
 
 
 def open_large(source: object, options: Options, uses: frozenset[str]) -> LargeTable:
@@ -303,7 +318,7 @@ def _sample(table: Table, options: Options) -> History | None:
 
 def _microseconds(column: pl.Series) -> pl.Series:
     """Return times as whole numbers in their order; date-times to the microsecond."""
-    if column.dtype == pl.Datetime:
+    if isinstance(column.dtype, pl.Datetime):
         return column.cast(pl.Datetime("us", column.dtype.time_zone)).to_physical()
     return column.to_physical().cast(pl.Int64)
 
