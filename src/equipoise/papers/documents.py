@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from equipoise.errors import require
+from equipoise.papers.elo_mmr.document import ELO_MMR
 from equipoise.papers.items import Document
 from equipoise.papers.team_glicko2.document import TEAM_GLICKO2
 
 #: In the order of the documentation.
-DOCUMENTS: dict[str, Document] = {one.name: one for one in (TEAM_GLICKO2,)}
+DOCUMENTS: dict[str, Document] = {one.name: one for one in (TEAM_GLICKO2, ELO_MMR)}
 
 
 def documents(name: str | None) -> list[Document]:
