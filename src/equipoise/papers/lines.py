@@ -21,7 +21,7 @@ from equipoise.wording import counted
 Outcome: TypeAlias = Literal["reproduced", "differs", "beyond", "stated", "not done"]
 
 #: Plurals of what is counted, where they are not made by an s.
-_PLURALS = {"lobby": "lobbies", "match": "matches"}
+_PLURALS = {"lobby": "lobbies", "match": "matches", "thrown match": "thrown matches"}
 
 #: For rounding of numbers that were printed in decimal.
 _ROUNDING = 1e-9
