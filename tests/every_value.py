@@ -48,6 +48,7 @@ def every_value() -> dict[str, Any]:
     values: dict[str, Any] = {
         "Backtest": backtest,
         "Balance": eq.balance(lobby),
+        "Belief": eq.explain(eq.EloMMR(), history, HOSTILE).belief,
         "Drift": drift,
         "Equilibrium": eq.performance_equilibrium(games),
         "Explanation": eq.explain(system, history, HOSTILE),

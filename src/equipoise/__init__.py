@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from equipoise.data.backtest import GroupScores as GroupScores
     from equipoise.data.backtest import Slice as Slice
     from equipoise.data.backtest import SystemScores as SystemScores
+    from equipoise.data.belief import Belief as Belief
     from equipoise.data.comparison import ChangeSummary as ChangeSummary
     from equipoise.data.comparison import RatingComparison as RatingComparison
     from equipoise.data.comparison import ScaleLine as ScaleLine

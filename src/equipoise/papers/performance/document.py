@@ -233,8 +233,8 @@ _ITEMS = (
         "future-work",
         "periods",
         "PPR over predefined periods",
-        _says(beyond, "a table and a chart over time", "--every month"),
-        _GUIDE,
+        _says(beyond, "a table and a chart over time", "--every month, --chart"),
+        "equipoise leaderboard",
     ),
 )
 
