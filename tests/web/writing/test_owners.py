@@ -10,13 +10,17 @@ from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
 
+import msgspec
 import pytest
 
 from equipoise.errors import ConflictError, InvalidDataError, Problem, UnconfirmedError
 from equipoise.messages.matches import (
+    ChangeMessage,
+    MatchMessage,
     MatchRequest,
     ParticipationRequest,
     PostedMessage,
+    TeamMessage,
     TeamRequest,
 )
 from equipoise.pools.posting.planning import Post
@@ -40,6 +44,7 @@ class FakeWriter:
     def __init__(self) -> None:
         self.got: list[tuple[str, Post]] = []
         self.error: Exception | None = None
+        self.answer: Recorded | None = None
         self.stopping = False
         self.room = 100
 
@@ -54,7 +59,7 @@ class FakeWriter:
         if self.error is not None:
             future.set_exception(self.error)
         else:
-            future.set_result(PostedMessage(len(self.got), 0, 1))
+            future.set_result(self.answer or PostedMessage(len(self.got), 0, 1))
         return future
 
 
@@ -309,6 +314,23 @@ def test_an_owner_gets_the_post_as_it_was(tmp_path: Path) -> None:
             assert here.writers[1].got == [(POOLS[1], given)]
             await here.post(0, 1, Post([MatchRequest("\ud800", [])]))
             assert len(here.writers[0].got) == 1
+
+    asyncio.run(go())
+
+
+def test_matches_come_from_the_owner_as_the_client_gets_them(tmp_path: Path) -> None:
+    """As JSON, which the answer then holds as it is; a page makes an object of it."""
+    change = ChangeMessage("ana", True, 1500.0, None, 1516.0, None, 16.0, 0.5, None, {"x": 1.0})
+    teams = [TeamMessage(1, None, [change]), TeamMessage(2, "b", [])]
+    match = MatchMessage("m", 4, 5, "2026-01-01", "rated", None, 1.0, teams, ["role"])
+
+    async def go() -> None:
+        async with machine(tmp_path) as here:
+            here.writers[1].answer = [match]
+            (found,) = await here.post(0, 1)
+            assert isinstance(found, msgspec.Raw)
+            assert msgspec.json.encode(found) == msgspec.json.encode(match)
+            assert msgspec.json.decode(found, type=MatchMessage) == match
 
     asyncio.run(go())
 

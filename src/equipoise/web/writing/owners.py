@@ -34,7 +34,7 @@ from zlib import crc32
 import msgspec
 
 from equipoise.errors import EquipoiseError, UnconfirmedError
-from equipoise.messages.matches import MatchRequest
+from equipoise.messages.matches import MatchRequest, PostedMessage
 from equipoise.pools.posting.planning import Post
 from equipoise.web.calculation import Failed, pickled_error
 from equipoise.web.http.errors import (
@@ -62,6 +62,7 @@ _LENGTH = struct.Struct("!I")
 _PATH_BYTES = 103
 
 _matches = msgspec.msgpack.Decoder(list[MatchRequest])
+_encoder = msgspec.json.Encoder()
 
 
 class _Forwarded(NamedTuple):
@@ -207,7 +208,7 @@ class Owners:
                 await self._check(post.pool)
                 matches = _matches.decode(post.matches)
                 ours = Post(matches, post.key, post.detailed, post.first_line)
-                answer = await self._writer.enqueue(post.pool, ours)
+                answer = _packed(await self._writer.enqueue(post.pool, ours))
         except CompilingError:
             pass
         except EquipoiseError as error:
@@ -377,7 +378,7 @@ class _Link:
         elif isinstance(answer, Failed):
             sent.future.set_exception(answer.exception())
         else:
-            sent.future.set_result(answer)
+            sent.future.set_result(_unpacked(answer))
 
     def _drop(self, frames: _Frames) -> None:
         """Give up a connection; what was not answered is committed here."""
@@ -387,6 +388,20 @@ class _Link:
         waiting, self._sent, self._matches = list(self._sent.values()), {}, 0
         for sent in waiting:
             self._uncommitted(sent, False)
+
+
+def _packed(answer: Recorded) -> list[bytes] | PostedMessage:
+    """Return an answer as it is sent: matches as the JSON that the client gets in the end."""
+    if isinstance(answer, PostedMessage):
+        return answer
+    return [_encoder.encode(one) for one in answer]
+
+
+def _unpacked(answer: list[bytes] | PostedMessage) -> Recorded:
+    """Return an answer as it was sent."""
+    if isinstance(answer, PostedMessage):
+        return answer
+    return [msgspec.Raw(one) for one in answer]
 
 
 def folder_fits(folder: str) -> bool:
