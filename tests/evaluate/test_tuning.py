@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.proposals import SPACES, Sampler, default_grid, default_ranges
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.tuning import _carry_out, tune
+from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.registry import SYSTEMS, make_system, setting_of
 
 #: A study of many replays: `make test` has the tests of its parts.
@@ -240,46 +242,55 @@ def made_up(number: int, parameters: Mapping[str, Value]) -> Trial:
 
 
 def sampled(
-    recorded: Sequence[Trial], *, trials: int = 24, workers: int = 1, seed: int = 5
+    recorded: Sequence[Trial], *, trials: int = 24, under_way: int = 1, seed: int = 5
 ) -> list[Trial]:
     """Return the trials of a search for the best of `made_up`, some of which an earlier run made.
 
-    With several workers they finish as late as they may.
+    With several under way they finish as late as they may.
     """
     ranges = {
         "one": Range(low=0.01, high=10.0, log=True),
         "other": Range(low=1, high=40, whole=True),
     }
     sampler = Sampler(
-        ranges, trials, recorded, metric="brier", higher=False, seed=seed, workers=workers
+        ranges, trials, recorded, metric="brier", higher=False, seed=seed, under_way=under_way
     )
 
-    def submit(number: int, parameters: Mapping[str, Value]) -> Future[Trial]:
-        future: Future[Trial] = Future()
-        future.set_result(made_up(number, parameters))
-        return future
+    def carry_out(asked: Iterable[tuple[int, Mapping[str, Value]]]) -> Iterator[Trial]:
+        return run_tasks(lambda one: made_up(*one), asked, workers=1, under_way=under_way)
 
-    return _carry_out(sampler, submit, None, None)
+    return _carry_out(sampler, carry_out, None, None)
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_a_sampled_search_that_was_stopped_goes_on_as_if_it_had_not_been(workers: int) -> None:
+@pytest.mark.parametrize("under_way", [1, 3])
+def test_a_sampled_search_that_was_stopped_goes_on_as_if_it_had_not_been(under_way: int) -> None:
     """Stopped before, among and after the first even draws, it makes the same trials."""
     pytest.importorskip("optuna")
-    straight = sampled([], workers=workers)
+    straight = sampled([], under_way=under_way)
     assert straight[0] == made_up(0, straight[0].parameters)
     for stopped in (1, 9, 15, 23):
-        assert sampled(straight[:stopped], workers=workers) == straight
+        assert sampled(straight[:stopped], under_way=under_way) == straight
     # More trials go on where fewer ended, and fewer are the first of them.
-    assert sampled(straight[:15], trials=15, workers=workers) == straight[:15]
+    assert sampled(straight[:15], trials=15, under_way=under_way) == straight[:15]
 
 
-def test_a_seed_and_a_number_of_workers_make_the_samples() -> None:
+def test_a_seed_and_a_number_under_way_make_the_samples() -> None:
     pytest.importorskip("optuna")
     assert sampled([]) == sampled([])
     assert sampled([])[0] != sampled([], seed=6)[0]
     # The first draws know of nothing, so others that wait change nothing.
-    assert sampled([], workers=3)[:10] == sampled([])[:10]
+    assert sampled([], under_way=3)[:10] == sampled([])[:10]
+
+
+def test_samples_do_not_depend_on_what_carries_them_out() -> None:
+    """Here, in processes, or by threads of an executor: the same trials in the same order."""
+    pytest.importorskip("optuna")
+    search = partial(tune, EloMMR(), contests(), trials=14, min_history=2, under_way=3)
+    alone = search()
+    assert search(workers=2).trials == alone.trials
+    with ThreadPoolExecutor(4) as threads:
+        assert search(executor=threads).trials == alone.trials
+    assert search(under_way=4).trials[:10] == alone.trials[:10]
 
 
 def test_samples_come_nearer_to_the_best() -> None:

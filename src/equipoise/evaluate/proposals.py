@@ -45,11 +45,12 @@ class Proposals(Protocol):
     """Proposes the trials of a search, one after the other.
 
     count : number of trials
-    ahead : number of trials that may be proposed before the result of the first is known
+    ahead : number of trials that are proposed before the result of the first is known; None if no
+        proposal depends on results. Otherwise trials of an earlier run come before all others
     """
 
     count: int
-    ahead: int
+    ahead: int | None
 
     def propose(self, number: int) -> Proposal:
         """Return the parameters of the trial with this number; called in the order of numbers."""
@@ -63,17 +64,14 @@ class Proposals(Protocol):
 class Grid:
     """Every combination of some values; the parameter named last changes fastest."""
 
-    def __init__(
-        self, choices: Mapping[str, Sequence[Value]], recorded: Sequence[Trial], workers: int
-    ) -> None:
+    def __init__(self, choices: Mapping[str, Sequence[Value]], recorded: Sequence[Trial]) -> None:
         """Check the grid. Raises : InvalidParameterError."""
         for name, values in choices.items():
             require(len(values) > 0, name, "given at least one value", list(values))
             require(len(set(values)) == len(values), name, "given every value once", list(values))
         self.count = math.prod(len(values) for values in choices.values())
         require(self.count <= MOST_TRIALS, "the grid", f"of at most {MOST_TRIALS:,}", self.count)
-        # No point depends on another; a few in advance keep every process busy.
-        self.ahead = 1 if workers == 1 else 4 * workers
+        self.ahead: int | None = None
         self._names = tuple(choices)
         self._points = itertools.product(*choices.values())
         self._recorded = {self._key(trial.parameters): trial for trial in recorded}
@@ -95,8 +93,9 @@ class Sampler:
 
     Source: Bergstra, Bardenet, Bengio and Kegl, Algorithms for Hyper-Parameter Optimization (NIPS
     2011), as implemented by Optuna. The generator of every trial is seeded by the number of the
-    trial. Trial n knows the results up to n - workers and no others, in whatever order they come.
-    So one seed, one number of workers and one version of Optuna give the same trials.
+    trial. Trial n knows the results up to n - under_way and no others, in whatever order they come.
+    So one seed, one number of trials under way and one version of Optuna give the same trials,
+    whatever carries them out.
     """
 
     def __init__(
@@ -108,11 +107,12 @@ class Sampler:
         metric: str,
         higher: bool,
         seed: int,
-        workers: int,
+        under_way: int,
     ) -> None:
         """Prepare a study in memory. Raises : EquipoiseError without Optuna."""
         self._optuna = optuna = load_optuna()
-        self.count, self.ahead = trials, workers
+        self.count = trials
+        self.ahead: int | None = under_way
         self._metric, self._seed, self._recorded = metric, seed, recorded
         self._distributions = {name: distribution_of(one) for name, one in ranges.items()}
         self._study = optuna.create_study(direction="maximize" if higher else "minimize")

@@ -6,25 +6,20 @@ and the caller keeps the others. Departures (READINGS B9): as everywhere, every 
 before it is learned from, and players with few earlier matches are not scored. Ranges may be
 sampled instead of a grid.
 
-Trials may run in several processes. Each process is started anew (spawn). It gets the history once
-when it starts, and then only parameters. It ends when the process that started it ends.
+Trials are independent and run on any executor. Workers map the history from a file that they share,
+and get only parameters for each trial.
 """
 
 from __future__ import annotations
 
 import math
 import multiprocessing
-import os
-import signal
-import threading
 import warnings
-from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from multiprocessing.connection import wait
+from functools import lru_cache, partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from equipoise.arguments import checks_arguments
@@ -52,6 +47,8 @@ from equipoise.evaluate.proposals import (
 )
 from equipoise.evaluate.scoring.scored import Scored
 from equipoise.numeric.workers import Workers
+from equipoise.parallel.shared import Shared, share
+from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.registry import kind_of, make_system, parameters_of, setting_of
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
@@ -59,6 +56,8 @@ from equipoise.wording import counted
 
 #: Number of the trial of the given parameters.
 GIVEN_TRIAL = -1
+#: Sampled trials that are under way at the same time.
+UNDER_WAY = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -148,69 +147,68 @@ def _not_done(number: int, parameters: Mapping[str, Value], status: Any, why: Ex
     )
 
 
-#: Takes a number and parameters, and returns the future trial.
-Submit: TypeAlias = Callable[[int, Mapping[str, Value]], "Future[Trial]"]
+#: The number and the parameters of a trial.
+Question: TypeAlias = tuple[int, Mapping[str, Value]]
 
-#: The objective of the trials in a worker process.
-_objective: Objective | None = None
+#: Carries out trials, and yields them in order.
+CarryOut: TypeAlias = Callable[[Iterable[Question]], Iterator[Trial]]
 
 
 @contextmanager
-def trial_workers(objective: Objective, workers: int, threads: int) -> Iterator[Submit]:
-    """Yield a function that carries out trials, in this process or in `workers` processes.
+def trial_workers(
+    objective: Objective,
+    workers: int,
+    threads: int,
+    executor: Executor | None = None,
+    under_way: int | None = None,
+) -> Iterator[CarryOut]:
+    """Yield a function that carries out trials: here, in `workers` processes, or on an executor.
 
     threads : used by trials in this process; others use one
-    Raises : EquipoiseError   a process ended unexpectedly
+    under_way : as `run_tasks` has it
     """
-    if workers == 1:
-        yield lambda number, parameters: _done(objective.trial(number, parameters, threads))
+    if workers == 1 and executor is None:
+        here = partial(_trial_here, objective, threads)
+        yield lambda asked: run_tasks(here, asked, workers=1, under_way=under_way)
         return
-    pool = ProcessPoolExecutor(
-        workers, multiprocessing.get_context("spawn"), initializer=_start, initargs=(objective,)
-    )
-    try:
-        yield lambda number, parameters: pool.submit(_trial, number, dict(parameters))
-    except BrokenProcessPool as error:
-        raise EquipoiseError(
-            f"a worker process ended unexpectedly; there may be too little memory for {workers} "
-            "workers"
-        ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
+    # The parameters given compiled the kernels of this machine already; others have none.
+    first = getattr(executor, "prepare", None)
+    with share(objective) as shared:
+        work = partial(_trial, shared)
+        yield lambda asked: run_tasks(
+            work,
+            asked,
+            executor=executor,
+            workers=workers,
+            names=_name,
+            under_way=under_way,
+            prepare=None if first is None else partial(work, (GIVEN_TRIAL, {})),
+        )
 
 
-def _done(trial: Trial) -> Future[Trial]:
-    future: Future[Trial] = Future()
-    future.set_result(trial)
-    return future
+def _trial_here(objective: Objective, threads: int, asked: Question) -> Trial:
+    return objective.trial(*asked, threads)
 
 
-def _start(objective: Objective) -> None:
-    """Keep the objective of the trials in a worker process."""
-    global _objective  # noqa: PLW0603  # how a worker process keeps its start value
-    # The parameters of a trial are not the user's choice; the chosen system warns when it is made.
-    warnings.simplefilter("ignore", ApproximationWarning)
-    # A new history has frozen columns again, like the original: for other columns the kernels would
-    # be compiled a second time.
-    history = replace(objective.scored.history)
-    _objective = replace(objective, scored=replace(objective.scored, history=history))
-    # Ctrl-C goes to all processes of a terminal; the main process decides when these end.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+def _trial(shared: Shared, asked: Question) -> Trial:
+    return _loaded(shared).trial(*asked)
 
 
-def _end_with_parent() -> None:
-    """End this process when the process that started it ends."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        wait([parent.sentinel])
-        os._exit(1)
+def _name(asked: Question) -> str:
+    number, parameters = asked
+    values = ", ".join(f"{name}={value}" for name, value in parameters.items())
+    return f"trial {number} ({values})"
 
 
-def _trial(number: int, parameters: Mapping[str, Value]) -> Trial:
-    if _objective is None:
-        raise RuntimeError("a worker process was not started")
-    return _objective.trial(number, parameters)
+@lru_cache(maxsize=1)
+def _loaded(shared: Shared) -> Objective:
+    """Return the objective in a worker, which maps it once."""
+    if multiprocessing.parent_process() is not None:
+        # The parameters of a trial are not the user's choice; the chosen system warns when it is
+        # made.
+        warnings.simplefilter("ignore", ApproximationWarning)
+    objective: Objective = shared.load()
+    return objective
 
 
 @runtime_checkable
@@ -255,6 +253,8 @@ def tune(
     ties_as_authors: bool = False,
     workers: int = 1,
     threads: int = 1,
+    under_way: int = UNDER_WAY,
+    executor: Executor | None = None,
     record: Record | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tuning:
@@ -268,9 +268,13 @@ def tune(
     trials : number of trials to sample with Optuna; None tries the complete grid
     seed : random seed of the samples
     min_history, ties_as_authors : as in `backtest`
-    workers : number of processes; it changes what a sampler proposes, but nothing else. With more
-        than one, a script must be importable (`if __name__ == "__main__"`)
+    workers : number of processes; never changes a number. With more than one, a script must be
+        importable (`if __name__ == "__main__"`)
     threads : used with one worker; never changes a number
+    under_way : sampled trials of which the results are not known when the next one is proposed. It
+        changes what is sampled, and more than this number of workers are never busy. A grid does
+        not need it
+    executor : carries out the trials instead of `workers` processes; never changes a number
     record : keeps trials, and has those of an earlier run, which are not repeated
     progress : called with (trials done, total)
     Raises : InvalidParameterError, InvalidDataError if the system cannot rate this history or
@@ -286,16 +290,18 @@ def tune(
     require(metric in METRICS, "metric", f"one of {', '.join(METRICS)}", metric)
     require(workers >= 1, "workers", "at least 1", workers)
     require(seed >= 0, "seed", "at least 0", seed)
+    require(under_way >= 1, "under_way", "at least 1", under_way)
     chosen = checked_choices(system, choices, trials)
     check_fit(system, history)
     objective = Objective.of(
         system, history, metric=metric, min_history=min_history, ties_as_authors=ties_as_authors
     )
     recorded = () if record is None else record.trials
-    proposals = _proposals(chosen, trials, recorded, metric, seed, workers)
+    proposals = _proposals(chosen, trials, recorded, metric, seed, under_way)
     given = _given(system, objective, chosen, threads)
-    with trial_workers(objective, min(workers, proposals.count), threads) as submit:
-        found = _carry_out(proposals, submit, record, progress)
+    busy = min(workers, proposals.count)
+    with trial_workers(objective, busy, threads, executor, proposals.ahead) as carry_out:
+        found = _carry_out(proposals, carry_out, record, progress)
     if not any(trial.status == "done" for trial in found):
         raise EquipoiseError(
             f"none of {counted(len(found), 'trial')} succeeded; the first: {found[0].reason}"
@@ -347,7 +353,7 @@ def _proposals(
     recorded: Sequence[Trial],
     metric: str,
     seed: int,
-    workers: int,
+    under_way: int,
 ) -> Proposals:
     ranges = {name: one for name, one in choices.items() if isinstance(one, Range)}
     if trials is None:
@@ -357,7 +363,7 @@ def _proposals(
                 "trials to sample ranges"
             )
         values = {name: one for name, one in choices.items() if not isinstance(one, Range)}
-        return Grid(values, recorded, workers)
+        return Grid(values, recorded)
     return Sampler(
         ranges,
         trials,
@@ -365,7 +371,7 @@ def _proposals(
         metric=metric,
         higher=metric in HIGHER_IS_BETTER,
         seed=seed,
-        workers=workers,
+        under_way=under_way,
     )
 
 
@@ -385,33 +391,39 @@ def _given(
 
 def _carry_out(
     proposals: Proposals,
-    submit: Submit,
+    carry_out: CarryOut,
     record: Record | None,
     progress: Callable[[int, int], None] | None,
 ) -> list[Trial]:
     """Return all trials. Results count in the order of proposals, not of completion."""
-    found: list[Trial] = []
-    waiting: deque[Trial | Future[Trial]] = deque()
+    found: list[Trial | None] = []
+    done = 0
 
-    def settle() -> None:
-        first = waiting.popleft()
-        if isinstance(first, Trial):
-            # A grid that has grown since then numbers its points differently.
-            trial = replace(first, number=len(found))
-        else:
-            trial = first.result()
-            if record is not None:
-                record.keep(trial)
-        proposals.settle(trial)
-        found.append(trial)
+    def keep(trial: Trial) -> None:
+        nonlocal done
+        found[trial.number] = trial
+        done += 1
         if progress is not None:
-            progress(len(found), proposals.count)
+            progress(done, proposals.count)
 
-    for number in range(proposals.count):
-        if len(waiting) == proposals.ahead:
-            settle()
-        parameters, known = proposals.propose(number)
-        waiting.append(submit(number, parameters) if known is None else known)
-    while waiting:
-        settle()
-    return found
+    def asked() -> Iterator[Question]:
+        """Propose the trials; a trial is taken when the result of one so long before is known."""
+        for number in range(proposals.count):
+            if proposals.ahead is not None and number >= proposals.ahead:
+                earlier = found[number - proposals.ahead]
+                if earlier is None:
+                    raise RuntimeError(f"trial {number} was proposed too early")
+                proposals.settle(earlier)
+            parameters, known = proposals.propose(number)
+            found.append(None)
+            if known is None:
+                yield number, parameters
+            else:
+                # A grid that has grown since then numbers its points differently.
+                keep(replace(known, number=number))
+
+    for trial in carry_out(asked()):
+        if record is not None:
+            record.keep(trial)
+        keep(trial)
+    return [trial for trial in found if trial is not None]

@@ -172,7 +172,7 @@ class SearchMessage(msgspec.Struct, frozen=True):
     """How the search was made; `matches` and `participations` count those that were scored.
 
     first : number of matches of the part that was searched
-    seed : null for a grid; study : null if none is kept
+    seed, under_way : null for a grid; study : null if none is kept
     recorded : trials that an earlier run carried out
     """
 
@@ -186,6 +186,7 @@ class SearchMessage(msgspec.Struct, frozen=True):
     ties_as_authors: bool
     seed: int | None
     workers: int
+    under_way: int | None
     study: str | None
     recorded: int
     seconds: float

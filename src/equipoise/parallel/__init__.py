@@ -1,1 +1,1 @@
-"""Independent tasks: on the embedded pool of processes, or on any executor."""
+"""Independent tasks on many cores or machines, on any executor, and large values they share."""

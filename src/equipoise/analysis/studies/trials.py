@@ -23,6 +23,8 @@ from equipoise.evaluate.proposals import distribution_of, load_optuna, state_of
 
 #: Keys of the question in a study, and of the result in a trial.
 _QUESTION, _ANSWER = "equipoise:question", "equipoise:trial"
+#: Key of the number of trials under way. Studies of earlier versions do not have it.
+_UNDER_WAY = "equipoise:under_way"
 
 
 class Study:
@@ -77,6 +79,24 @@ class Study:
                 f"({one} was {json.dumps(asked.get(one))}, now {json.dumps(question.get(one))}). "
                 "Use another --study-name"
             )
+
+    def settle_under_way(self, given: int | None, *, earlier: int, default: int) -> int:
+        """Return how many trials are under way, which is the same in every run of the study.
+
+        given : what this run asks for, if anything
+        earlier : for a study of an earlier version, in which it was the number of processes
+        Raises : ConflictError   the study has another number
+        """
+        kept: int | None = self._study.user_attrs.get(_UNDER_WAY)
+        if kept is None:
+            kept = given or (earlier if self.trials else default)
+            self._study.set_user_attr(_UNDER_WAY, kept)
+        elif given not in (None, kept):
+            raise ConflictError(
+                f"this study has {kept} trials under way, which decides what is sampled; got "
+                f"--under-way {given}. Leave the option out, or use another --study-name"
+            )
+        return kept
 
     def _read(self) -> list[Trial]:
         found: list[Trial] = []

@@ -6,6 +6,7 @@ The functions at the end read the values and ranges to try from text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -36,7 +37,7 @@ from equipoise.data.reading import HistoryReading
 from equipoise.data.tuning import Choice, Range, Trial, Tuning
 from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.proposals import default_grid, default_ranges
-from equipoise.evaluate.tuning import GIVEN_TRIAL, checked_choices, tune
+from equipoise.evaluate.tuning import GIVEN_TRIAL, UNDER_WAY, checked_choices, tune
 from equipoise.formats import write_table
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import to_message
@@ -59,7 +60,8 @@ TUNED, GIVEN = "tuned", "given"
 class TuneRequest(ScoringRequest):
     """What to search, on which matches, and where the answer goes.
 
-    choices, trials, metric, workers : as `tune` has them; it uses the same random seed
+    choices, trials, metric, workers, executor : as `tune` has them; it uses the same random seed
+    under_way : as `tune` has it; None for that of the study, or the default
     entry : without choices, search the constants of the entry and of the level
     first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text; without
         it, 10%, or more if that leaves nothing to score
@@ -79,6 +81,8 @@ class TuneRequest(ScoringRequest):
     chart: str | None = None
     title: str | None = None
     workers: int = 1
+    executor: Executor | None = None
+    under_way: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +90,7 @@ class TuneAnswer:
     """Result of a search.
 
     found : by the search on the first `first` matches; recorded : number of trials of earlier runs
+    under_way : sampled trials that were under way at the same time
     held_out : the backtest of both sets of parameters on the other matches
     """
 
@@ -97,6 +102,7 @@ class TuneAnswer:
     found: Tuning
     first: int
     recorded: int
+    under_way: int
     seconds: float
     held_out: BacktestAnswer
 
@@ -127,6 +133,7 @@ def search(
     recorded = 0 if study is None else len(study.trials)
     if recorded and resumed is not None:
         resumed(recorded)
+    under_way = _under_way(request, study)
     start = working_time()
     found = tune(
         system,
@@ -139,6 +146,8 @@ def search(
         ties_as_authors=request.ties_as_authors,
         workers=request.workers,
         threads=request.threads,
+        under_way=under_way,
+        executor=request.executor,
         record=study,
         progress=progress,
     )
@@ -155,6 +164,7 @@ def search(
         found=found,
         first=first,
         recorded=recorded,
+        under_way=under_way,
         seconds=seconds,
         held_out=scored({TUNED: tuned, GIVEN: system}, request, history, reading, first),
     )
@@ -179,6 +189,12 @@ def _check(request: TuneRequest) -> None:
     """Refuse wrong options and outputs that cannot be written, before reading."""
     require(request.metric in METRICS, "--metric", f"one of {', '.join(METRICS)}", request.metric)
     require(request.resamples >= 1, "--resamples", "at least 1", request.resamples)
+    given = request.under_way
+    require(given is None or given >= 1, "--under-way", "at least 1", given)
+    if given is not None and request.trials is None:
+        raise InvalidParameterError(
+            "--under-way needs --trials, the number of samples: a grid does not depend on it"
+        )
     require(0 < request.confidence < 1, "--confidence", "in (0, 1)", request.confidence)
     outputs = {
         "--output": request.output,
@@ -226,6 +242,13 @@ def _study(
         choices=choices,
         metric=request.metric,
     )
+
+
+def _under_way(request: TuneRequest, study: Study | None) -> int:
+    """Return how many sampled trials are under way. Raises : ConflictError."""
+    if study is None or request.trials is None:
+        return request.under_way or UNDER_WAY
+    return study.settle_under_way(request.under_way, earlier=request.workers, default=UNDER_WAY)
 
 
 #: Verdicts of the held-out matches on the tuned parameters.
@@ -313,6 +336,7 @@ def _search(answer: TuneAnswer) -> SearchMessage:
         matches=found.matches,
         participations=found.participations,
         seed=None if request.trials is None else request.seed,
+        under_way=None if request.trials is None else answer.under_way,
         recorded=answer.recorded,
         seconds=answer.seconds,
     )

@@ -88,7 +88,15 @@ def tune(
     study_name: str | None = option(
         None, "Name of the study in the database. [default: system and metric]", "NAME"
     ),
-    workers: int = option(1, "Number of processes that run trials.", min=1),
+    workers: int = option(
+        1, "Number of processes that run trials. It does not change results.", min=1
+    ),
+    under_way: int | None = option(
+        None,
+        "Number of sampled trials that run while the next one is proposed. It belongs to the study "
+        "and changes what is sampled; more --workers than this are never busy. [default: 8]",
+        min=1,
+    ),
     min_history: int | None = option(
         None,
         "Score only players with at least this many earlier matches. [default: 5, or fewer if that "
@@ -153,6 +161,7 @@ def tune(
         chart=chart,
         title=title,
         workers=workers,
+        under_way=under_way,
         threads=options.thread_count(threads),
     )
     with working("trials") as job, _resume_hint(study):

@@ -1,0 +1,252 @@
+"""Large values that several processes read: written once, mapped into the memory of each.
+
+A value is pickled with its arrays apart (PEP 574). The arrays go to a file of a folder that is
+named after a hash of the content. Every process maps this file, so that all of them together have
+the arrays in memory once. Arrays that were read-only stay so, and a process that changes another
+array changes only its own copy of a page: kernels are compiled by these flags, and find the same.
+Arrays of objects, such as ids as text, stay in the pickle, and each process has its own.
+
+Who deletes a folder: every process that shares it holds a lock, which ends with the process however
+it ends. Who shares last deletes the folder. If that process was killed, the next process that
+shares anything deletes all folders that nobody holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+import os
+import pickle
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from equipoise.errors import EquipoiseError, NotFoundError
+
+#: Environment variable with the folder in which values are shared, such as one of a file system
+#: that several machines see.
+FOLDER_VARIABLE = "EQUIPOISE_SHARED_FOLDER"
+
+#: Bytes to which arrays are aligned: a line of the processor's cache.
+_ALIGNED = 64
+_VALUE, _ARRAYS, _LAYOUT = "value", "arrays", "layout"
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """A value in a folder, small enough to be passed to any process.
+
+    folder : of the files, which exist as long as the block of `share`
+    """
+
+    folder: str
+
+    def load(self) -> Any:
+        """Return the value, whose arrays are those of the file.
+
+        Raises : NotFoundError   this machine does not have the folder
+        """
+        folder = Path(self.folder)
+        try:
+            layout = pickle.loads((folder / _LAYOUT).read_bytes())
+            content = (folder / _VALUE).read_bytes()
+            buffers = _mapped(folder / _ARRAYS, layout)
+        except FileNotFoundError:
+            raise NotFoundError(
+                f"shared values must be in a folder that every process sees; got {self.folder}, "
+                f"which is not there ({FOLDER_VARIABLE} names another folder)"
+            ) from None
+        return pickle.loads(content, buffers=buffers)
+
+
+#: Where an array is in the file, its bytes, and whether it was read-only.
+_Place = tuple[int, int, bool]
+
+
+def _mapped(path: Path, layout: list[_Place]) -> list[memoryview]:
+    """Return the mapped arrays of a file; those that were writable are copied when changed."""
+    if not any(size for _, size, _ in layout):
+        return [memoryview(b"" if fixed else bytearray()) for _, _, fixed in layout]
+    with path.open("rb") as file:
+        fixed_view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        copied_view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+    return [
+        (fixed_view if fixed else copied_view)[start : start + size]
+        for start, size, fixed in layout
+    ]
+
+
+@contextmanager
+def share(value: object, folder: str | os.PathLike[str] | None = None) -> Iterator[Shared]:
+    """Write a value for other processes, and yield where it is.
+
+    folder : of all shared values; None for that of the environment, or one of this user among the
+        temporary files
+    Raises : EquipoiseError   nothing can be written there, or others could change it
+    """
+    root = _root(folder)
+    delete_unused(root)
+    buffers: list[pickle.PickleBuffer] = []
+    content = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    raw = [buffer.raw() for buffer in buffers]
+    layout = _layout(raw)
+    name = _name(content, layout, raw)
+    lock = _held(root / f"{name}{_LOCK}")
+    try:
+        if not (root / name).is_dir():
+            _write(root, name, content, layout, raw)
+        yield Shared(str(root / name))
+    finally:
+        _release(root, name, lock)
+
+
+def _root(folder: str | os.PathLike[str] | None) -> Path:
+    """Return the folder of all shared values, which only this user can change.
+
+    Raises : EquipoiseError
+    """
+    given = folder or os.environ.get(FOLDER_VARIABLE)
+    user = os.getuid() if hasattr(os, "getuid") else None
+    if given:
+        root = Path(given).resolve()
+    else:
+        root = Path(tempfile.gettempdir(), f"equipoise-shared-{'' if user is None else user}")
+    try:
+        root.mkdir(mode=0o700, parents=bool(given), exist_ok=True)
+        found = root.lstat()
+    except OSError as error:
+        raise _unwritable(root, error) from None
+    others = stat.S_IWGRP | stat.S_IWOTH
+    if user is not None and (
+        not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & others
+    ):
+        # Whoever could write there could make this process run anything.
+        raise EquipoiseError(
+            f"the folder of shared values must belong to this user and be writable by nobody else; "
+            f"got {root} ({FOLDER_VARIABLE} names another folder)"
+        )
+    return root
+
+
+def _unwritable(root: Path, error: OSError) -> EquipoiseError:
+    return EquipoiseError(
+        f"cannot share values in {root}: {error.strerror or error} ({FOLDER_VARIABLE} names "
+        "another folder)"
+    )
+
+
+def _layout(raw: list[memoryview]) -> list[_Place]:
+    """Return where arrays are in a file, each at the start of a line of the cache."""
+    layout, start = [], 0
+    for one in raw:
+        layout.append((start, one.nbytes, one.readonly))
+        start += -(-one.nbytes // _ALIGNED) * _ALIGNED
+    return layout
+
+
+def _name(content: bytes, layout: list[_Place], raw: list[memoryview]) -> str:
+    digest = hashlib.blake2b(content, digest_size=20)
+    digest.update(repr(layout).encode())
+    for one in raw:
+        digest.update(one)
+    return digest.hexdigest()
+
+
+def _write(
+    root: Path, name: str, content: bytes, layout: list[_Place], raw: list[memoryview]
+) -> None:
+    """Write the files of a value into a folder that appears completely or not at all."""
+    beside = root / f"{name}.{secrets.token_hex(4)}.tmp"
+    try:
+        beside.mkdir(mode=0o700)
+        (beside / _VALUE).write_bytes(content)
+        (beside / _LAYOUT).write_bytes(pickle.dumps(layout))
+        with (beside / _ARRAYS).open("wb") as file:
+            for (start, _, _), one in zip(layout, raw, strict=True):
+                file.seek(start)
+                file.write(one)
+        with suppress(OSError):  # another process was faster, with the same content
+            beside.rename(root / name)
+        if not (root / name).is_dir():
+            raise OSError("the folder could not be renamed")
+    except OSError as error:
+        raise _unwritable(root, error) from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def _held(path: Path) -> int | None:
+    """Return the descriptor of a lock that this process shares; None where there are no locks."""
+    if (fcntl := _fcntl()) is None:
+        return None
+    while True:
+        lock = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        # Who deletes a folder deletes its lock as well, perhaps after this process has opened it.
+        if _same_file(lock, path):
+            return lock
+        os.close(lock)
+
+
+def _release(root: Path, name: str, lock: int | None) -> None:
+    """Let a value go, and delete its folder if no other process shares it."""
+    if lock is None:
+        shutil.rmtree(root / name, ignore_errors=True)
+        return
+    try:
+        _delete_if_unused(root, name, lock)
+    finally:
+        os.close(lock)
+
+
+def delete_unused(root: Path) -> None:
+    """Delete the folders of processes that were killed."""
+    if _fcntl() is None:
+        return
+    for path in root.glob(f"*{_LOCK}"):
+        with suppress(FileNotFoundError):
+            lock = os.open(path, os.O_RDWR)
+            try:
+                _delete_if_unused(root, path.name.removesuffix(_LOCK), lock)
+            finally:
+                os.close(lock)
+
+
+def _delete_if_unused(root: Path, name: str, lock: int) -> None:
+    """Delete the folder of a value, what is half written, and the lock, unless it is held."""
+    fcntl = _fcntl()
+    path = root / f"{name}{_LOCK}"
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return
+    if not _same_file(lock, path):
+        return
+    shutil.rmtree(root / name, ignore_errors=True)
+    for half in root.glob(f"{name}.*.tmp"):
+        shutil.rmtree(half, ignore_errors=True)
+    with suppress(FileNotFoundError):
+        path.unlink()
+
+
+def _same_file(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _fcntl() -> Any:
+    """Return the module of locks; None on systems without it, where nothing else is locked."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    return cast("Any", fcntl)
