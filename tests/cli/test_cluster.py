@@ -88,3 +88,54 @@ def test_wrong_options_are_explained(
     monkeypatch.chdir(tmp_path)
     assert run(["verify", *options]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_each_file_is_imported_into_a_pool_of_its_own(
+    pools: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = pools / "exports"
+    folder.mkdir()
+    heads = {one["pool"]: one["head"] for one in answer(capsys, "verify")["pools"]}
+    for name in heads:
+        output = str(folder / f"{name}.ndjson")
+        assert run(["export", name, "--what", "log", "--output", output]) == 0
+    (folder / "broken.ndjson").write_text('{"equipoise_log":3,"pool"')
+    target = ["--database", "sqlite:///copy.db"]
+    done = answer(
+        capsys, "import", "exports", "--each", "--create", "--workers", "2", *target, status=1
+    )
+    assert {one["pool"]: one["head"] for one in done["imported"]} == heads
+    assert [one["pool"] for one in done["failed"]] == ["broken"]
+    assert answer(capsys, "verify", *target)["identical"]
+    # The same command goes on where it was: what is there is not recorded again.
+    again = answer(capsys, "import", "exports/[a-z]*d.ndjson", "--each", *target)
+    assert [(one["pool"], one["matches"]) for one in again["imported"]] == [
+        ("second", 0),
+        ("third", 0),
+    ]
+
+
+@pytest.mark.no_kernel
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["a.csv"], "--pool is needed, or --each"),
+        (["a.csv", "--pool", "a", "--workers", "2"], "--workers and --cluster need --each"),
+        (["a.csv", "--pool", "a", "--each"], "--pool cannot be combined with --each"),
+        (["*.csv*", "--each", "--create"], "a.csv.gz and a.csv would go into one pool, 'a'"),
+        (["*.parquet", "--each", "--create"], "needs a folder or pattern with files"),
+    ],
+)
+def test_wrong_imports_are_explained(
+    options: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "a.csv.gz"):
+        Path(name).touch()
+    assert run(["import", *options]) == 2
+    assert said in capsys.readouterr().err

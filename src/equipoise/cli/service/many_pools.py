@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterE
 from equipoise.parallel.batches import run_batches
 
 if TYPE_CHECKING:
-    from equipoise.messages.exchange import ImportMessage
+    from equipoise.messages.exchange import FailedImport, ImportMessage
     from equipoise.messages.pools import PoolRequest, VerifyMessage
     from equipoise.pools.exchange.importing import ImportRequest
     from equipoise.store.connection import Store
@@ -120,13 +121,58 @@ class FileImport:
     file: str
 
 
-@dataclass(frozen=True, slots=True)
-class FailedImport:
-    """A file that could not be imported, or not completely."""
+def imports_of(source: str, request: ImportRequest) -> list[FileImport]:
+    """Return the imports of the files of a folder or pattern, by name.
 
-    pool: str
-    file: str
-    error: str
+    request : of all of them
+    Raises : InvalidParameterError if there is no file, or two would go into one pool
+    """
+    from equipoise.formats.opening.contents import paths_of
+    from equipoise.formats.opening.naming import natural
+
+    names = sorted(paths_of(source, "FILE").values(), key=natural)
+    found: dict[str, FileImport] = {}
+    for path in map(Path, names):
+        if path.name.startswith("."):
+            continue
+        pool, file = _pool_of(path), str(path.absolute())
+        if pool in found:
+            raise InvalidParameterError(
+                f"--each: {path.name} and {Path(found[pool].file).name} would go into one pool, "
+                f"{pool!r}"
+            )
+        history = replace(request.history, source=file)
+        found[pool] = FileImport(pool, replace(request, history=history), file)
+    if not found:
+        raise InvalidParameterError(f"--each needs a folder or pattern with files; got {source!r}")
+    return list(found.values())
+
+
+def _pool_of(path: Path) -> str:
+    """Return the name of a file without its ending, as in contests.csv.gz."""
+    from equipoise.formats.opening.kinds import PACKED_SUFFIXES
+
+    inner = path.with_suffix("") if path.suffix.lower() in PACKED_SUFFIXES else path
+    return inner.stem
+
+
+def _kinds_of(files: Sequence[FileImport]) -> list[PoolRequest]:
+    """Return the systems with which files are rated, each once; those of damaged files are not."""
+    import msgspec
+
+    from equipoise.messages.pools import PoolRequest
+    from equipoise.pools.exchange.log_lines import first_settings_of, is_log, read_head
+
+    found: dict[bytes, PoolRequest] = {}
+    for one in files:
+        with suppress(EquipoiseError, msgspec.MsgspecError, OSError):
+            settings = dict(one.request.settings)
+            if "system" not in settings and is_log(Path(one.file)):
+                settings = msgspec.to_builtins(first_settings_of(read_head(Path(one.file))))
+            own = {name: settings[name] for name in ("system", "parameters") if name in settings}
+            kind = msgspec.convert(own, PoolRequest)
+            found.setdefault(msgspec.json.encode(kind, order="sorted"), kind)
+    return list(found.values())
 
 
 def import_pools(
@@ -148,12 +194,14 @@ def import_pools(
         executor=executor,
         workers=workers,
         names=lambda one: f"the import of {one.file}",
+        prepare=partial(_compile, _kinds_of(files)),
         finished=finished,
     )
 
 
 def _import(database: Database, now: int, one: FileImport) -> ImportMessage | FailedImport:
     """Import a file in a worker process. What goes wrong with it does not stop the others."""
+    from equipoise.messages.exchange import FailedImport
     from equipoise.pools.exchange.importing import import_pool
 
     try:
