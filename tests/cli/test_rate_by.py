@@ -9,8 +9,10 @@ import subprocess
 import sys
 import threading
 import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import polars as pl
 import pytest
@@ -210,6 +212,7 @@ def test_where_selects_folders(
         (["--output", "{out}/"], "mode,", "--by must be names of columns"),
         (["--output", "{out}/"], "mode,level", "--by must name columns of the history"),
         (["--output", "{out}/", "--resume", "x.npz"], "mode", "--resume cannot be combined"),
+        (["--output", "{out}/", "--dry-run"], "mode", "--dry-run cannot be combined"),
         (["--output", "{data}/out/"], "mode", "outside of the folder that is read"),
         (["--output", "{out}/x.docx"], "mode", "must end in"),
         (["--output", "{out}/", "--where", "mode=none"], "mode", "some folder has"),
@@ -247,6 +250,86 @@ def test_a_file_outside_of_the_folders_is_named(
     matches(3).write_csv(data / "stray.csv")
     assert by(data, "--output", f"{tmp_path}/out/") == 1
     assert "stray.csv, mode: must be in a folder mode=VALUE" in capsys.readouterr().err
+
+
+class Bucket(BaseHTTPRequestHandler):
+    """Answers as S3 does: lists objects, and sends them whole or in part."""
+
+    root: Path
+    protocol_version = "HTTP/1.1"
+
+    def _send(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        asked = parse_qs(parts.query)
+        if "list-type" in asked:
+            prefix = asked.get("prefix", [""])[0]
+            found = sorted(one for one in self.root.rglob("*.parquet"))
+            keys = [(one.relative_to(self.root).as_posix(), one.stat().st_size) for one in found]
+            rows = "".join(
+                f"<Contents><Key>{key}</Key><Size>{size}</Size><ETag>1</ETag>"
+                "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+                for key, size in keys
+                if key.startswith(prefix)
+            )
+            text = f"<ListBucketResult><IsTruncated>false</IsTruncated>{rows}</ListBucketResult>"
+            self._send(200, text.encode(), Content_Type="application/xml")
+            return
+        path = self.root / unquote(parts.path).removeprefix("/bucket/")
+        if not path.is_file():
+            self._send(404, b"")
+            return
+        data, more = path.read_bytes(), {"ETag": '"1"'}
+        more["Last_Modified"] = "Thu, 01 Jan 2026 00:00:00 GMT"
+        wanted = self.headers.get("Range", "").removeprefix("bytes=")
+        if wanted:
+            low, _, high = wanted.partition("-")
+            start = int(low) if low else max(0, len(data) - int(high))
+            stop = min(int(high) + 1 if low and high else len(data), len(data))
+            more["Content_Range"] = f"bytes {start}-{stop - 1}/{len(data)}"
+            self._send(206, data[start:stop], **more)
+            return
+        self._send(200, data, **more)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.slow
+def test_objects_of_a_cloud(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = type("Here", (Bucket,), {"root": tmp_path})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "none",
+            "AWS_SECRET_ACCESS_KEY": "none",
+            "AWS_REGION": "us-east-1",
+        }.items():
+            monkeypatch.setenv(name, value)
+        try:
+            arguments = ["s3://bucket/data/", "--output", f"{tmp_path}/cloud/ratings.csv"]
+            assert message(capsys, *arguments)["rated"] == 4
+            assert message(capsys, *arguments)["kept"] == 4
+            pattern = "s3://bucket/data/mode=ranked/**/*.parquet"
+            assert message(capsys, pattern, *arguments[1:])["kept"] == 2
+        finally:
+            server.shutdown()
+    assert by(data, "--output", f"{tmp_path}/here/ratings.csv") == 0
+    assert contents(tmp_path / "cloud") == contents(tmp_path / "here")
 
 
 @pytest.mark.slow

@@ -109,6 +109,8 @@ def rate(
 
     settings = system.settings()
     if dry_run:
+        if by is not None:
+            raise InvalidParameterError("--dry-run cannot be combined with --by")
         chosen = system.chosen(settings)
         return inspected(
             context,
