@@ -3,8 +3,9 @@
 The three tables that grow (log, changes, ratings) in three forms: one table each; 16 hash
 partitions by pool; a partition of its own for the first pool, and one for all others. The same rows
 are in each form, filled by SQL: matches of two players, spread over the pools. The statements are
-those of the service, in their plain form: a post is one transaction (a record of the log, two changes, two
-ratings, the row of the pool), a page has 100 records, a replay reads the log of a pool in order.
+those of the service, in their plain form: a post is one transaction (a record of the log, two
+changes, two ratings, the row of the pool), a page has 100 records, a replay reads the log of a pool
+in order.
 The forms take turns in every round, and the median of the rounds counts, with the least and the
 largest. The server flushes nothing (fsync off), so that the disk does not hide the differences;
 posts a second are therefore of statements, not of a disk.
@@ -84,6 +85,7 @@ class Form:
         self._sql.execute(command.encode())
 
     def use(self) -> None:
+        """Let statements mean the tables of this form."""
         self._run(f"set search_path to {self.name}")
 
     def fill(self, matches: int) -> None:
@@ -93,15 +95,17 @@ class Form:
         players = max(4, 2 * each // MATCHES_A_PLAYER)
         self._run(f"""insert into log select p, s, 'match', 'match-' || p || '-' || s, null,
             '{{"teams":[["player-' || s % {players} || '"],["player-' || (s + 1) % {players}
-            || '"]],"ranks":[0,1]}}', 1000000 * s, 1000000 * s, false, 1000000 * s, 1,
+            || '"]],"ranks":[0,1]}}', 1000000::bigint * s, 1000000::bigint * s, false,
+            1000000::bigint * s, 1,
             decode(repeat('ab', 16), 'hex'), null
             from generate_series({done + 1}, {each}) s, generate_series(1, {self.pools}) p""")
-        self._run(f"""insert into changes select p, 1000000 * s, s,
-            'player-' || (s + side) % {players}, 0, 1000000 * (s - 20), s - 20, 1500 + s % 300,
+        self._run(f"""insert into changes select p, 1000000::bigint * s, s,
+            'player-' || (s + side) % {players}, 0, 1000000::bigint * (s - 20), s - 20,
+            1500 + s % 300,
             decode(repeat('ab', 40), 'hex') from generate_series({done + 1}, {each}) s,
             generate_series(1, {self.pools}) p, generate_series(0, 1) side""")
         self._run(f"""insert into ratings select p, 0, 'player-' || n, -1500 - n % 700,
-            1500 + n % 700, 80, {MATCHES_A_PLAYER}, 1000000 * n, false,
+            1500 + n % 700, 80, {MATCHES_A_PLAYER}, 1000000::bigint * n, false,
             decode(repeat('ab', {STATE}), 'hex'), 0, 0, false
             from generate_series({self.players}, {players - 1}) n,
             generate_series(1, {self.pools}) p""")
