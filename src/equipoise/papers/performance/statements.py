@@ -378,10 +378,10 @@ def selection(facts: Facts) -> Iterator[Line]:
     """Yield section 4: the iteration from equal ratings, and what it depends on."""
     worst, tried, still = 0.0, 0, 0
     drift: list[float] = []
-    few = replace(facts, cases=max(1, facts.cases // 10))
+    few = replace(facts, cases=max(1, facts.cases // 20))
     for games, found in solved(few):
         drift.append(abs(float(np.mean(found.rating)) - 1500.0))
-        run = performance_iteration(games, 1500.0, steps=500, settled=1e-6)
+        run = performance_iteration(games, 1500.0, steps=200, settled=1e-6)
         if run.settled_at is None:
             still += 1
             continue
@@ -395,7 +395,7 @@ def selection(facts: Facts) -> Iterator[Line]:
         of="tournament",
     )
     yield dropped(
-        "tournaments in which the iteration does not settle in 500 steps",
+        "tournaments in which the iteration does not settle in 200 steps",
         still,
         few.cases,
         of="tournament",
