@@ -39,6 +39,7 @@ def _previous(url: str) -> None:
     with engine.begin() as connection:
         for column in ("initial", "known_ratings"):
             connection.execute(text(f"ALTER TABLE pools DROP COLUMN {column}"))
+        connection.execute(text("DROP TABLE rate_counts"))  # schema 0013
         connection.execute(text("UPDATE alembic_version SET version_num = '0011'"))
     assert "initial" not in {one["name"] for one in inspect(engine).get_columns("pools")}
     engine.dispose()

@@ -48,6 +48,8 @@ def restore(url: str, schema: str, folder: Path) -> None:
                 # PostgreSQL numbers them itself, from 1 without a gap as before.
                 if table.name not in ("outbox", "audit_chain"):
                     row.pop("id", None)
+            if table.name == "audit_chain":  # a step of the schema has made its row
+                writing.execute(table.delete())
             if rows:
                 writing.execute(table.insert(), rows)
     reading.close()

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Concatenate, ParamSpec, TypeVar
 
+import msgspec
+
 from equipoise.analysis.clock import now
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import (
@@ -340,8 +342,13 @@ class Service:
         same = wanted.parameters == current.parameters
         return same or self.kernels.are_loaded(request_of(wanted))
 
-    async def submit_match(self, pool: str, match: MatchRequest, key: int | None) -> MatchMessage:
-        """Return what one match changed, once it is committed. Raises : as `Writer.enqueue`."""
+    async def submit_match(
+        self, pool: str, match: MatchRequest, key: int | None
+    ) -> MatchMessage | msgspec.Raw:
+        """Return what one match changed, once it is committed. Raises : as `Writer.enqueue`.
+
+        From another worker it comes as JSON.
+        """
         try:
             answer = await self.posts.enqueue(pool, Post([match], key, detailed=True))
         except InvalidDataError as error:

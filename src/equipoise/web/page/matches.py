@@ -89,6 +89,8 @@ async def post_match(context: PageContext) -> Response:
         await context.service.check_kernels(pool.pool)
         if form.text("do") == seen:
             done = await context.service.submit_match(pool.pool, match, context.key_number)
+            if isinstance(done, msgspec.Raw):
+                done = msgspec.json.decode(done, type=MatchMessage)
             return context.redirect(path("pools", pool.pool, "matches", done.match))
         future = context.service.settings.future_seconds
         preview = await context.calculate(preview_match, match, now(), future_seconds=future)
