@@ -26,6 +26,7 @@ MOST_LETTERS = 240
 NAMES = [
     "Backtest",
     "Balance",
+    "Belief",
     "Calibration",
     "Candidate",
     "Difference",
@@ -42,6 +43,8 @@ NAMES = [
     "InitialRatings",
     "Lobby",
     "Outlook",
+    "PerformanceIteration",
+    "PerformancePotential",
     "PlaceDistribution",
     "PoolState",
     "Prediction",
@@ -69,6 +72,7 @@ NAMES = [
 TABLES = [
     "Backtest",
     "Balance",
+    "Belief",
     "Calibration",
     "Drift",
     "Equilibrium",
@@ -79,6 +83,8 @@ TABLES = [
     "InitialRatings",
     "Lobby",
     "Outlook",
+    "PerformanceIteration",
+    "PerformancePotential",
     "PlaceDistribution",
     "Prediction",
     "RatingComparison",

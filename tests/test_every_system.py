@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.data.explanation import Explanation
+from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import MOST_WEIGHT, History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.rating.block_replay import BlockReplay

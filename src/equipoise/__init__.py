@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from equipoise.data.backtest import GroupScores as GroupScores
     from equipoise.data.backtest import Slice as Slice
     from equipoise.data.backtest import SystemScores as SystemScores
-    from equipoise.data.belief import Belief as Belief
     from equipoise.data.comparison import ChangeSummary as ChangeSummary
     from equipoise.data.comparison import RatingComparison as RatingComparison
     from equipoise.data.comparison import ScaleLine as ScaleLine
-    from equipoise.data.explanation import Contribution as Contribution
-    from equipoise.data.explanation import Explanation as Explanation
-    from equipoise.data.explanation import Opponent as Opponent
-    from equipoise.data.explanation import Quantity as Quantity
-    from equipoise.data.explanation import Remembered as Remembered
+    from equipoise.data.explanations.belief import Belief as Belief
+    from equipoise.data.explanations.explanation import Contribution as Contribution
+    from equipoise.data.explanations.explanation import Explanation as Explanation
+    from equipoise.data.explanations.explanation import Opponent as Opponent
+    from equipoise.data.explanations.explanation import Quantity as Quantity
+    from equipoise.data.explanations.explanation import Remembered as Remembered
     from equipoise.data.history import History as History
     from equipoise.data.lobby import Balance as Balance
     from equipoise.data.lobby import Constraint as Constraint

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from equipoise.analysis.files.explain import explain_message, written
 from equipoise.cli import run
 from equipoise.cli.files.explain import ordinal, print_explanation, rounded_parts, summary
-from equipoise.data.explanation import (
+from equipoise.data.explanations.explanation import (
     Contribution,
     Explanation,
     Opponent,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation
+from equipoise.data.explanations.explanation import Explanation
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.platforms.codeforces import Codeforces

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.data.belief import Belief
+from equipoise.data.explanations.belief import Belief
 
 SYSTEMS = [
     eq.EloMMR(),

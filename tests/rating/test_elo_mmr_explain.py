@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Ints
-from equipoise.data.explanation import Explanation
+from equipoise.data.explanations.explanation import Explanation
 from equipoise.errors import ApproximationWarning
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.explaining import explain_change

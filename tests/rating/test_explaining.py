@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from equipoise.data.explanation import Explanation
+from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import (
     ConflictError,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.data.explanation import Explanation
+from equipoise.data.explanations.explanation import Explanation
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.platforms.codeforces import Codeforces
 from equipoise.rating.platforms.topcoder import TopCoder

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from equipoise.data.explanation import Explanation
+from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.rating.explaining import explain

@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Ints
-from equipoise.data.explanation import Explanation, Quantity
+from equipoise.data.explanations.explanation import Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from equipoise.arguments import checks_arguments
-from equipoise.data.explanation import Explanation
+from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, PluginError
 from equipoise.rating.entry.entering import ENTRY_PARAMETERS

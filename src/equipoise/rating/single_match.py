@@ -13,7 +13,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity, Remembered
+from equipoise.data.explanations.explanation import (
+    Contribution,
+    Explanation,
+    Opponent,
+    Quantity,
+    Remembered,
+)
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
 from equipoise.rating.base_system import TraceArrays

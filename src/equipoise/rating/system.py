@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 import numpy as np
 
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Explanation
+from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import InvalidParameterError, require

@@ -22,8 +22,8 @@ from equipoise.analysis.files.reading import (
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
 from equipoise.charts import theme
 from equipoise.charts.beliefs.posterior import posterior_figure
-from equipoise.data.belief import Belief
-from equipoise.data.explanation import Explanation, Quantity
+from equipoise.data.explanations.belief import Belief
+from equipoise.data.explanations.explanation import Explanation, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.data.times import iso
 from equipoise.errors import InvalidParameterError, require

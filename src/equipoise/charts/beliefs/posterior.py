@@ -8,7 +8,7 @@ import numpy as np
 
 from equipoise.charts import theme
 from equipoise.charts.axes import shortened
-from equipoise.data.belief import Belief
+from equipoise.data.explanations.belief import Belief
 from equipoise.wording import counted
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.analysis.files.explain import explain_message, with_statistics
-from equipoise.data.explanation import Explanation
+from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.messages.histories import ExplainMessage

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.rating.advantage.home_system import HomeSystem, belief_of
 from equipoise.rating.single_match import single_match

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Explanation, Opponent, Quantity
+from equipoise.data.explanations.explanation import Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.base_system import matches_of

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from equipoise.data.explanation import Explanation, Opponent, Quantity
+from equipoise.data.explanations.explanation import Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.classical.elo import Elo, factor_of, team_strengths

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.base_system import DEVIATION, RATING

@@ -19,8 +19,14 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.belief import Belief
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity, Remembered
+from equipoise.data.explanations.belief import Belief
+from equipoise.data.explanations.explanation import (
+    Contribution,
+    Explanation,
+    Opponent,
+    Quantity,
+    Remembered,
+)
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.numeric.normal import normal_hazard

@@ -11,7 +11,7 @@ import dataclasses
 from typing import Any
 
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.rating.base_system import System
 from equipoise.rating.entry.entering import MU, TARGET, WEIGHT, Entry, level_adjustment

@@ -6,7 +6,7 @@ so their changes add up; only the lowest rating can cut the sum.
 
 from __future__ import annotations
 
-from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.rating.federations.egf import EGF, bonus, head_start
 from equipoise.rating.federations.explain import only_opponent

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.rating.federations.facts import UNRATED
 from equipoise.rating.federations.together import Federation

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.rating.classical.glicko import Q, opponent_weight
 from equipoise.rating.federations.stephenson import (

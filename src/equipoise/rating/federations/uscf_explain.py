@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.rating.federations.explain import only_opponent
 from equipoise.rating.federations.together import MATCHES, RATING

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from equipoise.data.explanation import Contribution, Explanation, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
 from equipoise.rating.platforms.codeforces import RATING, Codeforces

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.rating.classical.glicko2 import GLICKO2_SCALE, game, opponent_weight
 from equipoise.rating.platforms.lichess import PROVISIONAL_DEVIATION, Lichess, Settings, present

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution
+from equipoise.data.explanations.explanation import Contribution
 from equipoise.rating.single_match import DUEL_BY_RESULT, PLAYERS_BY_RESULT, SingleMatch
 from equipoise.rating.system import RatingSystem
 

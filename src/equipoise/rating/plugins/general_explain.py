@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.rating.single_match import (
     NAMED_OPPONENTS,

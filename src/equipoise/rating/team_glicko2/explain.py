@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity
+from equipoise.data.explanations.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import History
 from equipoise.rating.classical.glicko2 import GLICKO2_SCALE, game, opponent_weight
 from equipoise.rating.single_match import (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,6 +57,17 @@ class Belief(Tabular):
     performance: Floats
     beta: Floats
     multiplicity: Floats
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Belief):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, one.name), getattr(other, one.name))
+            for one in fields(self)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.player, self.rating, self.deviation))
 
     def log_density(self, skill: Floats) -> Floats:
         """Return the logarithm of the density over that at the rating, in the shape of `skill`."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from equipoise.data.belief import Belief
+from equipoise.data.explanations.belief import Belief
 from equipoise.data.times import to_the_minute, utc
 from equipoise.display import Tabular, name_in_words, number_in_words
 
