@@ -123,7 +123,7 @@ def dask() -> Iterator[Executor]:
     workers = ["distributed.cli.dask_worker", address, "--nworkers", str(_WORKERS)]
     environment = {
         **os.environ,
-        "PYTHONPATH": str(Path(__file__).parent),
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
         # As docs/guides/parallel.md says: otherwise workers look at their stack every 10 ms.
         "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
     }
