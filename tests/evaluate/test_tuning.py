@@ -380,3 +380,24 @@ def test_the_table_has_a_row_a_trial() -> None:
         one.value("pair_inversion") for one in found.trials
     ]
     assert set(table["status"]) == {"done"}
+
+
+def test_ids_that_workers_map_change_no_trial() -> None:
+    """Ids as text of fixed width give the same trial; labels with missing values stay objects."""
+    league = contests()
+    labels = np.array([None, *["a"] * (league.participations - 1)], dtype=object)
+    named = replace(
+        league,
+        match_ids=np.array([f"m{one}" for one in league.match_ids.tolist()], dtype=object),
+        player_ids=np.array([f"p{one}" for one in league.player_ids.tolist()], dtype=object),
+        team_labels=labels,
+    )
+    objective = tuning.Objective.of(
+        EloMMR(), named, metric="pair_inversion", min_history=2, ties_as_authors=False
+    )
+    mapped = tuning._mappable(objective)
+    history = mapped.scored.history
+    assert history.match_ids.dtype.kind == history.player_ids.dtype.kind == "U"
+    assert history.team_labels is not None
+    assert history.team_labels.dtype == object
+    assert mapped.trial(0, {"beta": 150.0}) == objective.trial(0, {"beta": 150.0})

@@ -146,6 +146,15 @@ def test_a_lost_worker_is_replaced_and_a_deadly_task_named() -> None:
         list(run_tasks(tiny.square, range(12), executor=lossy(1), attempts=1))
 
 
+def test_deadly_tasks_may_have_results_so_that_others_go_on() -> None:
+    def given_up(number: int, error: EquipoiseError) -> int:
+        assert "given up after it lost its worker 3 times" in str(error)
+        return -number
+
+    found = run_tasks(tiny.square, range(12), executor=lossy(3), given_up=given_up)
+    assert list(found) == [-number for number in range(12)]
+
+
 def test_an_executor_that_breaks_is_named_with_the_task() -> None:
     class Broken(Executor):
         def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from equipoise.charts.canvas import Row, Sheet
     from equipoise.cli.tables import Table
     from equipoise.messages.errors import ProblemMessage
-    from equipoise.messages.histories import HistoryMessage, RateSummary
+    from equipoise.messages.histories import HistoryMessage, RateByMessage, RateSummary
 
 
 #: Columns and lines of a chart in a pipe.
@@ -142,7 +142,7 @@ def print_table(table: Table) -> None:
     sys.stdout.write("\n".join(table.lines()) + "\n")
 
 
-def reading_lines(history: HistoryMessage | RateSummary) -> list[str]:
+def reading_lines(history: HistoryMessage | RateSummary | RateByMessage) -> list[str]:
     """Return lines on what was left out of a history, and why."""
     left_out = (
         (history.unrated, "match is marked as not rated", "matches are marked as not rated"),

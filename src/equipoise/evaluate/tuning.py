@@ -173,7 +173,7 @@ def trial_workers(
         return
     # The parameters given compiled the kernels of this machine already; others have none.
     first = getattr(executor, "prepare", None)
-    with share(objective) as shared:
+    with share(_mappable(objective)) as shared:
         work = partial(_trial, shared)
         yield lambda asked: run_tasks(
             work,
@@ -184,6 +184,28 @@ def trial_workers(
             under_way=under_way,
             prepare=None if first is None else partial(work, (GIVEN_TRIAL, {})),
         )
+
+
+#: Most characters of an id that is written with as many as the longest one has.
+_LONGEST_ID = 64
+
+
+def _mappable(objective: Objective) -> Objective:
+    """Return the objective with ids as text of fixed width, which workers can map.
+
+    Trials need ids for messages only. As objects, every worker would have its own.
+    """
+    history = objective.scored.history
+    texts: dict[str, Any] = {}
+    for name in ("match_ids", "player_ids", "team_labels"):
+        ids = getattr(history, name)
+        if ids is None or ids.dtype != object:
+            continue
+        if all(isinstance(one, str) and len(one) <= _LONGEST_ID for one in ids):
+            texts[name] = ids.astype(str)
+    if not texts:
+        return objective
+    return replace(objective, scored=replace(objective.scored, history=replace(history, **texts)))
 
 
 def _trial_here(objective: Objective, threads: int, asked: Question) -> Trial:

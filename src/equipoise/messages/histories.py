@@ -64,6 +64,51 @@ class RateMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     diff: RatingComparisonMessage | None = None
 
 
+class PoolRated(msgspec.Struct, frozen=True):
+    """One pool of `equipoise rate --by --json`.
+
+    values : value of each column, null if it is missing
+    status : "rated", "kept" if it was finished by an earlier command, or "failed"
+    files : option -> file written
+    error, problems : why it failed; null and empty if it did not
+    """
+
+    values: dict[str, str | None]
+    status: str
+    matches: int
+    participations: int
+    players: int
+    files: dict[str, str]
+    error: str | None
+    problems: list[ProblemMessage]
+
+
+class RateByMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise rate --by --json`: an entry for each pool, and sums of all.
+
+    players : a player counts once in each pool
+    notes : each with the number of pools that it is about, where these are several
+    """
+
+    system: str
+    parameters: dict[str, Any]
+    by: list[str]
+    pools: list[PoolRated]
+    rated: int
+    kept: int
+    failed: int
+    matches: int
+    participations: int
+    players: int
+    unrated: int
+    filtered: int
+    dropped_matches: list[str]
+    dropped_rows: int
+    problems: list[ProblemMessage]
+    notes: list[str]
+    seconds: float
+
+
 class PublicHistory(msgspec.Struct, frozen=True, omit_defaults=True):
     """A public history of matches: where it can be had, and the commands that read it.
 

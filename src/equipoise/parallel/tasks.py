@@ -40,6 +40,7 @@ def run_tasks(
     seconds: float | None = None,
     prepare: Callable[[], object] | None = None,
     finished: Callable[[int], object] | None = None,
+    given_up: Callable[[Task, EquipoiseError], Result] | None = None,
 ) -> Iterator[Result]:
     """Yield function(task) for every task, in the order of the tasks.
 
@@ -57,6 +58,8 @@ def run_tasks(
     prepare : is called before any work, once on this machine: it compiles kernels. An executor with
         a method `prepare` is asked to call it on all of its machines
     finished : is called with the number of results that are there, consumed or not
+    given_up : returns the result of a task that lost its worker `attempts` times, and the others go
+        on; None raises the error
 
     An error of the function is raised as soon as it is known, with the name of its task as a note;
     tasks that have not begun are cancelled.
@@ -69,14 +72,23 @@ def run_tasks(
     naming = _Naming(names)
     if executor is not None:
         ahead = under_way or _ahead_of(executor)
-        elsewhere = _Run(function, executor, naming, attempts, seconds, finished)
+        elsewhere = _Run(function, executor, naming, attempts, seconds, finished, given_up)
         return elsewhere.results(tasks, ahead, prepare)
     count = available_cores() if workers is None else workers
     ahead = under_way or _AHEAD * count
     if count == 1:
         return _here(function, tasks, naming, ahead, prepare, finished)
     return _embedded(
-        function, tasks, min(count, ahead), naming, attempts, ahead, seconds, prepare, finished
+        function,
+        tasks,
+        min(count, ahead),
+        naming,
+        attempts,
+        ahead,
+        seconds,
+        prepare,
+        finished,
+        given_up,
     )
 
 
@@ -133,13 +145,14 @@ def _embedded(
     seconds: float | None,
     prepare: Callable[[], object] | None,
     finished: Callable[[int], object] | None,
+    given_up: Callable[[Task, EquipoiseError], Result] | None,
 ) -> Iterator[Result]:
     """Yield the results of tasks carried out by processes of this machine."""
     if prepare is not None:
         prepare()
     with ProcessPool(workers, seconds=seconds) as pool:
         # The pool itself limits the time of a task.
-        run = _Run(function, pool, naming, attempts, None, finished)
+        run = _Run(function, pool, naming, attempts, None, finished, given_up)
         yield from run.results(tasks, ahead, None)
 
 
@@ -169,6 +182,7 @@ class _Run(Generic[Task, Result]):
         attempts: int,
         seconds: float | None,
         finished: Callable[[int], object] | None,
+        given_up: Callable[[Task, EquipoiseError], Result] | None = None,
     ) -> None:
         self._function = function
         self._executor = executor
@@ -176,6 +190,7 @@ class _Run(Generic[Task, Result]):
         self._attempts = attempts
         self._seconds = seconds
         self._finished = finished
+        self._given_up = given_up
         self._count = 0
         self._ended: queue.SimpleQueue[_UnderWay[Task, Result]] = queue.SimpleQueue()
 
@@ -240,23 +255,31 @@ class _Run(Generic[Task, Result]):
             raise EquipoiseError(f"the executor cancelled {self._name(one)}") from cancelled
         if isinstance(error, WorkerLostError):
             one.losses += error.losses
-            if one.losses >= self._attempts:
-                raise EquipoiseError(
-                    f"{self._name(one)} was given up after it lost its worker {one.losses} "
-                    f"time{'' if one.losses == 1 else 's'}: {error}"
-                ) from error
-            self._hand_out(one)
+            if one.losses < self._attempts:
+                self._hand_out(one)
+                return
+            lost = EquipoiseError(
+                f"{self._name(one)} was given up after it lost its worker {one.losses} "
+                f"time{'' if one.losses == 1 else 's'}: {error}"
+            )
+            if self._given_up is None:
+                raise lost from error
+            self._keep(one, self._given_up(one.task, lost))
         elif isinstance(error, BrokenExecutor):
             raise self._broken(one) from error
         elif error is not None:
             error.add_note(f"in {self._name(one)}")
             raise error
         else:
-            one.result = one.future.result()
-            one.is_done, one.future = True, None
-            self._count += 1
-            if self._finished is not None:
-                self._finished(self._count)
+            self._keep(one, one.future.result())
+
+    def _keep(self, one: _UnderWay[Task, Result], result: Result) -> None:
+        """Keep the result of a task."""
+        one.result = result
+        one.is_done, one.future = True, None
+        self._count += 1
+        if self._finished is not None:
+            self._finished(self._count)
 
     def _name(self, one: _UnderWay[Task, Result]) -> str:
         return self._naming.of(one.number, one.task)

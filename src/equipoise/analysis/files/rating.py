@@ -104,10 +104,12 @@ def rate(
     system: RatingSystem | None,
     request: RateRequest,
     progress: Callable[[int, int], None] | None = None,
+    given: tuple[History, HistoryReading] | None = None,
 ) -> RateAnswer:
     """Read a history, rate it, write the files.
 
     system : None means the system of the state to resume, or the default system
+    given : the history and how it was read, if the caller has read it
     Raises : EquipoiseError, and then nothing was written
     """
     _check_targets(request)
@@ -120,7 +122,7 @@ def rate(
     earlier = None if request.diff is None else _earlier(request.diff, request.history)
     initial = initial_ratings(request.initial, request.initial_mapping, system)
     clock = [working_time()]
-    history, reading = read(request.history)
+    history, reading = read(request.history) if given is None else given
     unused = unused_of(system, history, request.history)
     if request.at is not None:
         unused += unused_at(system)

@@ -21,6 +21,7 @@ from equipoise.cli.report import (
     working,
 )
 from equipoise.cli.tables import dates, table
+from equipoise.errors import InvalidParameterError
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\b
 Example:
-  equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv"""
+  equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv
+  equipoise rate examples/arena.csv --by category --output ratings/"""
 
 #: Rows on a terminal; a file or a pipe gets all of them.
 _SHOWN = 20
@@ -76,6 +78,16 @@ def rate(
         "saved state. It may be the file of --output, which is read before it is replaced.",
         "OLD",
     ),
+    by: str | None = option(
+        None,
+        "Rate the matches with each combination of values of these columns alone, as a pool of "
+        "its own. A value may also stand in the name of a folder, as in mode=ranked/region=eu. "
+        "--output, --trace and --save then name a folder (DIR/), or a file in it, and every pool "
+        "gets folders there. What an earlier command finished is kept.",
+        "COLUMN[,COLUMN]",
+    ),
+    workers: int = option(1, "With --by: number of processes.", "N", min=1),
+    again: bool = option(False, "With --by: rate again also what is finished and unchanged."),
     threads: options.Threads,
     raw: options.RawText,
     reading: options.Reading,
@@ -91,6 +103,8 @@ def rate(
 
     settings = system.settings()
     if dry_run:
+        if by is not None:
+            raise InvalidParameterError("--dry-run cannot be combined with --by")
         chosen = system.chosen(settings)
         return inspected(
             context,
@@ -113,6 +127,12 @@ def rate(
         raw=raw,
         threads=options.thread_count(threads),
     )
+    if by is not None:
+        from equipoise.cli.files.rate_by import rate_by
+
+        return rate_by(system.chosen(settings), request, by, workers, again, as_json=as_json)
+    if workers > 1 or again:
+        raise InvalidParameterError(f"{'--again' if again else '--workers'} needs --by")
     with working("rating") as job:
         answer = rating.rate(system.chosen(settings), request, job.progress)
     summary = rating.summary_of(answer, job.compilation.kernels)

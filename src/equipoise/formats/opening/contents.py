@@ -190,14 +190,14 @@ def _similar(path: Path) -> str:
 
 def _of_pattern(pattern: str, format: str | None) -> list[Content]:
     """Return the files whose names have a pattern, in natural order."""
-    found = sorted(_matching(pattern), key=natural)
+    found = sorted(matching(pattern), key=natural)
     files = [one for one in found if Path(one).is_file()]
     if not files:
         refuse(pattern, NO_MATCHING, "only folders and devices" if found else "none")
     return [content for one in files for content in _of_path(Path(one), format)]
 
 
-def _matching(pattern: str) -> list[str]:
+def matching(pattern: str) -> list[str]:
     """Return the paths that have a pattern; `**` follows no links, because they may form loops."""
     parts = Path(pattern).parts
     if "**" not in parts:
@@ -486,7 +486,7 @@ def paths_of(source: object, name: str) -> dict[str, str]:
         if path.is_dir():
             found.update(dict.fromkeys(str(file) for file in path.iterdir() if file.is_file()))
         elif not path.exists() and glob.has_magic(one):
-            found.update(dict.fromkeys(_matching(one)))
+            found.update(dict.fromkeys(matching(one)))
         else:
             found[one] = None
     if len(found) == 1:

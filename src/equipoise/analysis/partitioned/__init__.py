@@ -1,0 +1,1 @@
+"""Many pools of one data set, each rated alone: their files, their places, what is done already."""

@@ -1,0 +1,390 @@
+"""`equipoise rate --by`: many pools of one data set, each rated alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import polars as pl
+import pytest
+
+from equipoise.analysis.files.rating import RateRequest
+from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.partitioned.finished import RECORD
+from equipoise.analysis.partitioned.rating import RateByRequest, message_of, rate_by
+from equipoise.cli import run
+from equipoise.formats.opening.partitions import MISSING, folder_name, partition_files, values_of
+from equipoise.parallel.processes import ProcessPool
+from equipoise.rating.registry import make_system
+
+MODES, REGIONS = ("ranked", "casual"), ("eu", "na")
+
+
+def matches(seed: int, count: int = 30, players: int = 9) -> pl.DataFrame:
+    """Return duels; players of different pools have the same names."""
+    rows = []
+    for match in range(count):
+        one = (match * 7 + seed) % players
+        other = (one + 1 + (match * 3 + seed) % (players - 1)) % players
+        for player, rank in ((one, 1), (other, 1 + (match + seed) % 2)):
+            rows.append({"match": match, "player": f"p{player}", "rank": rank})
+    return pl.DataFrame(rows)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Return a data set in folders of mode and region, with a file that is no table."""
+    root = tmp_path / "data"
+    for number, (mode, region) in enumerate((m, r) for m in MODES for r in REGIONS):
+        folder = root / f"mode={mode}" / f"region={region}"
+        folder.mkdir(parents=True)
+        matches(number).write_parquet(folder / "part-0.parquet")
+    (root / "_SUCCESS").touch()
+    (root / "mode=ranked" / "region=eu" / ".part-0.parquet.crc").write_bytes(b"crc")
+    return root
+
+
+def by(*arguments: str | Path, columns: str = "mode,region") -> int:
+    return run(["rate", *map(str, arguments), "--by", columns, "-s", "elo"])
+
+
+def message(
+    capsys: pytest.CaptureFixture[str], *arguments: str | Path, status: int = 0, **more: str
+) -> dict[str, Any]:
+    capsys.readouterr()
+    assert by(*arguments, "--json", **more) == status
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Return all files but the records, which have times."""
+    return {
+        str(one.relative_to(folder)): one.read_bytes()
+        for one in sorted(folder.rglob("*"))
+        if one.is_file() and one.name != RECORD
+    }
+
+
+def test_each_pool_is_rated_as_alone(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    found = message(capsys, data, "--output", f"{out}/ratings.csv", "--save", f"{out}/")
+    assert [(one["values"]["mode"], one["values"]["region"]) for one in found["pools"]] == [
+        ("casual", "eu"),
+        ("casual", "na"),
+        ("ranked", "eu"),
+        ("ranked", "na"),
+    ]
+    assert (found["rated"], found["kept"], found["failed"]) == (4, 0, 0)
+    assert found["matches"] == 120
+    for mode in MODES:
+        for region in REGIONS:
+            below = Path(f"mode={mode}", f"region={region}")
+            alone = tmp_path / "alone.csv"
+            state = tmp_path / "alone.npz"
+            file = str(data / below / "part-0.parquet")
+            run(["rate", file, "-s", "elo", "--output", str(alone), "--save", str(state)])
+            assert (out / below / "ratings.csv").read_bytes() == alone.read_bytes()
+            assert (out / below / "state.npz").read_bytes() == state.read_bytes()
+
+
+def test_columns_give_the_same_as_folders(data: Path, tmp_path: Path) -> None:
+    assert by(data, "--output", f"{tmp_path}/folders/ratings.csv") == 0
+    files = partition_files(str(data))
+    table = pl.concat(
+        pl.read_parquet(one.path).with_columns(
+            # A match has one id in one table.
+            (pl.col("match") + 100 * number).alias("match"),
+            *(pl.lit(value).alias(name) for name, value in one.values.items()),
+        )
+        for number, one in enumerate(files)
+    )
+    table.write_csv(tmp_path / "all.csv")
+    assert by(tmp_path / "all.csv", "--output", f"{tmp_path}/columns/ratings.csv") == 0
+    assert contents(tmp_path / "columns") == contents(tmp_path / "folders")
+    # One in the names of folders, the other a column of the files.
+    for mode in MODES:
+        part = tmp_path / "mixed" / f"mode={mode}"
+        part.mkdir(parents=True)
+        table.filter(pl.col("mode") == mode).drop("mode").write_parquet(part / "0.parquet")
+    assert by(tmp_path / "mixed", "--output", f"{tmp_path}/both/ratings.csv") == 0
+    assert contents(tmp_path / "both") == contents(tmp_path / "folders")
+
+
+def test_several_files_of_a_pool_are_read_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "data" / "mode=ranked"
+    folder.mkdir(parents=True)
+    table = matches(1)
+    table.head(30).write_csv(folder / "1.csv")
+    table.tail(30).write_csv(folder / "2.csv")
+    pattern = str(tmp_path / "data" / "*" / "*.csv")
+    found = message(capsys, pattern, "--output", f"{tmp_path}/out/", columns="mode")
+    assert [one["matches"] for one in found["pools"]] == [30]
+
+
+def test_finished_pools_are_kept_until_something_changes(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments: list[str | Path] = [data, "--output", f"{tmp_path}/out/ratings.csv"]
+    first = message(capsys, *arguments)
+    again = message(capsys, *arguments)
+    assert (again["rated"], again["kept"]) == (0, 4)
+    assert [one["players"] for one in again["pools"]] == [one["players"] for one in first["pools"]]
+    assert message(capsys, *arguments, "--again")["rated"] == 4
+    # Input, output and parameters.
+    matches(9).write_parquet(data / "mode=ranked" / "region=na" / "part-0.parquet")
+    found = message(capsys, *arguments)
+    assert [one["status"] for one in found["pools"]] == ["kept", "kept", "kept", "rated"]
+    ratings = tmp_path / "out" / "mode=casual" / "region=eu" / "ratings.csv"
+    whole = ratings.read_bytes()
+    ratings.write_bytes(whole[:20])
+    assert message(capsys, *arguments)["rated"] == 1
+    assert ratings.read_bytes() == whole
+    assert message(capsys, *arguments, "--set", "k=10")["rated"] == 4
+    (ratings.parent / RECORD).write_text("{")
+    assert message(capsys, *arguments, "--set", "k=10")["rated"] == 1
+
+
+def test_a_bad_file_fails_its_pool_alone(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = data / "mode=ranked" / "region=eu" / "part-0.csv"
+    bad.with_name("part-0.parquet").unlink()
+    bad.write_text("match,player,rank\n1,ann,1\n1,ben,x\n")
+    found = message(capsys, data, "--output", f"{tmp_path}/out/", status=1)
+    assert [one["status"] for one in found["pools"]] == ["rated", "rated", "failed", "rated"]
+    (problem,) = found["pools"][2]["problems"]
+    assert (problem["file"], problem["line"], problem["field"]) == (str(bad), 3, "rank")
+    assert not (tmp_path / "out" / "mode=ranked" / "region=eu" / "ratings.parquet").exists()
+    assert by(data, "--output", f"{tmp_path}/out/") == 1
+    error = capsys.readouterr().err
+    assert "mode=ranked, region=eu failed: 1 problem in" in error
+    assert f"{bad}, line 3, rank" in error
+    assert "0 rated, 3 kept from an earlier command, 1 failed" in error
+
+
+def test_values_that_no_path_can_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    values = ["../x", "a/b", "a=b", "", None, MISSING, "100%", "..", "50%2F"]
+    table = pl.concat(
+        matches(0, 4).with_columns(
+            (pl.col("match") + 10 * number).alias("match"), pl.lit(value, pl.String).alias("mode")
+        )
+        for number, value in enumerate(values)
+    )
+    table.write_parquet(tmp_path / "all.parquet")
+    out = tmp_path / "deep" / "out"
+    found = message(capsys, tmp_path / "all.parquet", "--output", f"{out}/", columns="mode")
+    # The empty and the missing value are one pool.
+    assert len(found["pools"]) == len(values) - 1
+    written = sorted(one.parent.name for one in out.rglob("ratings.parquet"))
+    assert written == sorted(folder_name("mode", one or None) for one in {*values} - {""})
+    assert {one.name for one in tmp_path.iterdir()} == {"all.parquet", "deep"}
+    assert {one.parent for one in out.iterdir()} == {out}
+    read = {values_of(str(one))["mode"] for one in out.rglob("ratings.parquet")}
+    assert read == {*values} - {""}
+
+
+def test_where_selects_folders(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = message(capsys, data, "--output", f"{tmp_path}/out/", "--where", "mode=ranked")
+    assert [one["values"]["region"] for one in found["pools"]] == ["eu", "na"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "columns", "said"),
+    [
+        ([], "mode,region", "--by needs --output DIR/"),
+        (["--output", "{out}/"], "mode,mode", "--by must be different columns"),
+        (["--output", "{out}/"], "mode,", "--by must be names of columns"),
+        (["--output", "{out}/"], "mode,level", "--by must name columns of the history"),
+        (["--output", "{out}/", "--resume", "x.npz"], "mode", "--resume cannot be combined"),
+        (["--output", "{out}/", "--dry-run"], "mode", "--dry-run cannot be combined"),
+        (["--output", "{data}/out/"], "mode", "outside of the folder that is read"),
+        (["--output", "{out}/x.docx"], "mode", "must end in"),
+        (["--output", "{out}/", "--where", "mode=none"], "mode", "some folder has"),
+    ],
+)
+def test_wrong_usage_is_named(
+    data: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    columns: str,
+    said: str,
+) -> None:
+    given = [one.format(out=tmp_path / "out", data=data) for one in arguments]
+    assert by(data, *given, columns=columns) in (1, 2)
+    assert said in capsys.readouterr().err
+
+
+def test_options_that_need_by(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["rate", str(data), "--workers", "2"]) == 2
+    assert "--workers needs --by" in capsys.readouterr().err
+
+
+def test_a_match_has_one_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "all.csv").write_text(
+        "match,player,rank,mode\n1,ann,1,a\n1,ben,2,b\n2,ann,1,a\n2,ben,2,a\n"
+    )
+    assert by(tmp_path / "all.csv", "--output", f"{tmp_path}/out/", columns="mode") == 2
+    assert "mode has 'a' and 'b' in match 1" in capsys.readouterr().err
+
+
+def test_a_file_outside_of_the_folders_is_named(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    matches(3).write_csv(data / "stray.csv")
+    assert by(data, "--output", f"{tmp_path}/out/") == 1
+    assert "stray.csv, mode: must be in a folder mode=VALUE" in capsys.readouterr().err
+
+
+class Bucket(BaseHTTPRequestHandler):
+    """Answers as S3 does: lists objects, and sends them whole or in part."""
+
+    root: Path
+    protocol_version = "HTTP/1.1"
+
+    def _send(self, status: int, body: bytes, **headers: str) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        asked = parse_qs(parts.query)
+        if "list-type" in asked:
+            prefix = asked.get("prefix", [""])[0]
+            found = sorted(one for one in self.root.rglob("*.parquet"))
+            keys = [(one.relative_to(self.root).as_posix(), one.stat().st_size) for one in found]
+            rows = "".join(
+                f"<Contents><Key>{key}</Key><Size>{size}</Size><ETag>1</ETag>"
+                "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+                for key, size in keys
+                if key.startswith(prefix)
+            )
+            text = f"<ListBucketResult><IsTruncated>false</IsTruncated>{rows}</ListBucketResult>"
+            self._send(200, text.encode(), Content_Type="application/xml")
+            return
+        path = self.root / unquote(parts.path).removeprefix("/bucket/")
+        if not path.is_file():
+            self._send(404, b"")
+            return
+        data, more = path.read_bytes(), {"ETag": '"1"'}
+        more["Last_Modified"] = "Thu, 01 Jan 2026 00:00:00 GMT"
+        wanted = self.headers.get("Range", "").removeprefix("bytes=")
+        if wanted:
+            low, _, high = wanted.partition("-")
+            start = int(low) if low else max(0, len(data) - int(high))
+            stop = min(int(high) + 1 if low and high else len(data), len(data))
+            more["Content_Range"] = f"bytes {start}-{stop - 1}/{len(data)}"
+            self._send(206, data[start:stop], **more)
+            return
+        self._send(200, data, **more)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.slow
+def test_objects_of_a_cloud(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handler = type("Here", (Bucket,), {"root": tmp_path})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "none",
+            "AWS_SECRET_ACCESS_KEY": "none",
+            "AWS_REGION": "us-east-1",
+        }.items():
+            monkeypatch.setenv(name, value)
+        try:
+            arguments = ["s3://bucket/data/", "--output", f"{tmp_path}/cloud/ratings.csv"]
+            assert message(capsys, *arguments)["rated"] == 4
+            assert message(capsys, *arguments)["kept"] == 4
+            pattern = "s3://bucket/data/mode=ranked/**/*.parquet"
+            assert message(capsys, pattern, *arguments[1:])["kept"] == 2
+        finally:
+            server.shutdown()
+    assert by(data, "--output", f"{tmp_path}/here/ratings.csv") == 0
+    assert contents(tmp_path / "cloud") == contents(tmp_path / "here")
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_changes_nothing(data: Path, tmp_path: Path) -> None:
+    """Two processes, of which one dies under way, give what one process gives."""
+    for number in range(20):
+        folder = data / f"mode=m{number}" / "region=eu"
+        folder.mkdir(parents=True)
+        matches(number, 400, 50).write_parquet(folder / "0.parquet")
+    assert by(data, "--output", f"{tmp_path}/one/ratings.csv") == 0
+    request = RateByRequest(
+        rate=RateRequest(
+            history=HistoryRequest(source=str(data)), output=f"{tmp_path}/two/ratings.csv"
+        ),
+        by=("mode", "region"),
+    )
+    killed = []
+    with ProcessPool(2) as pool:
+
+        def kill() -> None:
+            while not list((tmp_path / "two").rglob(RECORD)):
+                time.sleep(0.001)
+            killed.extend(pool.pids()[:1])
+            os.kill(killed[0], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        answer = rate_by(make_system("elo"), request, executor=pool)
+        killer.join()
+    assert killed
+    assert message_of(answer).failed == 0
+    assert contents(tmp_path / "two") == contents(tmp_path / "one")
+
+
+@pytest.mark.slow
+def test_a_killed_command_goes_on_where_it_was(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in range(60):
+        folder = data / f"mode=m{number}" / "region=eu"
+        folder.mkdir(parents=True)
+        matches(number, 300, 50).write_parquet(folder / "0.parquet")
+    out = tmp_path / "out"
+    arguments: list[str | Path] = [data, "--output", f"{out}/ratings.csv"]
+    assert by(data, "--output", f"{tmp_path}/whole/ratings.csv") == 0
+    code = "import sys; from equipoise.cli import run; run(sys.argv[1:])"
+    command = [sys.executable, "-c", code, "rate", *map(str, arguments)]
+    with subprocess.Popen([*command, "--by", "mode,region", "-s", "elo"]) as process:
+        while len(list(out.rglob(RECORD))) < 5:
+            assert process.poll() is None
+            time.sleep(0.001)
+        process.kill()
+    done = len(list(out.rglob(RECORD)))
+    found = message(capsys, *arguments)
+    assert found["kept"] == done < 64
+    assert found["rated"] == 64 - done
+    whole = contents(tmp_path / "whole")
+    assert {name: data for name, data in contents(out).items() if ".tmp" not in name} == whole
