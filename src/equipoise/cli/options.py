@@ -78,6 +78,15 @@ Threads: TypeAlias = Annotated[
         min=1,
     ),
 ]
+Workers: TypeAlias = Annotated[
+    int | None,
+    option(
+        None,
+        "Number of processes, each for a part of the work at a time. It does not change results. "
+        "[default: 1]",
+        min=1,
+    ),
+]
 Title: TypeAlias = Annotated[str | None, option(None, "Chart title.", "TEXT")]
 Database: TypeAlias = Annotated[
     str,
