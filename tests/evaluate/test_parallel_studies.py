@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
-import pickle
 import signal
 import threading
 import time
@@ -32,9 +32,17 @@ def contests(count: int = 20, players: int = 30, seed: int = 1) -> History:
     return simulate_contests(model, rng=np.random.default_rng(seed))[0]
 
 
-def as_bytes(value: object) -> bytes:
-    """Return everything in a result; arrays too."""
-    return pickle.dumps(value, protocol=5)
+def exactly(value: Any) -> object:
+    """Return everything in a result as values that can be compared, arrays to the bit."""
+    if dataclasses.is_dataclass(value):
+        return [exactly(getattr(value, field.name)) for field in dataclasses.fields(value)]
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.shape, value.tolist() if value.dtype == "O" else value.tobytes()
+    if isinstance(value, list | tuple):
+        return [exactly(one) for one in value]
+    if isinstance(value, dict):
+        return {name: exactly(one) for name, one in value.items()}
+    return repr(value)
 
 
 def test_a_backtest_is_the_same_on_any_engine() -> None:
@@ -53,12 +61,12 @@ def test_a_backtest_is_the_same_on_any_engine() -> None:
         timed=seconds.__setitem__,
         progress=lambda number, total: seen.append((number, total)),
     )
-    assert as_bytes(shared) == as_bytes(alone)
+    assert exactly(shared) == exactly(alone)
     assert done == list(seconds) == list(systems)
     assert all(0 <= value < 60 for value in seconds.values())
     assert seen[-1] == (2 * contests().participations,) * 2
     with ThreadPoolExecutor(3) as threads:
-        assert as_bytes(backtest(systems, contests(), **arguments, executor=threads)) == as_bytes(
+        assert exactly(backtest(systems, contests(), **arguments, executor=threads)) == exactly(
             alone
         )
     with pytest.raises(InvalidParameterError, match="workers"):
@@ -83,10 +91,10 @@ def test_an_audit_is_the_same_on_any_engine(others: Any) -> None:
         progress=lambda number, total: seen.append((number, total)),
     )
     assert len(alone) == 4
-    assert as_bytes(shared) == as_bytes(alone)
+    assert exactly(shared) == exactly(alone)
     assert seen[-1][0] == seen[-1][1]
     with ThreadPoolExecutor(2) as threads:
-        assert as_bytes(incentives(EloMMR(), history, **arguments, executor=threads)) == as_bytes(
+        assert exactly(incentives(EloMMR(), history, **arguments, executor=threads)) == exactly(
             alone
         )
     assert incentives(EloMMR(), history, [], workers=2) == []
