@@ -162,7 +162,7 @@ clean:
 	rm -rf .venv docs/_build ratings.csv
 
 # What a release consists of. The workflows in .github call these targets, and those above.
-EXTRAS := amg,charts,client,excel,postgresql,service,tracing,tune,zstd
+EXTRAS := amg,charts,client,cluster,excel,postgresql,service,tracing,tune,zstd
 SBOM := dist/sbom.cdx.json
 RESULTS ?= benchmarks/history
 

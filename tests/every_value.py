@@ -48,6 +48,7 @@ def every_value() -> dict[str, Any]:
     values: dict[str, Any] = {
         "Backtest": backtest,
         "Balance": eq.balance(lobby),
+        "Belief": eq.explain(eq.EloMMR(), history, HOSTILE).belief,
         "Drift": drift,
         "Equilibrium": eq.performance_equilibrium(games),
         "Explanation": eq.explain(system, history, HOSTILE),
@@ -61,6 +62,8 @@ def every_value() -> dict[str, Any]:
         ),
         "Lobby": lobby,
         "PlaceDistribution": eq.place_distribution(prediction.outlook, samples=100),
+        "PerformanceIteration": eq.performance_iteration(games, 1500, steps=3),
+        "PerformancePotential": eq.performance_potential(games, 1500),
         "PoolState": rated.state,
         "Prediction": prediction,
         "Ratings": rated.ratings,

@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from hypothesis import strategies as st
 from equipoise.data.explanation import Explanation
 from equipoise.data.history import MOST_WEIGHT, History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
+from equipoise.rating.block_replay import BlockReplay
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.federations.facts import FACTS
 from equipoise.rating.pool_state import PoolState
@@ -271,6 +273,30 @@ def test_resuming_is_going_straight_through(variant: Variant, data: st.DataObjec
         np.testing.assert_array_equal(went_on.ratings.rating, straight.ratings.rating)
         np.testing.assert_array_equal(went_on.ratings.deviation, straight.ratings.deviation)
         assert went_on.known_matches == (k if rest.matches == history.matches else 0)
+
+
+@every_system_drawn
+@given(data=st.data())
+@few
+def test_rating_in_blocks_is_rating_at_once(variant: Variant, data: st.DataObject) -> None:
+    """Whatever the blocks: also in the middle of a rating period, a month or a day."""
+    history, system = any_history(data, variant), system_of(variant)
+    used, player_ids = np.unique(history.player_ids[history.player]), history.player_ids
+    history = history.with_players(used, np.searchsorted(used, player_ids[history.player]))
+    cuts = data.draw(st.sets(st.integers(1, 8)))
+    edges = sorted({0, history.matches, *(cut for cut in cuts if cut < history.matches)})
+    blocks = BlockReplay(system, keeps_matches=True)
+    for start, stop in pairwise(edges):
+        block = history.slice(start, stop)
+        played = np.unique(block.player_ids[block.player])
+        rows = np.searchsorted(played, block.player_ids[block.player])
+        blocks.add(block.with_players(played, rows))
+    at_once, in_blocks = replay(system, history), blocks.done()
+    assert in_blocks.ratings.to_polars().equals(at_once.ratings.to_polars())
+    assert in_blocks.state.to_bytes() == at_once.state.to_bytes()
+    assert in_blocks.rated_matches == at_once.rated_matches
+    assert in_blocks.rated_participations == at_once.rated_participations
+    assert in_blocks.all_tied.tolist() == at_once.all_tied.tolist()
 
 
 @every_system

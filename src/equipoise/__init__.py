@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from equipoise.data.backtest import GroupScores as GroupScores
     from equipoise.data.backtest import Slice as Slice
     from equipoise.data.backtest import SystemScores as SystemScores
+    from equipoise.data.belief import Belief as Belief
     from equipoise.data.comparison import ChangeSummary as ChangeSummary
     from equipoise.data.comparison import RatingComparison as RatingComparison
     from equipoise.data.comparison import ScaleLine as ScaleLine
@@ -146,6 +147,21 @@ if TYPE_CHECKING:
     from equipoise.tournament.equilibrium.equilibrium import Equilibrium as Equilibrium
     from equipoise.tournament.equilibrium.equilibrium import (
         performance_equilibrium as performance_equilibrium,
+    )
+    from equipoise.tournament.equilibrium.iteration import (
+        PerformanceIteration as PerformanceIteration,
+    )
+    from equipoise.tournament.equilibrium.iteration import (
+        PerformancePotential as PerformancePotential,
+    )
+    from equipoise.tournament.equilibrium.iteration import (
+        performance_function as performance_function,
+    )
+    from equipoise.tournament.equilibrium.iteration import (
+        performance_iteration as performance_iteration,
+    )
+    from equipoise.tournament.equilibrium.iteration import (
+        performance_potential as performance_potential,
     )
     from equipoise.tournament.equilibrium.uncertainty import Uncertainty as Uncertainty
     from equipoise.tournament.fide_expected import fide_rating_change as fide_rating_change

@@ -359,7 +359,7 @@ def test_kernels_as_plain_python_are_a_warning(monkeypatch: pytest.MonkeyPatch) 
 
 def test_little_memory_and_few_open_files_are_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     resource = pytest.importorskip("resource")
-    monkeypatch.setattr(machine, "_memory", lambda: 300_000_000)
+    monkeypatch.setattr(machine, "available_memory", lambda: 300_000_000)
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, 1024))
     found = {one.name: one for one in machine.machine_findings()}
     assert found["memory"].status == "warning"

@@ -339,3 +339,35 @@ def test_missing_columns_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture
     source.write_text("match,player,rank\n1,ada,1\n1,ben,2\n", encoding="utf-8")
     assert explain(str(source), "--player", "ada", "--system", "uscf") == 0
     assert "no column birth_year: uscf assumes" in " ".join(capsys.readouterr().err.split())
+
+
+def test_the_posterior_is_printed_drawn_and_a_message(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Mode and deviation are those of the explanation; the density integrates to 1."""
+    arguments = [SAMPLE, "--player", "jade-kite", "--posterior"]
+    assert explain(*arguments, "--json") == 0
+    message = json.loads(capsys.readouterr().out)
+    one = message["posterior"]
+    assert one["rating"] == message["rating"]
+    assert one["deviation"] == message["deviation"]
+    step = one["skill"][1] - one["skill"][0]
+    assert math.fsum(one["density"]) * step == pytest.approx(1.0, abs=1e-9)
+    chart = tmp_path / "skill.svg"
+    assert explain(*arguments, "--chart", str(chart)) == 0
+    assert f"mean                {one['mean']:.2f}" in capsys.readouterr().out
+    assert "Skill of jade-kite" in chart.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--posterior", "--system", "elo"], "--posterior needs elo-mmr or elo-mmx"),
+        (["--chart", "x.svg"], "--chart must be given with --posterior"),
+    ],
+)
+def test_a_posterior_that_cannot_be_is_refused(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert explain(SAMPLE, "--player", "jade-kite", *arguments) == 2
+    assert said in capsys.readouterr().err

@@ -31,7 +31,8 @@ from equipoise.pools.checking import check_database
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.replay.verifying import verify_pool
-from equipoise.store.connection import CURRENT, open_store
+from equipoise.store.connection import open_store
+from equipoise.store.migrations.migrating import CURRENT
 from equipoise.store.upkeep import backups
 from equipoise.store.upkeep.checking import checks_of
 from pools.pool_trials import NOW, Trial, duel

@@ -127,7 +127,7 @@ def test_the_metadata_is_that_of_the_project(packages: tuple[Path, Path]) -> Non
 def test_the_names_of_extras_stay() -> None:
     """People have them in their requirements. New ones may be added."""
     assert set(PROJECT["optional-dependencies"]) >= {
-        *("amg", "charts", "client", "excel", "postgresql", "service"),
+        *("amg", "charts", "client", "cluster", "excel", "postgresql", "service"),
         *("tracing", "tune", "zstd"),
     }
 

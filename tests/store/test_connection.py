@@ -174,7 +174,7 @@ def test_a_newer_schema_is_left_alone(sqlite_url: str) -> None:
         open_store(sqlite_url, migrate=False)
     open_store(sqlite_url).close()
     with sqlite3.connect(sqlite_url.removeprefix("sqlite:///")) as other:
-        other.execute("UPDATE alembic_version SET version_num = '9999'")
+        other.execute("UPDATE alembic_version SET version_num = '9999', oldest = '9998'")
     other.close()
     for migrate in (True, False):
         with pytest.raises(ConflictError, match="schema 9999"):

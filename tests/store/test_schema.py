@@ -7,7 +7,8 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import inspect, text
 
-from equipoise.store.connection import CURRENT, configuration, open_store, schema_version
+from equipoise.store.connection import open_store
+from equipoise.store.migrations.migrating import CURRENT, configuration, schema_version
 from equipoise.store.schema import metadata
 
 

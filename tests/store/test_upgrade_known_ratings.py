@@ -14,7 +14,8 @@ from equipoise.pools.initial_ratings import initial_ratings, set_initial_ratings
 from equipoise.pools.pool.pools import pool_message, pool_messages
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
-from equipoise.store.connection import CURRENT, open_store, schema_version
+from equipoise.store.connection import open_store
+from equipoise.store.migrations.migrating import CURRENT, schema_version
 from pools.pool_trials import NOW, Trial, duel
 from trials.saved_database import restore
 
@@ -38,6 +39,7 @@ def _previous(url: str) -> None:
     with engine.begin() as connection:
         for column in ("initial", "known_ratings"):
             connection.execute(text(f"ALTER TABLE pools DROP COLUMN {column}"))
+        connection.execute(text("DROP TABLE rate_counts"))  # schema 0013
         connection.execute(text("UPDATE alembic_version SET version_num = '0011'"))
     assert "initial" not in {one["name"] for one in inspect(engine).get_columns("pools")}
     engine.dispose()

@@ -26,10 +26,11 @@ from equipoise.pools.replay.replaying import maintain_pool, rerate
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.rating.draws import DRAWS
-from equipoise.store import connection as migrating
 from equipoise.store import replays
-from equipoise.store.connection import CURRENT, Store, configuration, open_store, schema_version
+from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import list_keys
+from equipoise.store.migrations import migrating
+from equipoise.store.migrations.migrating import CURRENT, configuration, schema_version
 from equipoise.store.pools import START, Position, get_pool
 from equipoise.store.schema import metadata
 from equipoise.store.sizes import Sizes

@@ -33,7 +33,7 @@ SYSTEM = "glicko2"
 CLIENTS = 4
 #: Matches in an array, and in a stream.
 ARRAY, STREAM = 25, 200
-#: Seconds for which a worker is stopped: longer than others wait for it (`web.owners.LEASE`).
+#: Seconds for which a worker is stopped: longer than others wait for it (`LEASE` in web.writing).
 _STOPPED = 2.5
 #: What a trial does to the server.
 Hit: TypeAlias = Literal["all", "kill", "stop"]
@@ -47,7 +47,8 @@ class CrashResult:
     missing, twice : of all matches, at the end
     different : players whose rating is not that of the library
     interrupted : requests that were under way and got no answer
-    gaps : longest pauses of acknowledgements while a worker was stopped, seconds
+    gaps : longest pauses of acknowledgements while a worker was stopped, or after it was killed,
+        seconds by hit
     restart : seconds from the start of a killed server until it is ready
     """
 
@@ -60,7 +61,7 @@ class CrashResult:
     voided: int = 0
     interrupted: int = 0
     restart: list[float] = field(default_factory=list)
-    gaps: list[float] = field(default_factory=list)
+    gaps: dict[Hit, list[float]] = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -195,10 +196,12 @@ def _kill_often(
         hit = hits[kill % len(hits)]
         if hit == "all":
             server.kill()
-        elif hit == "kill":
-            os.kill(rng.choice(server.workers()), signal.SIGKILL)
         else:
-            _stop_for_a_while(rng.choice(server.workers()), posters, result)
+            worker = rng.choice(server.workers())
+            os.kill(worker, signal.SIGKILL if hit == "kill" else signal.SIGSTOP)
+            result.gaps.setdefault(hit, []).append(_longest_pause(posters, _STOPPED))
+            if hit == "stop":
+                os.kill(worker, signal.SIGCONT)
         acknowledged = {name for poster in posters for name in poster.acknowledged}
         if hit == "all":
             result.restart.append(server.start())
@@ -206,20 +209,19 @@ def _kill_often(
     return tried
 
 
-def _stop_for_a_while(worker: int, posters: Sequence[Poster], result: CrashResult) -> None:
-    """Stop a worker, and note how long nothing was acknowledged by the others."""
-    os.kill(worker, signal.SIGSTOP)
+def _longest_pause(posters: Sequence[Poster], seconds: float) -> float:
+    """Return how long nothing was acknowledged, at the longest, in the seconds from now."""
     began = last = time.perf_counter()
-    count = gap = 0.0
-    while time.perf_counter() - began < _STOPPED:
+    count = sum(len(poster.acknowledged) for poster in posters)
+    gap = 0.0
+    while time.perf_counter() - began < seconds:
         now = sum(len(poster.acknowledged) for poster in posters)
         if now > count:
             gap, last, count = max(gap, time.perf_counter() - last), time.perf_counter(), now
         if not any(poster.thread.is_alive() for poster in posters):
-            break
+            return gap  # the rest is no pause
         time.sleep(0.005)
-    result.gaps.append(max(gap, time.perf_counter() - last))
-    os.kill(worker, signal.SIGCONT)
+    return max(gap, time.perf_counter() - last)
 
 
 def judge(

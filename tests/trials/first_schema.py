@@ -18,8 +18,9 @@ from equipoise.pools.posting.posting import post_matches
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.rating.draws import DRAWS
 from equipoise.store.changes import SHOWN, change_row
-from equipoise.store.connection import configuration, open_store
+from equipoise.store.connection import open_store
 from equipoise.store.keys import create_key
+from equipoise.store.migrations.migrating import configuration
 from equipoise.store.schema import changes
 
 NOW = 1_900_000_000_000_000

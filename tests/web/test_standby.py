@@ -153,3 +153,68 @@ def test_pools_are_read_from_the_standby(
     assert answer.status_code == 200
     assert "x-replica-lag" not in answer.headers
     assert len(answer.json()["matches"]) == 2
+
+
+def test_pages_and_exports_are_read_from_the_standby(
+    standby_servers: StandbyPair, standby_url: str, serve: Serve
+) -> None:
+    """Those of readers are; who may post reads the primary, and so do copies of the whole log."""
+    name = checked_url(standby_url).database
+    alone = f"postgresql+psycopg://postgres@127.0.0.1:{standby_servers.standby.port}/{name}"
+    served = serve(database=standby_url, replica=alone, page=True, secure_cookies="never")
+    pool = served.pool(public=True)
+    path = f"/v1/pools/{pool}"
+    assert served.post(f"{path}/matches", duel("1")).status_code == 200
+    standby_servers.wait_until_replayed()
+    pages = ("", "/leaderboard", "/names?text=a", "/players/a?wait=1", "/course/a", "/matches")
+    for page in (*pages, "/matches/1"):
+        answer = served.get(f"/pools/{pool}{page}", None)
+        assert answer.status_code == 200, answer.text
+        assert float(answer.headers["x-replica-lag"]) < 60, page
+    for what in ("players/a/explain", "seasons", "export?what=ratings", "export?format=csv"):
+        answer = served.get(f"{path}/{what}")
+        assert answer.status_code == 200, answer.text
+        assert "x-replica-lag" in answer.headers, what
+    assert "x-replica-lag" not in served.get(f"{path}/export").headers
+
+    standby_servers.standby.query("SELECT pg_wal_replay_pause()")
+    try:
+        assert served.post(f"{path}/matches", duel("2", "c", "d")).status_code == 200
+        hidden = served.pool(public=True)
+        assert served.get(f"/pools/{hidden}", None).status_code == 200  # not there yet
+        assert "2 matches" not in served.get(f"/pools/{pool}", None).text
+        assert served.get(f"/pools/{pool}/players/c?wait=1", None).status_code == 200
+        assert len(served.get(f"{path}/export").text.splitlines()) == 1 + 2
+        # What only the primary knows decides who may read.
+        change = {"public": False, "reason": "no more"}
+        assert served.ask("PATCH", path, json=change).status_code == 200
+        for page in pages:
+            assert served.get(f"/pools/{pool}{page}", None).status_code == 303
+        assert served.get(f"{path}/leaderboard", None).status_code == 401
+        writer = sign_in(served, served.key("writer", pool))
+        own = served.get(f"/pools/{pool}/matches", None, headers={"cookie": writer})
+        assert "x-replica-lag" not in own.headers
+        assert ">2<" in own.text
+    finally:
+        standby_servers.standby.query("SELECT pg_wal_replay_resume()")
+    metrics = served.get("/metrics", None).text
+    assert counted(metrics, "replica") > 10
+    assert counted(metrics, "primary") > 0
+
+
+def counted(metrics: str, by: str) -> float:
+    """Return how many reads that were meant for the standby were answered by it, or not."""
+    start = f'equipoise_replica_reads_total{{by="{by}"}} '
+    return next(
+        float(line.removeprefix(start)) for line in metrics.splitlines() if line.startswith(start)
+    )
+
+
+def sign_in(served: Served, secret: str) -> str:
+    """Return the cookie of a browser that signs in with a key."""
+    headers = {"sec-fetch-site": "same-origin"}
+    answer = served.ask(
+        "POST", "/sign-in", None, headers=headers, data={"key": secret, "next": "/"}
+    )
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["set-cookie"].partition(";")[0])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast
 
 from equipoise.cli import completion
 from equipoise.cli.declaring import argument, option
 from equipoise.errors import InvalidParameterError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from equipoise.analysis.files.reading import HistoryRequest
     from equipoise.analysis.files.systems import Settings
     from equipoise.rating.system import RatingSystem
@@ -71,6 +75,15 @@ Threads: TypeAlias = Annotated[
     option(
         None,
         "Number of threads for large matches. It does not change results. [default: all cores]",
+        min=1,
+    ),
+]
+Workers: TypeAlias = Annotated[
+    int | None,
+    option(
+        None,
+        "Number of processes, each for a part of the work at a time. It does not change results. "
+        "[default: 1]",
         min=1,
     ),
 ]
@@ -295,7 +308,7 @@ class Reading:
             lower_score_is_better=self.lower_score_is_better,
             unplaced=_unplaced(self.unplaced),
             synonyms=self.synonyms,
-            strict=self.strict,
+            strict=bool(self.strict),
         )
 
 
@@ -304,6 +317,77 @@ class ReadingWhole(Reading):
     """The same without `--from`, which means something else in some commands."""
 
     since: None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOnly(Reading):
+    """The same without `--strict`, for commands that use no system."""
+
+    strict: None = None  # type: ignore[assignment]
+
+
+def _certificate(name: str, help_text: str) -> Any:
+    """Return the declaration of an option that names a file of a certificate."""
+    variable = f"EQUIPOISE_CLUSTER_{name.upper()}"
+    return option(
+        None,
+        f"{help_text} The environment variable {variable} also sets it. [default: what Dask's "
+        "configuration says]",
+        "FILE",
+        envvar=variable,
+        show_envvar=False,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """Other machines that do the work."""
+
+    cluster: str | None = option(
+        None,
+        "Let the workers of a Dask scheduler do the work: tls://HOST:PORT, or tcp://127.0.0.1:PORT "
+        "for one on this machine. Results are the same. Needs the extra cluster.",
+        "ADDRESS",
+    )
+    cluster_ca: str | None = _certificate(
+        "ca", "With --cluster: certificate of the authority that signed those of the cluster."
+    )
+    cluster_cert: str | None = _certificate("cert", "With --cluster: certificate of this machine.")
+    cluster_key: str | None = _certificate(
+        "key", "With --cluster: its key, if it is not in the same file."
+    )
+    insecure_cluster: bool = option(
+        False,
+        "With --cluster: connect without encryption and certificates. Everybody in the network can "
+        "then run programs on the machines of the cluster, and on this one.",
+    )
+
+    @contextmanager
+    def executor(self, workers: int | None = None) -> Iterator[Executor | None]:
+        """Connect to the cluster; without one, the work stays on this machine: None.
+
+        workers : value of `--workers`, which is for this machine
+        Raises : InvalidParameterError, UnavailableError, ConflictError
+        """
+        if self.cluster is None:
+            if self.insecure_cluster:
+                raise InvalidParameterError("--insecure-cluster needs --cluster")
+            yield None
+            return
+        if workers is not None:
+            raise InvalidParameterError("--workers cannot be combined with --cluster")
+        from equipoise.cli.report import say
+        from equipoise.parallel.cluster import Certificates, connect, silence
+
+        silence()
+        if self.insecure_cluster:
+            say(
+                "Warning: --insecure-cluster: everybody who can reach the cluster can run programs "
+                "on its machines, and on this one."
+            )
+        papers = Certificates(ca=self.cluster_ca, cert=self.cluster_cert, key=self.cluster_key)
+        with connect(self.cluster, certificates=papers, insecure=self.insecure_cluster) as executor:
+            yield executor
 
 
 def named_values(given: list[str] | None, name: str) -> dict[str, str]:

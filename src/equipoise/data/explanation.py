@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from equipoise.data.belief import Belief
 from equipoise.data.times import to_the_minute, utc
 from equipoise.display import Tabular, name_in_words, number_in_words
 
@@ -144,6 +145,8 @@ class Explanation(Tabular):
     remembered : newest first; empty for systems that remember nothing
     least_change, largest_change : bounds of the change over all possible results; NaN if the system
       has no bound
+    belief : the posterior density of the skill after the match; None for systems other than elo-mmr
+      and elo-mmx
 
     Examples
     --------
@@ -177,6 +180,7 @@ class Explanation(Tabular):
     remembered: tuple[Remembered, ...] = ()
     least_change: float
     largest_change: float
+    belief: Belief | None = None
 
     @property
     def when(self) -> datetime | None:

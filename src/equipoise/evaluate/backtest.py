@@ -7,15 +7,19 @@ before each match, so a prediction never sees a result of its own match or of a 
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import combinations
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
+from equipoise._jit import watch_compilation
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.data.backtest import (
@@ -38,14 +42,19 @@ from equipoise.evaluate.predictors import ConstantRate, Predictor, SystemPredict
 from equipoise.evaluate.scoring.experience import GROUP_RATIOS, GROUPS, STARTS
 from equipoise.evaluate.scoring.metrics import PredictedTeams, Rule, score_teams
 from equipoise.evaluate.scoring.scored import Scored
-from equipoise.evaluate.scoring.tally import RATIOS, Tally, draw, interval, resampled
+from equipoise.evaluate.scoring.tally import RATIOS, Tally, TallyParts, draw, interval, resampled
 from equipoise.numeric.workers import Workers
+from equipoise.parallel.shared import Shared, share
+from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces
 from equipoise.rating.system import RatingSystem
 
 #: Participations that are rated, scored and reported at once.
 _PIECE = 200_000
+
+#: Matches that a system rates in order to compile its kernels.
+_FIRST = 20
 
 #: Default number of teams up to which every pair of a match is scored.
 ALL_PAIRS = 32
@@ -76,9 +85,12 @@ class Scoring:
         self,
         systems: Mapping[str, RatingSystem],
         progress: Callable[[int, int], None] | None,
-        finished: Callable[[str], None] | None,
+        finished: Callable[[str, float], None],
     ) -> dict[str, tuple[Tally, ...]]:
-        """Return the sums of every system and the baseline, by label; see `of_one`."""
+        """Return the sums of every system and the baseline, by label; see `of_one`.
+
+        finished : called with the label of a system that is done, and the seconds that it took
+        """
         history = self.scored.history
         tallies: dict[str, tuple[Tally, ...]] = {}
         total = len(systems) * history.participations
@@ -94,10 +106,47 @@ class Scoring:
                         progress(before + done, total)
 
                 predictor = SystemPredictor(system, history, workers, self.initial)
-                tallies[label] = self.of_one(predictor, self.ties_as_authors, note)
-                if finished is not None:
-                    finished(label)
+                with _stopwatch() as seconds:
+                    tallies[label] = self.of_one(predictor, self.ties_as_authors, note)
+                finished(label, seconds())
             return {**tallies, BASELINE: baseline.result()}
+
+    def of_all_elsewhere(
+        self,
+        systems: Mapping[str, RatingSystem],
+        progress: Callable[[int, int], None] | None,
+        finished: Callable[[str, float], None],
+        *,
+        workers: int,
+        executor: Executor | None,
+    ) -> dict[str, tuple[Tally, ...]]:
+        """Return the same as `of_all`; every system is a task for a process or an executor."""
+        every = (self.scored, *self.others)
+        total = len(systems) * self.scored.history.participations
+        # The baseline comes last, as in `of_all`.
+        labels = (*systems, BASELINE)
+        found: dict[str, tuple[Tally, ...]] = {}
+
+        def note(done: int) -> None:
+            if progress is not None:
+                progress(min(done * self.scored.history.participations, total), total)
+
+        with share(replace(self, threads=1)) as shared:
+            results = run_tasks(
+                partial(_parts_of, shared),
+                [*systems.items(), (BASELINE, None)],
+                executor=executor,
+                workers=min(workers, len(labels)),
+                names=_label_of,
+                prepare=partial(_compile, shared, tuple(systems.values())),
+                finished=note,
+            )
+            for label, (seconds, parts) in zip(labels, results, strict=True):
+                tallies = (Tally.of_parts(*both) for both in zip(every, parts, strict=True))
+                found[label] = tuple(tallies)
+                if label != BASELINE:
+                    finished(label, seconds)
+        return found
 
     def of_one(
         self,
@@ -141,6 +190,51 @@ class Scoring:
         return tallies
 
 
+@lru_cache(maxsize=1)
+def _loaded(shared: Shared) -> Scoring:
+    """Return what to score in a worker, which maps it once."""
+    scoring: Scoring = shared.load()
+    return scoring
+
+
+def _label_of(task: tuple[str, RatingSystem | None]) -> str:
+    return task[0]
+
+
+def _parts_of(
+    shared: Shared, task: tuple[str, RatingSystem | None]
+) -> tuple[float, tuple[TallyParts, ...]]:
+    """Return the seconds that a system took, and its sums; None is the baseline."""
+    scoring, system = _loaded(shared), task[1]
+    history = scoring.scored.history
+    with _stopwatch() as seconds, Workers() as workers:
+        if system is None:
+            tallies = scoring.of_one(ConstantRate(history), False)
+        else:
+            predictor = SystemPredictor(system, history, workers, scoring.initial)
+            tallies = scoring.of_one(predictor, scoring.ties_as_authors)
+    return seconds(), tuple(tally.parts() for tally in tallies)
+
+
+@contextmanager
+def _stopwatch() -> Iterator[Callable[[], float]]:
+    """Yield a function that returns the seconds so far, without those of compiling kernels."""
+    with watch_compilation() as compilation:
+        start = time.perf_counter()
+        yield lambda: time.perf_counter() - start - compilation.seconds - compilation.loading
+
+
+def _compile(shared: Shared, systems: Sequence[RatingSystem]) -> None:
+    """Compile the kernels, by scoring the baseline and by rating the first matches."""
+    scoring = _loaded(shared)
+    history = scoring.scored.history
+    scoring.of_one(ConstantRate(history), False)
+    with Workers() as workers:
+        for system in systems:
+            first = SystemPredictor(system, history, workers, scoring.initial)
+            first.predict(0, min(_FIRST, history.matches))
+
+
 @checks_arguments("confidence")
 def backtest(
     systems: Mapping[str, RatingSystem],
@@ -158,8 +252,11 @@ def backtest(
     confidence: float = 0.95,
     all_pairs: int = ALL_PAIRS,
     threads: int = 1,
+    workers: int = 1,
+    executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
     finished: Callable[[str], None] | None = None,
+    timed: Callable[[str, float], None] | None = None,
 ) -> Backtest:
     """Return how well systems, and a baseline, predict the matches of a history.
 
@@ -181,9 +278,13 @@ def backtest(
     confidence : of the intervals, in (0, 1)
     all_pairs : log loss, Brier score and calibration use every pair in matches of up to this many
         teams, and eight opponents of every team in larger matches
-    threads : to use; never changes a number
+    threads : to use with one worker; never changes a number
+    workers : number of processes, each for one system at a time; never changes a number. With more
+        than one, a script must be importable (`if __name__ == "__main__"`)
+    executor : rates and scores the systems instead; never changes a number
     progress : called with (participations done, total), all systems together
     finished : called with the label of each system that is done
+    timed : called with the label, and with the seconds that the system took
     Raises : InvalidParameterError, InvalidDataError if a system cannot rate this history or
         nothing is left to score, ConvergenceError
 
@@ -198,13 +299,26 @@ def backtest(
     """
     _check(systems, resamples, confidence, all_pairs)
     require(seed >= 0, "seed", "at least 0", seed)
+    require(workers >= 1, "workers", "at least 1", workers)
     least = least_differences_of(least_differences or {})
     for system in systems.values():
         check_fit(system, history)
     scored = Scored.of(history, min_history=min_history, first=first, min_total=min_total)
     selections = Selections.beside(scored)
     scoring = Scoring(scored, ties_as_authors, all_pairs, threads, selections.others, initial)
-    tallies = scoring.of_all(systems, progress, finished)
+
+    def done(label: str, seconds: float) -> None:
+        if timed is not None:
+            timed(label, seconds)
+        if finished is not None:
+            finished(label)
+
+    if executor is None and workers == 1:
+        tallies = scoring.of_all(systems, progress, done)
+    else:
+        tallies = scoring.of_all_elsewhere(
+            systems, progress, done, workers=workers, executor=executor
+        )
     headline = {label: of_all[0] for label, of_all in tallies.items()}
     # Every selection has the resamples that it has when requested alone, with the same seed.
     drawing = np.random.default_rng(seed) if rng is None else rng

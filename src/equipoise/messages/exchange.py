@@ -87,6 +87,14 @@ class ExportMessage(msgspec.Struct, frozen=True):
     seconds: float
 
 
+class FailedImport(msgspec.Struct, frozen=True):
+    """A file that could not be imported into its pool, or not completely, and why."""
+
+    pool: str
+    file: str
+    error: str
+
+
 class ImportMessage(msgspec.Struct, frozen=True):
     """What an import added to a pool.
 
@@ -111,3 +119,10 @@ class ImportMessage(msgspec.Struct, frozen=True):
     head: str
     same_head: bool | None
     known_ratings: int = 0
+
+
+class ImportList(msgspec.Struct, frozen=True):
+    """The answer of `equipoise import --each --json`: what each file added, and which failed."""
+
+    imported: list[ImportMessage]
+    failed: list[FailedImport]

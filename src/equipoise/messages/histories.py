@@ -258,6 +258,30 @@ class ExplainMessage(msgspec.Struct, frozen=True):
     played: int | str | None = None
 
 
+class PosteriorMessage(msgspec.Struct, frozen=True):
+    """The posterior density of a player's skill after a match.
+
+    `rating` is its mode and `deviation` that of the system; the others are of the density itself,
+    `low` and `high` between which it has 95 %. `density` is that at every `skill`, 1/rating points.
+    """
+
+    rating: float
+    deviation: float
+    mean: float
+    median: float
+    standard_deviation: float
+    low: float
+    high: float
+    skill: list[float]
+    density: list[float]
+
+
+class PosteriorExplainMessage(ExplainMessage, frozen=True, kw_only=True):
+    """The answer of `equipoise explain --posterior --json`."""
+
+    posterior: PosteriorMessage
+
+
 class PointMessage(msgspec.Struct, frozen=True):
     """A player after a match; null if the history has no times or the system no such number."""
 

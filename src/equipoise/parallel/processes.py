@@ -45,10 +45,17 @@ T = TypeVar("T")
 class WorkerLostError(EquipoiseError):
     """The worker of a task was killed, ended or hung, so the task has no result.
 
-    An executor of another engine may set this on a future too: `run_tasks` then repeats the task.
+    An executor of another engine may set this on a future too: `run_tasks` then repeats the task,
+    unless it lost enough workers.
+
+    losses : number of workers lost, more than 1 if the engine has repeated the task itself
     """
 
     code = "worker-lost"
+
+    def __init__(self, reason: str, losses: int = 1) -> None:
+        super().__init__(reason)
+        self.losses = losses
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -103,7 +103,7 @@ class _Naming(Generic[Task]):
 
 
 def _ahead_of(executor: Executor) -> int:
-    workers = getattr(executor, "_max_workers", None)
+    workers = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
     return _AHEAD * workers if isinstance(workers, int) else _AHEAD_ELSEWHERE
 
 
@@ -254,7 +254,7 @@ class _Run(Generic[Task, Result]):
         except CancelledError as cancelled:
             raise EquipoiseError(f"the executor cancelled {self._name(one)}") from cancelled
         if isinstance(error, WorkerLostError):
-            one.losses += 1
+            one.losses += error.losses
             if one.losses < self._attempts:
                 self._hand_out(one)
                 return

@@ -20,7 +20,8 @@ from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterEr
 from equipoise.messages.upkeep import BackupMessage, RestoreMessage
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.replay.verifying import verify_pool
-from equipoise.store.connection import CURRENT, open_store, schema_version
+from equipoise.store.connection import open_store
+from equipoise.store.migrations.migrating import schema_version, too_new
 from equipoise.store.upkeep import backups
 
 #: Called with the name of a pool; returns a function that shows the progress in matches.
@@ -145,14 +146,12 @@ def _checked(url: str, backup: Path, verify: bool, shown: _Shown) -> tuple[str, 
     engine = create_engine(make_url(url))
     with engine.connect() as connection:
         schema = schema_version(connection)
+        refused = None if schema is None else too_new(connection)
     engine.dispose()
     if schema is None:
         raise InvalidDataError([], f"the backup {backup} has no tables of equipoise")
-    if schema > CURRENT:
-        raise ConflictError(
-            f"the backup {backup} has schema {schema}, and this version of equipoise knows "
-            f"{CURRENT} at most: use the version that wrote it, or a later one"
-        )
+    if refused is not None:
+        raise ConflictError(f"the backup {backup} is of a later version: {refused}")
     store = open_store(url)
     try:
         pools = pool_messages(store)

@@ -118,7 +118,11 @@ def explain_change(
     explainer = explainer_of(system)
     if isinstance(system, System):
         with_home = partial(explain_with_home, explainer)
-        return explain_with_entry(with_home, system, before, history, match, row)
+        found = explain_with_entry(with_home, system, before, history, match, row)
+        if found.belief is not None and found.belief.rating != found.rating:
+            # The level adjustment moves the complete belief.
+            found = replace(found, belief=found.belief.moved(found.rating - found.belief.rating))
+        return found
     return explainer(system, before, history, match, row)
 
 

@@ -175,7 +175,7 @@ def replay(
                 progress(done, int(history.participations - history.offsets[start]))
     after = state_after(resumed)
     after.state = going_on
-    tied, single = _unrated(system, history, start)
+    tied, single = unrated_matches(system, history, start)
     after.player_order = _player_order(pool, history, len(resumed.player_ids), start, tied)
     rated = history.matches - start - len(tied) - single
     gone = int(np.isin(history.match_rows()[history.offsets[start] :], tied).sum())
@@ -392,7 +392,7 @@ def pieces(history: History, start: int, stop: int, size: int = PIECE) -> list[t
     return list(pairwise(bounds))
 
 
-def _unrated(system: RatingSystem, history: History, start: int) -> tuple[Ints, int]:
+def unrated_matches(system: RatingSystem, history: History, start: int = 0) -> tuple[Ints, int]:
     """Return (matches from `start` on that are skipped as all tied, number with a single team)."""
     teams = history.teams()
     later = np.arange(history.matches) >= start

@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
 from equipoise.errors import (
-    ConflictError,
     DamagedError,
     InvalidParameterError,
     NotFoundError,
+    UnavailableError,
 )
-from equipoise.store.chaining import chain_existing, is_chained
 from equipoise.store.commits import Commits, commit_confirmed
 from equipoise.store.derived import standings
+from equipoise.store.migrations.migrating import check_schema, migrate_schema, too_new
 from equipoise.store.sizes import OPTION, SIZES, Sizes
 from equipoise.wording import how_to_install
 
@@ -68,16 +68,6 @@ _SQLITE_PRAGMAS = (
 )
 
 
-#: The schema that this code reads and writes: the last step in `migrations/versions`.
-CURRENT = "0012"
-
-#: Number of the advisory lock under which one process at a time migrates PostgreSQL.
-_LOCK = 4_201_977
-
-#: Alembic keeps its state in modules: one thread of a process migrates at a time.
-_ALEMBIC = threading.Lock()
-
-
 class Store:
     """A database with the current schema.
 
@@ -87,6 +77,7 @@ class Store:
     sizes : of single steps
     commits : of this store that are under way
     damage : what a statement has said about damage to the database, None for nothing
+    outdated : why this code may not write any more, None while it may
     """
 
     def __init__(self, engine: Engine, sizes: Sizes = SIZES) -> None:
@@ -102,6 +93,7 @@ class Store:
         self._writer = threading.Lock()
         self.commits = Commits()
         self.damage: str | None = None
+        self.outdated: str | None = None
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -121,8 +113,11 @@ class Store:
             begins again
         patience : seconds for which it waits for other writers; None for as long as usual
         Raises : DamagedError; TimeoutError if other writers take longer than `patience`;
-            UnconfirmedError if the database did not confirm the commit
+            UnconfirmedError if the database did not confirm the commit; UnavailableError if a later
+            version has changed the schema so that this one may not write
         """
+        if self.outdated is not None:
+            raise UnavailableError(self.outdated)
         if not self.is_sqlite:
             with (
                 self._noticing_damage(),
@@ -208,6 +203,18 @@ class Store:
         """Close the connections that nobody uses. Later ones may lead to another server."""
         self.engine.dispose()
 
+    def notice_upgrades(self) -> bool:
+        """Look whether a later version has changed the schema; return whether this one may go on.
+
+        If not, `write` raises an error from now on.
+        """
+        with self.read() as connection:
+            found = too_new(connection)
+        if found is not None and self.outdated is None:
+            log.error("%s", found)
+        self.outdated = found
+        return found is None
+
     def is_sound(self) -> bool:
         """Return whether SQLite finds no damage in the whole file; True for PostgreSQL."""
         if not self.is_sqlite:
@@ -248,10 +255,11 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
 
     url : "sqlite:///FILE" or "postgresql+psycopg://USER:PASSWORD@HOST/NAME"; with several hosts,
         HOST1:PORT,HOST2:PORT, the one that accepts writes is used
-    migrate : create or upgrade the schema; otherwise the schema must be the current one
+    migrate : create or upgrade the schema; otherwise it must be the current one, or a later one
+        that this code may use
     sizes : of single steps
     Raises : InvalidParameterError for any other URL; NotFoundError if the database cannot be
-        reached; ConflictError if its schema is newer than this code; DamagedError
+        reached; ConflictError if this code may not use its schema; DamagedError
     """
     parsed = checked_url(url)
     engine = _engine(parsed)
@@ -440,100 +448,3 @@ def _begin_sqlite(connection: Connection) -> None:
     """Begin a transaction. A writer takes the lock at once: after a read it might not get it."""
     writes = connection.get_execution_options().get("equipoise_writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def schema_version(connection: Connection) -> str | None:
-    """Return the schema that a database has, None for an empty one."""
-    if not inspect(connection).has_table("alembic_version"):
-        return None
-    version: str | None = connection.execute(
-        text("SELECT version_num FROM alembic_version")
-    ).scalar()
-    return version
-
-
-def check_schema(engine: Engine) -> None:
-    """Check that the schema is the current one. Raises : ConflictError."""
-    with engine.connect() as connection:
-        version = schema_version(connection)
-        if version != CURRENT:
-            raise _wrong(version)
-        if not is_chained(connection):
-            raise ConflictError(
-                "the upgrade of the database is not complete: `equipoise serve` continues it"
-            )
-
-
-def migrate_schema(engine: Engine) -> None:
-    """Create or upgrade the schema. Raises : ConflictError if it is newer than this code."""
-    with engine.connect() as connection:
-        version = schema_version(connection)
-        complete = version == CURRENT and is_chained(connection)
-    if complete:
-        return
-    if version is not None and version > CURRENT:
-        raise _wrong(version)
-    if engine.dialect.name == "sqlite":
-        engine = engine.execution_options(equipoise_writes=True)
-    if version != CURRENT:
-        _migrate(engine)
-    chain_existing(engine)
-
-
-def _migrate(engine: Engine) -> None:
-    """Run the missing migrations in one transaction."""
-    with engine.connect() as connection:
-        if engine.dialect.name == "sqlite":
-            _work_in_files(connection)
-        with connection.begin():
-            if engine.dialect.name == "postgresql":
-                connection.execute(text("SELECT pg_advisory_xact_lock(:number)"), {"number": _LOCK})
-            # Another process may have upgraded it in the meantime.
-            if schema_version(connection) != CURRENT:
-                _upgrade(connection)
-
-
-def _work_in_files(connection: Connection) -> None:
-    """Let SQLite sort tables, and keep what it drops, in files, as memory may be too small.
-
-    This must be set before a transaction begins. The connection is closed afterwards.
-    """
-    connection.detach()
-    cursor = connection.connection.cursor()
-    cursor.execute("PRAGMA temp_store = FILE")
-    cursor.close()
-
-
-def configuration() -> Any:
-    """Return the configuration with which Alembic finds the migrations."""
-    from alembic.config import Config
-
-    found = Config()
-    found.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    found.set_main_option("path_separator", "os")
-    return found
-
-
-def _upgrade(connection: Connection) -> None:
-    """Run all missing migrations in the transaction of the connection."""
-    from alembic import command
-
-    settings = configuration()
-    settings.attributes["connection"] = connection
-    with _ALEMBIC:
-        command.upgrade(settings, CURRENT)
-
-
-def _wrong(version: str | None) -> ConflictError:
-    """Return the error for a database that this code must not change."""
-    if version is None:
-        return ConflictError("the database is empty: `equipoise serve` sets it up")
-    if version > CURRENT:
-        return ConflictError(
-            f"the database has schema {version}, and this version of equipoise knows {CURRENT} at "
-            "most: use the version that wrote it, or a later one"
-        )
-    return ConflictError(
-        f"the database has schema {version}, and this version of equipoise needs {CURRENT}: "
-        "`equipoise serve` upgrades it (make a backup before)"
-    )

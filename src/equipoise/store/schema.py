@@ -430,3 +430,13 @@ audit_chain = Table(
     Column("chained_from", BigInteger, nullable=False),
     Column("chained_through", BigInteger),
 )
+
+# How much of their rate limits callers have used, in all processes together: store.limits.
+rate_counts = Table(
+    "rate_counts",
+    metadata,
+    # Hash of the limit and of the number of a key, or of an address.
+    Column("caller", LargeBinary, primary_key=True),
+    # When its bucket of tokens is full again. A row whose bucket is full may be deleted.
+    Column("full", BigInteger, nullable=False),
+)

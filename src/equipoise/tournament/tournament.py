@@ -141,7 +141,8 @@ def performance(
 ) -> TournamentPerformance:
     """Return the performance ratings of a tournament, with errors, bounds and reasons.
 
-    curve : "elo", "normal", a curve, or a function of the difference of ratings over the scale
+    curve : "elo", "normal", "laplace", "cauchy", a curve, or a function of the difference of
+      ratings over the scale
     scale : beta, in (0, 20]; 1 is Elo's 400 points
     select : the additive constant: "equal", "mean" or "initial" (READINGS C2)
     anchor : average rating, instead of that of the players before the tournament

@@ -39,6 +39,7 @@ class Background:
 
     ready : whether it may begin; an earlier replay would compile kernels in this process
     can_replay : whether the kernels for the next replay of a pool are loaded
+    may_write : whether this version may use the schema as it is now; asked before each round
     audit_days, webhook_days : days for which entries of the audit log and disabled webhooks are
         kept; 0 for ever
     """
@@ -50,6 +51,7 @@ class Background:
         pause: float = PAUSE,
         ready: Callable[[], bool] = lambda: True,
         can_replay: Callable[[str], bool] = lambda pool: True,
+        may_write: Callable[[], bool] = lambda: True,
         audit_days: float = 0.0,
         webhook_days: float = 0.0,
         tracing: Tracing | None = None,
@@ -57,7 +59,7 @@ class Background:
     ) -> None:
         self._pause = pause
         self._uses = uses or KeyUses()
-        self._ready, self._can_replay = ready, can_replay
+        self._ready, self._can_replay, self._may_write = ready, can_replay, may_write
         self._audit_days, self._webhook_days = audit_days, webhook_days
         self._next_clearing = 0.0
         self._tracing = tracing
@@ -98,6 +100,8 @@ class Background:
             self._wake.wait(self._pause)
 
     def _round(self) -> None:
+        if not self._may_write():
+            return
         self._store_uses()
         pending = replaying.pending_pools(self._store)
         self._metrics.pending.set(len(pending))

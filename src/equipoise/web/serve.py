@@ -25,11 +25,11 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from equipoise.errors import InvalidParameterError, require
 from equipoise.store.connection import checked_url, open_store
-from equipoise.web import owners
 from equipoise.web.http.connections import ServerConfig, limits_of
 from equipoise.web.monitoring import FOLDER_VARIABLE, configure_logs
 from equipoise.web.settings import ServiceSettings, environment_of
 from equipoise.web.tracing import check_installed
+from equipoise.web.writing import owners
 
 log = logging.getLogger(__name__)
 
@@ -329,7 +329,7 @@ def _announce(listening: socket.socket, settings: ServiceSettings) -> None:
 @contextmanager
 def _environment(settings: ServiceSettings, workers: int) -> Iterator[None]:
     """Set the variables that server processes read; several share a folder for their metrics."""
-    variables = environment_of(settings)
+    variables = environment_of(settings) | {owners.WORKERS: str(workers)}
     with ExitStack() as stack:
         if workers > 1 and FOLDER_VARIABLE not in os.environ:
             folder = tempfile.TemporaryDirectory(prefix="equipoise-metrics-")
@@ -338,7 +338,7 @@ def _environment(settings: ServiceSettings, workers: int) -> Iterator[None]:
             # Only this user can read it, as whoever sends posts there is trusted.
             sockets = stack.enter_context(tempfile.TemporaryDirectory(prefix="equipoise-workers-"))
             if owners.folder_fits(sockets):
-                variables |= {owners.FOLDER: sockets, owners.WORKERS: str(workers)}
+                variables[owners.FOLDER] = sockets
             else:
                 log.warning(
                     "posts are not passed on between workers: TMPDIR is too long, %s", sockets

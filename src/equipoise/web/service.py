@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Concatenate, ParamSpec, TypeVar
 
+import msgspec
+
 from equipoise.analysis.clock import now
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import (
@@ -30,15 +32,16 @@ from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError, UnavailableError, without_lines
 from equipoise.web.http.exports import Exports
-from equipoise.web.http.replica import Replica, ReplicaAwayError
+from equipoise.web.http.replica import Replica, ReplicaAwayError, read_standby_first
+from equipoise.web.http.settling import RateSettling
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
-from equipoise.web.owners import Owners, owners_folder
 from equipoise.web.processes import CalculationProcesses
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.tracing import Tracing
 from equipoise.web.webhooks.delivery import OutboxSender, send_test
-from equipoise.web.writer import Writer
+from equipoise.web.writing.owners import Owners, number_of_workers, owners_folder
+from equipoise.web.writing.writer import Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -92,19 +95,26 @@ class Service:
         self.store = await asyncio.to_thread(open_store, settings.database)
         self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
         if settings.replica:
-            self._replica = Replica(settings.replica, settings.readers)
+            self._replica = Replica(settings.replica, settings.readers, self.metrics)
         self._calculators = CalculationProcesses(settings, self.metrics)
         self._calculators.open()
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
         self._sessions = BoundedExecutor("sessions", _SESSION_THREADS, _WAITING_SESSIONS)
         self.exports = Exports(settings)
-        self.access = Access(self.store, settings, self._readers)
+        # A PostgreSQL may have other services.
+        shared = not self.store.is_sqlite or number_of_workers() > 1
+        self.access = Access(self.store, settings, self._readers, shared=shared)
+        self._settling: RateSettling | None = None
+        if shared:
+            self._settling = RateSettling(self.store, self.access.rates)
+            self._settling.start()
         self.kernels = Kernels(self.store)
         self.background = Background(
             self.store,
             self.metrics,
             ready=lambda: self.kernels.ready,
             can_replay=self._can_replay,
+            may_write=self.store.notice_upgrades,
             audit_days=settings.audit_days,
             webhook_days=settings.webhook_log_days,
             tracing=self.tracing,
@@ -122,9 +132,9 @@ class Service:
         self.writer.start()
         self.posts: Writer | Owners = self.writer
         self._owners: Owners | None = None
-        shared = owners_folder()
-        if shared is not None:
-            self._owners = Owners(self.writer, self.metrics, *shared, self.check_kernels)
+        sockets = owners_folder()
+        if sockets is not None:
+            self._owners = Owners(self.writer, self.metrics, *sockets, self.check_kernels)
             await self._owners.open()
             self.posts = self._owners
         self.kernels.start()
@@ -150,6 +160,8 @@ class Service:
         await asyncio.to_thread(self.writer.stop)
         if self._owners is not None:
             await self._owners.close()
+        if self._settling is not None:
+            await self._settling.stop()
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
         await asyncio.to_thread(self.kernels.stop)
@@ -201,8 +213,26 @@ class Service:
         """
         if self._replica is not None:
             with suppress(ReplicaAwayError):
-                return await self._replica.read(function, *args, **kwargs)
+                return await self._replica.read(None, function, *args, **kwargs)
         return await self.read(function, *args, **kwargs), None
+
+    async def export(
+        self,
+        executor: BoundedExecutor,
+        replica: bool,
+        function: Callable[Concatenate[Store, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> tuple[T, float | None]:
+        """Run a use case as `read_replica`, in the threads of exports.
+
+        replica : whether the standby may answer
+        """
+        if replica and self._replica is not None:
+            with suppress(ReplicaAwayError):
+                return await self._replica.read(executor, function, *args, **kwargs)
+        return await executor.run(function, self.store, *args, **kwargs), None
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a long calculation in another process, and end it if the caller is cancelled.
@@ -221,11 +251,19 @@ class Service:
         return found
 
     async def explain(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> T:
+        self,
+        replica: bool,
+        function: Callable[Concatenate[Store, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> tuple[T, float | None]:
         """Run an explanation as in `calculate_from_store`, one at a time.
 
         Every visit to a player's page starts one. This leaves processes for predictions and splits.
+
+        replica : whether the standby may answer, if there is one
+        Returns : as `read_replica`
         Raises : OverloadedError if too many wait
         """
         if self._explaining >= _WAITING_EXPLANATIONS:
@@ -233,7 +271,13 @@ class Service:
         self._explaining += 1
         try:
             async with self._one_explanation:
-                return await self.calculate_from_store(function, *args, **kwargs)
+                if self._replica is None or not replica:
+                    return await self.calculate_from_store(function, *args, **kwargs), None
+                found: tuple[T, float | None] = await self.calculate_from_store(
+                    read_standby_first, self.settings.replica, function, args, kwargs
+                )
+                self._replica.note(found[1])
+                return found
         finally:
             self._explaining -= 1
 
@@ -298,8 +342,13 @@ class Service:
         same = wanted.parameters == current.parameters
         return same or self.kernels.are_loaded(request_of(wanted))
 
-    async def submit_match(self, pool: str, match: MatchRequest, key: int | None) -> MatchMessage:
-        """Return what one match changed, once it is committed. Raises : as `Writer.enqueue`."""
+    async def submit_match(
+        self, pool: str, match: MatchRequest, key: int | None
+    ) -> MatchMessage | msgspec.Raw:
+        """Return what one match changed, once it is committed. Raises : as `Writer.enqueue`.
+
+        From another worker it comes as JSON.
+        """
         try:
             answer = await self.posts.enqueue(pool, Post([match], key, detailed=True))
         except InvalidDataError as error:

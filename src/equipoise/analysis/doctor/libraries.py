@@ -29,6 +29,7 @@ EXTRAS = {
     "amg": "performance ratings of very large tournaments whose players form long chains",
     "charts": "charts in files: `equipoise plot --output`, `--chart`",
     "client": "the Python client of the service, equipoise.client",
+    "cluster": "work on the workers of a Dask scheduler: `--cluster`",
     "excel": "workbooks: .xlsx, .xlsm, .xls and .ods",
     "postgresql": "databases of PostgreSQL",
     "service": "`equipoise serve` and all commands with `--database`",

@@ -108,7 +108,7 @@ def machine_findings() -> Iterator[Finding]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     detail = f"{counted(cores or 1, 'thread')} by default, one for each core of this process"
     yield Finding(topic, "threads", "ok", detail)
-    memory = _memory()
+    memory = available_memory()
     if memory is not None:
         detail = f"{memory / 1e9:.1f} GB available"
         if memory < _MEMORY:
@@ -119,7 +119,7 @@ def machine_findings() -> Iterator[Finding]:
     yield from _descriptors(topic)
 
 
-def _memory() -> int | None:
+def available_memory() -> int | None:
     """Return the bytes that a new process may use, None where the system does not say."""
     amounts = []
     try:

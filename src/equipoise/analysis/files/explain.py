@@ -12,16 +12,35 @@ import numpy as np
 
 from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.rating import NOT_COMPARED, state_to_resume
-from equipoise.analysis.files.reading import HistoryRequest, history_message, missing_notes, read
+from equipoise.analysis.files.reading import (
+    HistoryRequest,
+    check_outputs,
+    history_message,
+    missing_notes,
+    read,
+)
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
+from equipoise.charts import theme
+from equipoise.charts.beliefs.posterior import posterior_figure
+from equipoise.data.belief import Belief
 from equipoise.data.explanation import Explanation, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.data.times import iso
+from equipoise.errors import InvalidParameterError, require
 from equipoise.messages.conversion import to_message
-from equipoise.messages.histories import ExplainMessage, HistoryMessage, RememberedMessage
+from equipoise.messages.histories import (
+    ExplainMessage,
+    HistoryMessage,
+    PosteriorExplainMessage,
+    PosteriorMessage,
+    RememberedMessage,
+)
 from equipoise.rating.explaining import explain
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
+
+#: Systems whose beliefs have a density of the form of equation (7) of [EM]_.
+WITH_POSTERIOR = ("elo-mmr", "elo-mmx")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +51,7 @@ class ExplainRequest:
     resume : path of a saved state that the history continues
     restart : rate from the beginning; the history must have all matches of that state
     initial : path of known ratings with which players begin; initial_mapping : see `ScaleMapping`
+    posterior : add the posterior density of the skill; chart : path of a chart of it
     """
 
     history: HistoryRequest
@@ -41,6 +61,8 @@ class ExplainRequest:
     restart: bool = False
     initial: str | None = None
     initial_mapping: str | None = None
+    posterior: bool = False
+    chart: str | None = None
     threads: int = 1
 
 
@@ -55,9 +77,17 @@ def explain_match(
     progress : called with (participations done, participations before the match)
     Raises : EquipoiseError
     """
+    if request.chart is not None:
+        require(request.posterior, "--chart", "given with --posterior", request.chart)
+        check_outputs(request.history, {"--chart": request.chart})
+        theme.check_file(request.chart)
     before = state_to_resume(request.resume, request.restart)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
+    if request.posterior and system.name not in WITH_POSTERIOR:
+        raise InvalidParameterError(
+            f"--posterior needs {' or '.join(WITH_POSTERIOR)}; {system.name} has no such density"
+        )
     initial = initial_ratings(request.initial, request.initial_mapping, system)
     history, reading = read(request.history, {system.name: system})
     found = explain(
@@ -75,6 +105,12 @@ def explain_match(
         weights = request.history.statistics
         found = with_statistics(found, _statistics(history, found, weights), weights)
     message = explain_message(found, partial(written, kind=history.time_kind))
+    if request.posterior and found.belief is not None:
+        message = PosteriorExplainMessage(
+            **msgspec.structs.asdict(message), posterior=posterior_message(found.belief)
+        )
+        if request.chart is not None:
+            theme.write(posterior_figure(found.belief), request.chart)
     notes = missing_notes(system, history, resumed=before is not None)
     notes += initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
     read_from = history_message(history, replace(reading, notes=(*reading.notes, *notes)))
@@ -84,6 +120,23 @@ def explain_match(
         match = int(np.flatnonzero(history.match_ids == found.match)[0])
         message = msgspec.structs.replace(message, time=int(history.order[match]))
     return message, read_from
+
+
+def posterior_message(belief: Belief) -> PosteriorMessage:
+    """Return the statistics of a posterior density, and the density at 401 skills."""
+    low, high = belief.interval()
+    table = belief.to_polars()
+    return PosteriorMessage(
+        rating=belief.rating,
+        deviation=belief.deviation,
+        mean=belief.mean(),
+        median=belief.median(),
+        standard_deviation=belief.standard_deviation(),
+        low=low,
+        high=high,
+        skill=table["skill"].to_list(),
+        density=table["density"].to_list(),
+    )
 
 
 def with_statistics(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from equipoise.analysis.blocks.rating import Rated, memory_for, memory_of, rate_in_blocks
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.reading import (
@@ -29,6 +30,7 @@ from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.rated_players import RatedPlayers, rated_players
 from equipoise.evaluate.rating_comparison import compare_players
 from equipoise.formats import write_table
+from equipoise.formats.blocks.parquet import UnsuitedError
 from equipoise.formats.synonyms import read_synonyms
 from equipoise.formats.times import moment
 from equipoise.formats.writing import check_target
@@ -44,6 +46,9 @@ from equipoise.rating.system import RatingSystem
 NOT_COMPARED = (
     "the saved state is of an earlier version: its matches were not compared with this history"
 )
+#: Ends of sentences on rating in blocks.
+IN_BLOCKS = "it is rated in blocks"
+NOT_IN_BLOCKS = "this history cannot be rated in blocks"
 #: Systems whose column of deviations has something else.
 _OTHER_DEVIATIONS = {
     "codeforces": "the same for all players, so --conservative does not change their order",
@@ -64,6 +69,7 @@ class RateRequest:
     conservative : add the conservative rating to the table, and sort by it
     diff : path of ratings to compare the new ones with; it may also be the path of `output`
     raw : whether CSV and TSV have text that spreadsheets run as it is
+    memory : size such as 2GB in which a Parquet file is rated in blocks; None decides by its size
     """
 
     history: HistoryRequest
@@ -78,6 +84,7 @@ class RateRequest:
     conservative: bool = False
     diff: str | None = None
     raw: bool = False
+    memory: str | None = None
     threads: int = 1
 
 
@@ -104,11 +111,13 @@ def rate(
     system: RatingSystem | None,
     request: RateRequest,
     progress: Callable[[int, int], None] | None = None,
+    announce: Callable[[str], None] = lambda line: None,
     given: tuple[History, HistoryReading] | None = None,
 ) -> RateAnswer:
     """Read a history, rate it, write the files.
 
     system : None means the system of the state to resume, or the default system
+    announce : called with a line on what will take long or much room on the disk
     given : the history and how it was read, if the caller has read it
     Raises : EquipoiseError, and then nothing was written
     """
@@ -120,8 +129,86 @@ def rate(
         check_conservative(system)
     # Read before anything is written, because --output may replace it.
     earlier = None if request.diff is None else _earlier(request.diff, request.history)
+    rated = None if given is not None else _in_blocks(system, request, progress, announce)
+    if rated is None:
+        rated = _at_once(system, before, request, progress, given)
+    answer = rated.replay
+    clock = working_time()
+    table = answer.ratings.file_table(conservative=request.conservative)
+    diff = None if earlier is None else _diff(earlier, answer, request.history)
+    if request.trace is not None and answer.trace is not None:
+        write_table(answer.trace.file_table(), request.trace, raw=request.raw)
+    if request.output is not None:
+        write_table(table, request.output, raw=request.raw)
+    if request.save is not None:
+        answer.state.save(request.save)
+    seconds = {"read": rated.seconds[0], "rate": rated.seconds[1], "write": working_time() - clock}
+    return RateAnswer(
+        reading=rated.reading,
+        replay=answer,
+        seconds=seconds,
+        notes=[
+            *notes_on_resuming(before, answer),
+            *advantage_notes(system, answer.state.state.shared),
+            *(conservative_notes(system) if request.conservative else ()),
+        ],
+        table=table,
+        unused=tuple(rated.unused),
+        diff=diff,
+    )
+
+
+def _in_blocks(
+    system: RatingSystem,
+    request: RateRequest,
+    progress: Callable[[int, int], None] | None,
+    announce: Callable[[str], None],
+) -> Rated | None:
+    """Return the history rated in blocks, None if it is to be rated at once.
+
+    Raises : InvalidParameterError if `memory` is given and the history cannot be rated in blocks
+    """
+    given = request.memory is not None
+    memory = memory_of(request.memory) if request.memory else memory_for(request.history.source)
+    if memory is None:
+        return None
+    try:
+        for name, value in (
+            ("--resume", request.resume),
+            ("--initial", request.initial),
+            ("--trace", request.trace),
+        ):
+            if value is not None:
+                raise UnsuitedError(f"{name} needs the complete history at once")
+        if not given:
+            announce(f"The file is large for the memory of this machine: {IN_BLOCKS}.")
+        return rate_in_blocks(
+            system,
+            request.history,
+            memory,
+            at=_at(request),
+            keeps_matches=request.save is not None,
+            threads=request.threads,
+            announce=announce,
+            progress=progress,
+        )
+    except UnsuitedError as error:
+        if given:
+            raise InvalidParameterError(f"--memory: {NOT_IN_BLOCKS}: {error}") from error
+        announce(f"It is rated at once after all, in much memory; {NOT_IN_BLOCKS}: {error}.")
+        return None
+
+
+def _at_once(
+    system: RatingSystem,
+    before: PoolState | None,
+    request: RateRequest,
+    progress: Callable[[int, int], None] | None,
+    given: tuple[History, HistoryReading] | None,
+) -> Rated:
+    """Return the history rated at once, perhaps from a state on."""
     initial = initial_ratings(request.initial, request.initial_mapping, system)
-    clock = [working_time()]
+    started = working_time()
     history, reading = read(request.history) if given is None else given
     unused = unused_of(system, history, request.history)
     if request.at is not None:
@@ -129,8 +216,7 @@ def rate(
     notes = unused_notes({system.name: unused}, strict=request.history.strict)
     notes += missing_notes(system, history, resumed=before is not None)
     notes += initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
-    reading = replace(reading, notes=(*reading.notes, *notes))
-    clock.append(working_time())
+    clock = working_time()
     _check_usage(system, history, request)
     answer = replay(
         system,
@@ -143,30 +229,11 @@ def rate(
         threads=request.threads,
         progress=progress,
     )
-    clock.append(working_time())
-    table = answer.ratings.file_table(conservative=request.conservative)
-    diff = None if earlier is None else _diff(earlier, answer, request.history)
-    if request.trace is not None and answer.trace is not None:
-        write_table(answer.trace.file_table(), request.trace, raw=request.raw)
-    if request.output is not None:
-        write_table(table, request.output, raw=request.raw)
-    if request.save is not None:
-        answer.state.save(request.save)
-    clock.append(working_time())
-    steps = ("read", "rate", "write")
-    seconds = dict(zip(steps, np.diff(clock).tolist(), strict=True))
-    return RateAnswer(
-        reading=reading,
+    return Rated(
+        reading=replace(reading, notes=(*reading.notes, *notes)),
         replay=answer,
-        seconds=seconds,
-        notes=[
-            *notes_on_resuming(before, answer),
-            *advantage_notes(system, answer.state.state.shared),
-            *(conservative_notes(system) if request.conservative else ()),
-        ],
-        table=table,
-        unused=tuple(unused),
-        diff=diff,
+        unused=unused,
+        seconds=(clock - started, working_time() - clock),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -11,7 +12,6 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from equipoise.analysis.clock import working_time
 from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.reading import (
     HistoryRequest,
@@ -76,6 +76,7 @@ class ScoringRequest:
         5, or less if that leaves nothing to score
     least_differences : metric -> differences below this do not matter, if not the default
     seed : random seed of the resamples
+    workers, executor : do independent parts of the work; they never change a number
     """
 
     history: HistoryRequest
@@ -87,6 +88,8 @@ class ScoringRequest:
     confidence: float = 0.95
     seed: int = 0
     threads: int = 1
+    workers: int = 1
+    executor: Executor | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,12 +223,6 @@ def scored(
     initial : known ratings with which players begin
     """
     seconds: dict[str, float] = {}
-    clock = [working_time()]
-
-    def finished(label: str) -> None:
-        clock.append(working_time())
-        seconds[label] = clock[-1] - clock[-2]
-
     found = backtest(
         systems,
         history,
@@ -239,8 +236,10 @@ def scored(
         resamples=request.resamples,
         confidence=request.confidence,
         threads=request.threads,
+        workers=request.workers,
+        executor=request.executor,
         progress=progress,
-        finished=finished,
+        timed=seconds.__setitem__,
     )
     return BacktestAnswer(
         history=history,

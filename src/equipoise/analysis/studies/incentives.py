@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, get_args
@@ -61,6 +62,7 @@ class IncentivesRequest:
     accounts_in : id of the match that they join; None means one in the middle of the history
     output, chart : paths of a table and of a chart (.svg, .png, .pdf); None writes none
     title : of the chart; None means the default title
+    workers, executor : do independent parts of the work; they never change a number
     """
 
     history: HistoryRequest
@@ -74,6 +76,8 @@ class IncentivesRequest:
     chart: str | None = None
     title: str | None = None
     threads: int = 1
+    workers: int = 1
+    executor: Executor | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +117,8 @@ def audit_incentives(
         effort=request.effort,
         seed=request.seed,
         threads=request.threads,
+        workers=request.workers,
+        executor=request.executor,
     )
     found, seconds = audit_each(systems, audit, progress)
     answer = IncentivesAnswer(

@@ -26,6 +26,7 @@ from equipoise.analysis.files.systems import Settings, chosen_systems
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.charts import theme
 from equipoise.charts.leaderboards.systems import leaderboard_figure
+from equipoise.charts.rating import RatingSeries, rating_figure
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tournaments.games import Games
@@ -54,6 +55,9 @@ Period: TypeAlias = Literal["day", "week", "month", "year"]
 Errors: TypeAlias = Literal["auto", "bootstrap", "none"]
 #: What is computed from the matches alone, without an order.
 PERFORMANCE, STRENGTHS = "performance", "strengths"
+_ALONE = (PERFORMANCE, STRENGTHS)
+#: Players of the last period who are drawn over time.
+_LINES = 5
 #: Largest number of groups, so that a column of ids is not taken for one of groups.
 MOST_GROUPS = 100
 #: Least and most resampled histories.
@@ -250,10 +254,10 @@ def _check(request: LeaderboardRequest) -> None:
     if request.output is not None:
         check_target(request.output)
     if request.chart is not None:
-        if request.every is not None:
+        if request.every is not None and (request.by is not None or len(request.systems) != 1):
             raise InvalidParameterError(
-                "--chart cannot be combined with --every: draw one period with --from and --until, "
-                "or ratings over time with `equipoise plot`"
+                "--chart with --every draws one system over time: name it with --system, without "
+                "--by; for several systems draw one period with --from and --until"
             )
         theme.check_file(request.chart)
 
@@ -503,6 +507,8 @@ _ESTIMATED = {PERFORMANCE: _performances, STRENGTHS: _strengths}
 def figure_of(answer: LeaderboardAnswer) -> Figure:
     """Return the chart: a panel for each system, a row for each player."""
     request = answer.request
+    if request.every is not None:
+        return _over_time(answer)
     first = answer.boards[0]
     order: dict[object, None] = dict.fromkeys(first.player_ids[first.order()].tolist())
     for board in answer.boards[1:]:
@@ -532,6 +538,43 @@ def figure_of(answer: LeaderboardAnswer) -> Figure:
         subtitle=f"{counted(answer.history.matches, 'match', 'matches')}{grouped}; {bars}".rstrip(
             "; "
         ),
+    )
+
+
+def _over_time(answer: LeaderboardAnswer) -> Figure:
+    """Return the chart of the first players of the last period, at every period that has them."""
+    request, boards = answer.request, answer.boards
+    (label,) = answer.systems
+    last = boards[-1]
+    known = np.isfinite(last.estimates[label].rating)
+    rows = [row for row in last.order().tolist() if known[row]][:_LINES]
+    if not rows:
+        raise InvalidParameterError(
+            f"--chart needs ratings in the last period; in {last.period} no player has one"
+        )
+    half = _width(request.confidence)
+    series = []
+    for row in rows:
+        rating = np.array([board.estimates[label].rating[row] for board in boards])
+        error = np.array([board.estimates[label].error[row] for board in boards])
+        played = np.array([board.matches[row] > 0 for board in boards])
+        there = np.isfinite(rating) & played
+        periods = np.array([board.period for board in boards], dtype="datetime64[us]")[there]
+        series.append(
+            RatingSeries(
+                player=last.player_ids[row : row + 1].tolist()[0],
+                matches=np.array([board.period for board in boards], dtype=object)[there],
+                times=periods,
+                place=periods,
+                rating=rating[there],
+                deviation=error[there] / half,
+                performance=np.full(int(there.sum()), np.nan),
+            )
+        )
+    band = "" if request.errors == "none" else ", 95 % range (band)"
+    what = f"{label} of every {request.every}" if label in _ALONE else f"{label} rating (line)"
+    return rating_figure(
+        series, title=request.title or f"Every {request.every}", subtitle=what + band
     )
 
 

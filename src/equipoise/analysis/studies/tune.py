@@ -6,7 +6,6 @@ The functions at the end read the values and ranges to try from text.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -60,7 +59,7 @@ TUNED, GIVEN = "tuned", "given"
 class TuneRequest(ScoringRequest):
     """What to search, on which matches, and where the answer goes.
 
-    choices, trials, metric, workers, executor : as `tune` has them; it uses the same random seed
+    choices, trials, metric : as `tune` has them; it uses the same random seed, and workers
     under_way : as `tune` has it; None for that of the study, or the default
     entry : without choices, search the constants of the entry and of the level
     first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text; without
@@ -80,8 +79,6 @@ class TuneRequest(ScoringRequest):
     trials_output: str | None = None
     chart: str | None = None
     title: str | None = None
-    workers: int = 1
-    executor: Executor | None = None
     under_way: int | None = None
 
 

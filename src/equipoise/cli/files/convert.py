@@ -48,7 +48,7 @@ def convert(
     ),
     overwrite: bool = option(False, "Replace OUT if it exists."),
     raw: options.RawText,
-    reading: options.Reading,
+    reading: options.ReadingOnly,
     as_json: options.Json,
 ) -> None:
     """Write the matches of a file in another format, so that other tools can read them.

@@ -34,6 +34,14 @@ def explain(
     restart: options.Restart,
     initial: options.Initial,
     initial_mapping: options.InitialMapping,
+    posterior: bool = option(
+        False,
+        "Add the posterior density of the skill after the match, with mean, median, standard "
+        "deviation and 95 % range. For elo-mmr and elo-mmx.",
+    ),
+    chart: str | None = option(
+        None, "Draw this density (.svg, .png or .pdf), with --posterior.", "FILE"
+    ),
     threads: options.Threads,
     reading: options.Reading,
     as_json: options.Json,
@@ -54,6 +62,8 @@ def explain(
         restart=restart,
         initial=initial,
         initial_mapping=initial_mapping,
+        posterior=posterior,
+        chart=chart,
         threads=options.thread_count(threads),
     )
     with working("rating") as job:
@@ -62,6 +72,9 @@ def explain(
         print_json(answer)
         return
     print_explanation(answer)
+    _print_posterior(answer)
+    if chart is not None:
+        say(f"drew {chart}")
     say(*reading_lines(read))
 
 
@@ -85,6 +98,26 @@ def print_explanation(found: ExplainMessage) -> None:
             "",
             f"Any result of this match gives a change between {least:+.2f} and {most:+.2f} points.",
         )
+
+
+def _print_posterior(found: ExplainMessage) -> None:
+    """Print the statistics of the posterior density, if it was asked for."""
+    from equipoise.messages.histories import PosteriorExplainMessage
+
+    if not isinstance(found, PosteriorExplainMessage):
+        return
+    one = found.posterior
+    rows = [
+        ("mode", one.rating, "the rating"),
+        ("mean", one.mean, ""),
+        ("median", one.median, ""),
+        ("standard deviation", one.standard_deviation, ""),
+        ("deviation", one.deviation, "as if all factors were normal"),
+        ("2.5 %", one.low, "the skill is lower with this probability"),
+        ("97.5 %", one.high, ""),
+    ]
+    print_lines("", "Posterior density of the skill after the match")
+    print_table(table({"statistic": "", "points": ".2f", "meaning": ""}, rows))
 
 
 def summary(found: ExplainMessage) -> str:

@@ -51,7 +51,7 @@ def inspect(
     *,
     history: options.History,
     matches: int = option(5, "Number of first matches to show.", min=0),
-    reading: options.Reading,
+    reading: options.ReadingOnly,
     as_json: options.Json,
 ) -> int:
     """Say what a file holds, what is odd in it, and what to type next.

@@ -57,8 +57,11 @@ def performance(
     scale: float = option(
         1.0, "Scale of the curve. 1 is that of Elo: 400 points mean odds of ten to one."
     ),
-    curve: Literal["elo", "normal"] = option(
-        "elo", "Function from a difference of ratings to an expected score."
+    curve: Literal["elo", "normal", "laplace", "cauchy"] = option(
+        "elo",
+        "Function from a difference of ratings to an expected score. laplace and cauchy give the "
+        "weaker player a better chance if the difference is large.",
+        "elo|normal|laplace|cauchy",
     ),
     draws: Literal["ignore", "davidson"] = option(
         "ignore",

@@ -78,6 +78,12 @@ def rate(
         "saved state. It may be the file of --output, which is read before it is replaced.",
         "OLD",
     ),
+    memory: str | None = option(
+        None,
+        "Rate a Parquet file of any size in blocks, in about this much memory beside the players: "
+        "2GB. It is sorted by time on disk if it is not in order. [default: chosen by its size]",
+        "SIZE",
+    ),
     by: str | None = option(
         None,
         "Rate the matches with each combination of values of these columns alone, as a pool of "
@@ -125,16 +131,21 @@ def rate(
         conservative=conservative,
         diff=diff,
         raw=raw,
+        memory=memory,
         threads=options.thread_count(threads),
     )
     if by is not None:
+        if memory is not None:
+            raise InvalidParameterError(
+                "--memory cannot be used with --by: each pool is read whole"
+            )
         from equipoise.cli.files.rate_by import rate_by
 
         return rate_by(system.chosen(settings), request, by, workers, again, as_json=as_json)
     if workers > 1 or again:
         raise InvalidParameterError(f"{'--again' if again else '--workers'} needs --by")
     with working("rating") as job:
-        answer = rating.rate(system.chosen(settings), request, job.progress)
+        answer = rating.rate(system.chosen(settings), request, job.progress, say)
     summary = rating.summary_of(answer, job.compilation.kernels)
     if as_json:
         from equipoise.analysis.comparing.ratings import message_of

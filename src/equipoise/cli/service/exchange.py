@@ -12,10 +12,15 @@ from equipoise.cli.declaring import argument, option
 from equipoise.cli.files.inspect import inspected
 from equipoise.cli.report import print_json, progress, reading_lines, say, say_compiled, working
 from equipoise.cli.service.databases import opened
+from equipoise.errors import InvalidParameterError
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from equipoise.analysis.files.systems import Settings
     from equipoise.messages.exchange import ImportMessage
+    from equipoise.pools.exchange.importing import ImportRequest
 
 EXAMPLE = """\b
 Example:
@@ -55,7 +60,8 @@ def export(
 
 IMPORT_EXAMPLE = """\b
 Example:
-  equipoise import examples/contests.csv --pool contests --create --system elo-mmr"""
+  equipoise import examples/contests.csv --pool contests --create --system elo-mmr
+  equipoise import 'exports/*.ndjson' --each --create --workers 4"""
 
 
 def import_(
@@ -66,7 +72,15 @@ def import_(
         "or - for a history on standard input (with --format).",
         "FILE",
     ),
-    pool: str = option(..., "Name of the pool that receives the matches.", "POOL"),
+    pool: str | None = option(
+        None, "Name of the pool that receives the matches. Needed without --each.", "POOL"
+    ),
+    each: bool = option(
+        False,
+        "FILE is a folder or a pattern: import each of its files into a pool of its own, which has "
+        "the name of the file without its ending. A file that fails does not stop the others; the "
+        "exit status is then 1.",
+    ),
     create: bool = option(
         False,
         "Create the pool if it does not exist. A log brings its settings, unless options set them.",
@@ -85,6 +99,12 @@ def import_(
     reading: options.Reading,
     dry_run: options.DryRun,
     database: options.Database,
+    workers: int | None = option(
+        None,
+        "With --each: number of processes, each of which imports a file at a time. [default: 1]",
+        min=1,
+    ),
+    cluster: options.Cluster,
     as_json: options.Json,
 ) -> int | None:
     """Import matches into a pool, as if they were posted.
@@ -113,6 +133,15 @@ def import_(
         initial=initial,
         initial_mapping=initial_mapping,
     )
+    if each:
+        if pool is not None:
+            raise InvalidParameterError("--pool cannot be combined with --each")
+        with cluster.executor(workers) as executor:
+            return _import_each(source, request, database, executor, workers or 1, as_json)
+    if workers is not None or cluster.cluster is not None:
+        raise InvalidParameterError("--workers and --cluster need --each")
+    if pool is None:
+        raise InvalidParameterError("--pool is needed, or --each for a pool of each file")
     with opened(database, create=create) as store, working("importing") as job:
         done = import_pool(store, pool, request, clock(), job.progress)
     if as_json:
@@ -121,6 +150,46 @@ def import_(
     say(*_lines(done))
     say_compiled(job.compilation)
     return None
+
+
+def _import_each(
+    source: str,
+    request: ImportRequest,
+    database: str,
+    executor: Executor | None,
+    workers: int,
+    as_json: bool,
+) -> int:
+    """Import each file of a folder or pattern into a pool of its own."""
+    from equipoise.analysis.clock import now as clock
+    from equipoise.cli.service.many_pools import Database, import_pools, imports_of
+    from equipoise.messages.exchange import FailedImport, ImportList
+
+    files = imports_of(source, request)
+    where = Database.of(database, executor)
+    # The first step creates the database, and upgrades its schema, once.
+    with opened(database, create=request.create), progress("importing") as show:
+        done = list(
+            import_pools(
+                where,
+                files,
+                clock(),
+                executor=executor,
+                workers=workers,
+                finished=None if show is None else lambda count: show(count, len(files)),
+            )
+        )
+    failed = [one for one in done if isinstance(one, FailedImport)]
+    imported = [one for one in done if not isinstance(one, FailedImport)]
+    if as_json:
+        print_json(ImportList(imported, failed))
+        return 1 if failed else 0
+    for one in imported:
+        say(*_lines(one))
+    for fault in failed:
+        say(f"equipoise: {fault.file}: {fault.error}")
+    say(f"{counted(len(imported), 'file')} imported, {len(failed):,} failed")
+    return 1 if failed else 0
 
 
 def _settings(
@@ -152,8 +221,6 @@ def _settings(
 
 def _check_usage(settings: dict[str, object], create: bool) -> None:
     """Refuse settings without --create. Raises : InvalidParameterError."""
-    from equipoise.errors import InvalidParameterError
-
     if settings and not create:
         raise InvalidParameterError(
             "--system, --set, --parameters, --stat, --late and --public are settings of a new "
@@ -163,8 +230,6 @@ def _check_usage(settings: dict[str, object], create: bool) -> None:
 
 def _lines(done: ImportMessage) -> list[str]:
     """Return lines on what was recorded and what was not."""
-    from equipoise.wording import counted
-
     created = ", which was created" if done.created else ""
     matches = counted(done.matches, "match", "matches")
     lines = [f"{matches} recorded in pool {done.pool}{created} ({done.seconds:.2f} s)"]

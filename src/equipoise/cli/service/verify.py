@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
 from equipoise.cli.report import (
@@ -16,9 +18,16 @@ from equipoise.cli.service.databases import opened
 from equipoise.cli.tables import table
 from equipoise.errors import require
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from equipoise.messages.pools import VerifyMessage
+    from equipoise.store.connection import Store
+
 EXAMPLE = """\b
 Example:
-  equipoise verify"""
+  equipoise verify
+  equipoise verify --workers 4"""
 
 
 def verify(
@@ -33,6 +42,12 @@ def verify(
         "for it in the log, and verify nothing else. Exit status 1: records before it were lost.",
         "HEAD",
     ),
+    workers: int | None = option(
+        None,
+        "Number of processes, each of which verifies a pool at a time. [default: 1]",
+        min=1,
+    ),
+    cluster: options.Cluster,
     as_json: options.Json,
 ) -> int:
     """Replay pools from the beginning of their logs and compare the result with the database.
@@ -49,11 +64,19 @@ def verify(
 
     if head is not None:
         return _find_head(pools, head, database, as_json=as_json)
-    found = []
-    with opened(database) as store, compiling() as compilation:
-        for name in pools or [one.pool for one in pool_messages(store)]:
-            with progress(f"verifying {name}") as show:
-                found.append(verify_pool(store, name, show, beside=True))
+    with (
+        cluster.executor(workers) as executor,
+        opened(database) as store,
+        compiling() as compilation,
+    ):
+        names = pools or [one.pool for one in pool_messages(store)]
+        if executor is not None or (workers or 1) > 1:
+            found = _at_the_same_time(store, database, names, executor, workers)
+        else:
+            found = []
+            for name in names:
+                with progress(f"verifying {name}") as show:
+                    found.append(verify_pool(store, name, show, beside=True))
         audit = verify_audit(store)
     identical = audit.identical and all(one.identical for one in found)
     if as_json:
@@ -86,6 +109,30 @@ def verify(
     for sentence in audit.differences:
         print_lines(sentence)
     return 0 if identical else 1
+
+
+def _at_the_same_time(
+    store: Store,
+    database: str,
+    names: list[str],
+    executor: Executor | None,
+    workers: int | None,
+) -> list[VerifyMessage]:
+    """Verify pools in several processes, or on other machines."""
+    from equipoise.cli.service.many_pools import Database, kinds_of, verify_pools
+
+    where, kinds = Database.of(database, executor), kinds_of(store, names)
+    with progress("verifying pools") as show:
+        return list(
+            verify_pools(
+                where,
+                names,
+                kinds,
+                executor=executor,
+                workers=workers,
+                finished=None if show is None else lambda done: show(done, len(names)),
+            )
+        )
 
 
 def _find_head(pools: list[str] | None, head: str, database: str, *, as_json: bool) -> int:

@@ -81,6 +81,7 @@ def backtest(
         "Write an HTML page with all charts and tables. It needs no other files.",
         "FILE.html",
     ),
+    workers: options.Workers,
     threads: options.Threads,
     reading: options.ReadingWhole,
     dry_run: options.DryRun,
@@ -117,6 +118,7 @@ def backtest(
         output=output,
         report=report,
         command=command_line(context, ("history", "parameters", "initial", "output", "report")),
+        workers=workers or 1,
         threads=options.thread_count(threads),
     )
     with working("backtest") as job:

@@ -87,6 +87,7 @@ def incentives(
     ),
     details: bool = option(False, "Print the thrown matches too."),
     title: options.Title,
+    workers: options.Workers,
     threads: options.Threads,
     reading: options.Reading,
     as_json: options.Json,
@@ -116,6 +117,7 @@ def incentives(
         output=output,
         chart=chart,
         title=title,
+        workers=workers or 1,
         threads=options.thread_count(threads),
     )
     chosen = systems.chosen(settings)

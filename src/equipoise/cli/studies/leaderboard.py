@@ -75,7 +75,8 @@ def leaderboard(
     ),
     chart: str | None = option(
         None,
-        "Draw a chart (.svg, .png or .pdf): a panel for each system, dots with error bars.",
+        "Draw a chart (.svg, .png or .pdf): a panel for each system, dots with error bars. With "
+        "--every, one system over time: the first five players of the last period.",
         "FILE",
     ),
     title: options.Title,

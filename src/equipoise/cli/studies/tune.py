@@ -88,9 +88,7 @@ def tune(
     study_name: str | None = option(
         None, "Name of the study in the database. [default: system and metric]", "NAME"
     ),
-    workers: int = option(
-        1, "Number of processes that run trials. It does not change results.", min=1
-    ),
+    workers: options.Workers,
     under_way: int | None = option(
         None,
         "Number of sampled trials that run while the next one is proposed. It belongs to the study "
@@ -160,7 +158,7 @@ def tune(
         trials_output=trials_output,
         chart=chart,
         title=title,
-        workers=workers,
+        workers=workers or 1,
         under_way=under_way,
         threads=options.thread_count(threads),
     )

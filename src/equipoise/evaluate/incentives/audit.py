@@ -13,7 +13,9 @@ player's team, and all other members of the team keep their states like opponent
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
 from itertools import zip_longest
 
 import numpy as np
@@ -34,6 +36,8 @@ from equipoise.evaluate.incentives.plans import (
 )
 from equipoise.evaluate.incentives.search import Search, honest, last_places, search
 from equipoise.numeric.workers import Workers
+from equipoise.parallel.shared import Shared, share
+from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import Capabilities, RatingSystem
 
@@ -133,6 +137,8 @@ def incentives(
     effort: Effort | None = None,
     seed: int = 0,
     threads: int = 1,
+    workers: int = 1,
+    executor: Executor | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Incentive]:
     """Return for each player the best plan that a search finds, players in the order named.
@@ -143,7 +149,10 @@ def incentives(
     others : "frozen", as in Theorem 5.5 of [EM]_, or "replayed": the best plans with the others
         frozen, and plans near them, are compared by replaying everything
     seed : random seed of the search
-    threads : to use for large matches; never changes a number
+    threads : to use for large matches, with one worker; never changes a number
+    workers : number of processes, each for one player at a time; never changes a number. With more
+        than one, a script must be importable (`if __name__ == "__main__"`)
+    executor : audits the players instead; never changes a number
     progress : called with (plans tried, total)
     Raises : NotFoundError for a player who is not in the history or whom the system never rates,
         InvalidDataError if the system cannot rate this history, ConvergenceError
@@ -160,25 +169,94 @@ def incentives(
     rated = rated_matches(history, system.capabilities)
     rows = _rows(history, rated, players)
     considered = [entered_matches(history, rated, row, effort.matches) for row in rows]
+    require(workers >= 1, "workers", "at least 1", workers)
     each = effort.budget + (effort.replays if others == "replayed" else 0)
-    found: list[Incentive] = []
+    audit = _PlayersAudit(system, history, others, effort, seed, activity_of(history, rated))
 
     def note(tried: int) -> None:
         if progress is not None:
-            progress(len(found) * each + tried, len(rows) * each)
+            progress(tried, len(rows) * each)
 
-    activity = activity_of(history, rated)
-    with Workers(threads) as workers:
-        audit = _Audit(system, history, others, effort, seed, workers, note)
-        for batch in _batches(history, considered):
-            snapshots = {int(match) for one in batch for match in one.match}
-            begins = {int(one.match[0]) for one in batch} if others == "replayed" else set()
-            replay = replay_honestly(system, history, snapshots, begins, workers)
-            for one in batch:
-                found.append(audit.of(one, replay, int(activity[one.player])))
-    if progress is not None:
-        progress(len(rows) * each, len(rows) * each)
+    if not considered or (executor is None and workers == 1):
+        found = audit.here(considered, threads, each, note)
+    else:
+        # Every player costs a replay of the history; in this process all of them share one.
+        soonest = min(considered, key=lambda one: int(one.match[0]))
+        with share(audit) as shared:
+            found = list(
+                run_tasks(
+                    partial(_audited, shared),
+                    considered,
+                    executor=executor,
+                    workers=min(workers, len(considered)),
+                    names=lambda one: str(history.player_ids[one.player]),
+                    prepare=partial(_compile, shared, soonest),
+                    finished=lambda done: note(done * each),
+                )
+            )
+    note(len(rows) * each)
     return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _PlayersAudit:
+    """What the audits of all players have in common.
+
+    activity : shape (P,), number of rated matches of every player
+    """
+
+    system: RatingSystem
+    history: History
+    others: Others
+    effort: Effort
+    seed: int
+    activity: Ints
+
+    def here(
+        self,
+        considered: Sequence[PlayerMatches],
+        threads: int,
+        each: int,
+        note: Callable[[int], None],
+    ) -> list[Incentive]:
+        """Return the best plans of these players.
+
+        each : plans to try for a player; note : called with the number of plans tried
+        """
+        found: list[Incentive] = []
+        system, history, others = self.system, self.history, self.others
+        with Workers(threads) as workers:
+            audit = _Audit(
+                *(system, history, others, self.effort, self.seed, workers),
+                lambda tried: note(len(found) * each + tried),
+            )
+            for batch in _batches(history, considered):
+                snapshots = {int(match) for one in batch for match in one.match}
+                begins = {int(one.match[0]) for one in batch} if others == "replayed" else set()
+                replay = replay_honestly(system, history, snapshots, begins, workers)
+                for one in batch:
+                    found.append(audit.of(one, replay, int(self.activity[one.player])))
+        return found
+
+
+@lru_cache(maxsize=1)
+def _loaded(shared: Shared) -> _PlayersAudit:
+    """Return the audit in a worker, which maps its history once."""
+    audit: _PlayersAudit = shared.load()
+    return audit
+
+
+def _audited(shared: Shared, considered: PlayerMatches) -> Incentive:
+    """Return the best plan of a player."""
+    (found,) = _loaded(shared).here([considered], 1, 0, lambda tried: None)
+    return found
+
+
+def _compile(shared: Shared, considered: PlayerMatches) -> None:
+    """Compile the kernels, by the least audit of one match."""
+    least = replace(_loaded(shared), effort=Effort(matches=1, budget=2, replays=1))
+    player, match, row = considered
+    least.here([PlayerMatches(player, match[:1], row[:1])], 1, 0, lambda tried: None)
 
 
 def throwing(

@@ -126,6 +126,14 @@ def add_participations(
         _add(sums.earlier[row], team[i], scores, 1, predicted.decided[match[i]])
 
 
+class TallyParts(NamedTuple):
+    """The sums of a tally; see `Tally`."""
+
+    sums: Sums
+    calibration: Floats
+    by_experience: Floats | None
+
+
 class Tally:
     """The sums of one system, added up piece after piece.
 
@@ -150,6 +158,17 @@ class Tally:
         self.calibration = np.zeros(CALIBRATION)
         blocks = len(self.sums.blocks)
         self.by_experience = np.zeros((blocks, GROUPS, COLUMNS)) if by_experience else None
+
+    def parts(self) -> TallyParts:
+        """Return the sums without what is scored, to be passed between processes."""
+        return TallyParts(self.sums, self.calibration, self.by_experience)
+
+    @classmethod
+    def of_parts(cls, scored: Scored, parts: TallyParts) -> Tally:
+        """Return the tally of which these are the `parts`."""
+        tally = cls(scored, parts.by_experience is not None)
+        tally.sums, tally.calibration, tally.by_experience = parts
+        return tally
 
     def add(self, start: int, stop: int, predicted: PredictedTeams, scores: Scores) -> None:
         """Add the metrics of matches start:stop."""

@@ -78,7 +78,7 @@ def _post(
     now: int,
     cache: StateCache,
     future_seconds: float | None,
-    arrived: Callable[[], Sequence[Post]] | None,
+    arrived: Callable[[], tuple[Sequence[Post], int]] | None,
 ) -> list[Answer]:
     """Record and rate posts as `post_matches`."""
     rules = cache.rules(store, pool)

@@ -13,11 +13,13 @@ order.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.arrays import Floats
+from equipoise.data.belief import Belief
 from equipoise.data.explanation import Contribution, Explanation, Opponent, Quantity, Remembered
 from equipoise.data.history import History
 from equipoise.data.prediction import chance
@@ -76,7 +78,7 @@ def explain(
     shown = uncapped_performance(system, single, i)
     remembered = _remembered(system, single, i, _earlier_matches(system, history, match, row))
     bounds = (math.nan, math.nan) if system.gaussian else _bounds(system, field, i)
-    return explanation(
+    found = explanation(
         system,
         single,
         i,
@@ -85,6 +87,28 @@ def explain(
         opponents=_opponents(system, single, field, i, shown),
         remembered=remembered,
         bounds=bounds,
+    )
+    return replace(found, belief=belief_of(single.after, i, found.player))
+
+
+def belief_of(state: State, row: int, player: object) -> Belief:
+    """Return the posterior density of a player of a state, equation (7)."""
+    one = state.table[row]
+    nothing = np.zeros(0)
+    performance, pull, steepness = nothing, nothing, nothing
+    runs = state.take(np.array([row])).runs
+    if runs is not None and runs.fields:
+        performance, pull, steepness = (runs.records(field) for field in range(3))
+    return Belief(
+        player=player,
+        rating=float(one[RATING]),
+        deviation=float(one[DEVIATION]),
+        prior=float(one[MEAN]),
+        prior_deviation=float(one[WEIGHT]) ** -0.5 if one[WEIGHT] > 0.0 else math.inf,
+        performance=performance,
+        beta=1.0 / (SCALE_OF_DEVIATION * steepness),
+        # pull = omega/beta_bar/DECAY and steepness = 1/beta_bar: see `belief`.
+        multiplicity=float(one[DECAY]) * pull / steepness,
     )
 
 

@@ -12,7 +12,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from equipoise.messages.upkeep import CheckMessage
-from equipoise.store.connection import CURRENT, schema_version
+from equipoise.store.migrations.migrating import CURRENT, schema_version, too_new
 from equipoise.store.schema import metadata
 from equipoise.store.upkeep.backups import check_file, is_sqlite, sqlite_file
 
@@ -74,8 +74,13 @@ def _schema(connection: Connection) -> tuple[bool, str]:
         return False, "the database has no tables of equipoise"
     if version == CURRENT:
         return True, f"version {version}"
-    hint = "`equipoise serve` upgrades it" if version < CURRENT else "use a later version"
-    return False, f"version {version}, and this version of equipoise needs {CURRENT}: {hint}"
+    if version < CURRENT:
+        needs = f"and this version of equipoise needs {CURRENT}: `equipoise serve` upgrades it"
+        return False, f"version {version}, {needs}"
+    refused = too_new(connection)
+    if refused is None:
+        return True, f"version {version}, which this version of equipoise may use as {CURRENT}"
+    return False, refused
 
 
 def _indexes(connection: Connection) -> tuple[bool, str]:

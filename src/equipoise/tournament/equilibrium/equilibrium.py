@@ -143,7 +143,8 @@ def performance_equilibrium(
 ) -> Equilibrium:
     """Return the ratings that predict every player's score.
 
-    curve : "elo", "normal", a curve, or a function of the difference of ratings over the scale
+    curve : "elo", "normal", "laplace", "cauchy", a curve, or a function of the difference of
+      ratings over the scale
     scale : beta, in (0, 20]; 1 is Elo's 400 points
     select : the additive constant, see `Select`
     anchor : average rating, instead of the mean of the initial ratings

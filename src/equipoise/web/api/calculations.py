@@ -26,6 +26,7 @@ from equipoise.data.rebalancing import MOST_MEGABYTES
 from equipoise.messages.teams import RebalanceMessage, rebalance_message
 from equipoise.messages.tournaments.performance import PerformanceMessage
 from equipoise.messages.tournaments.strengths import StrengthsMessage
+from equipoise.tournament.curves import CurveName
 from equipoise.tournament.equilibrium.equilibrium import Select
 from equipoise.tournament.rankings.choices import Ties
 from equipoise.tournament.unplayed import Pairing, TieBreakRules, Unplayed
@@ -67,7 +68,7 @@ class PerformanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         float, Meta(gt=0, lt=1, description="Confidence of errors and bounds.")
     ] = 0.95
     scale: Annotated[float, Meta(gt=0, le=100, description="Scale of the curve; 1 is Elo's.")] = 1.0
-    curve: Literal["elo", "normal"] = "elo"
+    curve: CurveName = "elo"
     draws: Literal["ignore", "davidson"] = "ignore"
     colour_advantage: (
         Annotated[

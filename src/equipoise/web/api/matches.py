@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, Raw, Struct
 
 from equipoise.analysis.clock import now
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
@@ -55,7 +55,9 @@ _BODY = Body(
 )
 
 
-async def post_matches(request: ApiRequest) -> MatchMessage | PostedMessage | None:
+async def post_matches(
+    request: ApiRequest,
+) -> MatchMessage | Raw | PostedMessage | None:
     """Record the posted matches, and return when they are committed."""
     media = check_media(request)
     await request.service.check_kernels(request.pool)

@@ -60,6 +60,8 @@ def _query_database(store: Store) -> float:
     """
     if store.damage is not None:
         raise DamagedError(store.damage)
+    if store.outdated is not None:
+        raise UnavailableError(store.outdated)
     with store.read() as connection:
         # A table, as `SELECT 1` does not read the file.
         connection.execute(text("SELECT last FROM audit_chain"))

@@ -121,9 +121,10 @@ async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = request.query
     work = request.service.explain(
-        explaining.explain_player, request.pool, request.path["player"], query.match
+        True, explaining.explain_player, request.pool, request.path["player"], query.match
     )
-    return await while_connected(request.receive, work)
+    found, request.lag = await while_connected(request.receive, work)
+    return found
 
 
 PLAYERS = (

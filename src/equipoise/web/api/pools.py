@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 from starlette.types import Message
@@ -15,8 +16,9 @@ from equipoise.pools import seasons
 from equipoise.pools.exchange.exporting import Format, What, export_bytes
 from equipoise.pools.pool import deleting, pools
 from equipoise.pools.replay import replaying
+from equipoise.store.connection import Store
 from equipoise.web.http.access import may_read
-from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
+from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint, lag_header
 from equipoise.web.http.exports import caller, send_pieces
 from equipoise.web.http.reading import while_connected
 from equipoise.web.kernels import request_of
@@ -211,7 +213,7 @@ async def end_season(request: ApiRequest) -> SeasonMessage | SeasonPreview:
 
 async def list_seasons(request: ApiRequest) -> SeasonList:
     """Return the seasons that have ended."""
-    return await request.service.read(seasons.seasons, request.pool)
+    return await request.read(seasons.seasons, request.pool)
 
 
 SEASONS = (
@@ -277,9 +279,12 @@ async def export(request: ApiRequest) -> None:
     """Answer with a pool as a file, which is made while it is sent."""
     query: ExportQuery = request.query
     with request.service.exports.admitted(caller(request)) as executor:
-        pieces = await executor.run(
-            export_bytes,
-            request.service.store,
+        # A pool may be deleted once its log is exported, so that log must be complete.
+        complete = query.what == "log" and query.format == "ndjson"
+        pieces, request.lag = await request.service.export(
+            executor,
+            not complete,
+            _begun,
             request.pool,
             query.what,
             query.format,
@@ -288,12 +293,26 @@ async def export(request: ApiRequest) -> None:
         await send_pieces(request, executor, pieces, _start(request, query))
 
 
+def _begun(store: Store, *args: Any, **kwargs: Any) -> Iterator[bytes]:
+    """Return the pieces of an export. The first one is read before this returns."""
+    pieces = iter(export_bytes(store, *args, **kwargs))
+    first = next(pieces, None)
+
+    def all_pieces() -> Iterator[bytes]:
+        if first is not None:
+            yield first
+        yield from pieces
+
+    return all_pieces()
+
+
 def _start(request: ApiRequest, query: ExportQuery) -> Message:
     name = f"{request.pool}-{query.what}.{query.format}"
     headers = {
         "content-type": _MEDIA[query.format],
         "content-disposition": f'attachment; filename="{name}"',
         "cache-control": "no-store",
+        **lag_header(request.lag),
     }
     return {
         "type": "http.response.start",

@@ -101,7 +101,10 @@ class _Pool(NamedTuple):
 
 
 class Access:
-    """The checks that come before anything else in a request."""
+    """The checks that come before anything else in a request.
+
+    shared : whether rates are settled with other processes
+    """
 
     def __init__(
         self,
@@ -109,13 +112,15 @@ class Access:
         settings: ServiceSettings,
         executor: BoundedExecutor,
         clock: Callable[[], float] = time.monotonic,
+        *,
+        shared: bool = False,
     ) -> None:
         self._store = store
         self._executor = executor
         self._clock = clock
         self._keys: ExpiringCache[KeyRecord] = ExpiringCache(settings.key_seconds)
         self._pools: ExpiringCache[_Pool] = ExpiringCache(settings.key_seconds)
-        self._rates = Rates(settings)
+        self.rates = Rates(settings, shared=shared)
         self.uses = KeyUses()
         self._open_calculations = settings.calculations == "open"
 
@@ -142,9 +147,9 @@ class Access:
     def check_rate(self, key: KeyRecord | None, scope: Scope) -> None:
         """Count a request of a key, or of an address without one. Raises : TooManyRequestsError."""
         if key is None:
-            self._rates.check_address(_address(scope), scope["headers"], self._clock())
+            self.rates.check_address(_address(scope), scope["headers"], self._clock())
         else:
-            self._rates.check_key(key.id, self._clock())
+            self.rates.check_key(key.id, self._clock())
 
     async def identify(self, request: ApiRequest) -> KeyRecord | None:
         """Return the key of a request, None if it has none.
@@ -161,7 +166,7 @@ class Access:
             found = await self._key_of(secret)
             if found is not None:
                 return found
-        self._rates.check_wrong(_address(request.scope), self._clock())
+        self.rates.check_wrong(_address(request.scope), self._clock())
         raise UnauthorisedError(INVALID_KEY)
 
     async def _key_of(self, secret: str) -> KeyRecord | None:
@@ -182,7 +187,7 @@ class Access:
             found = await self._key_of(secret)
             if found is not None:
                 return found
-        self._rates.check_wrong(_address(scope), self._clock())
+        self.rates.check_wrong(_address(scope), self._clock())
         return None
 
     async def of_session(self, token: str, scope: Scope) -> KeyRecord | None:
@@ -194,7 +199,7 @@ class Access:
             found = await self._used(find_session, token)
             if found is not None:
                 return found
-        self._rates.check_wrong(_address(scope), self._clock())
+        self.rates.check_wrong(_address(scope), self._clock())
         return None
 
     async def _used(

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
-from equipoise.web.http.endpoints import ApiRequest, Endpoint
+from equipoise.web.http.endpoints import ApiRequest, Endpoint, lag_header
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
     MalformedError,
@@ -184,7 +184,7 @@ def message_response(request: ApiRequest, message: Any) -> Response:
     except UnicodeEncodeError:
         problem = Problem("", None, "", "must be text", "a lone surrogate")
         raise InvalidDataError([problem]) from None
-    lag = {} if request.lag is None else {"X-Replica-Lag": f"{request.lag:.3f}"}
+    lag = lag_header(request.lag)
     if not request.endpoint.tagged:
         return Response(content, headers=_PRIVATE | lag, media_type="application/json")
     tag = f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'

@@ -120,6 +120,11 @@ class ApiRequest:
         return None
 
 
+def lag_header(lag: float | None) -> dict[str, str]:
+    """Return the header with the lag of the standby that was read; none for the primary."""
+    return {} if lag is None else {"X-Replica-Lag": f"{lag:.3f}"}
+
+
 #: Returns a message to be encoded, a Response, or None if it has sent the answer itself.
 Handler: TypeAlias = Callable[[ApiRequest], Awaitable[Any]]
 

@@ -24,6 +24,7 @@ from equipoise.errors import (
     PluginError,
     UnconfirmedError,
 )
+from equipoise.errors import UnavailableError as StoreUnavailableError
 from equipoise.messages.errors import error_message
 
 
@@ -152,6 +153,7 @@ HTTP_STATUS: dict[type[EquipoiseError], int] = {
     OverloadedError: 503,
     CompilingError: 503,
     UnavailableError: 503,
+    StoreUnavailableError: 503,
     UnconfirmedError: 503,
     TimedOutError: 504,
 }
@@ -194,7 +196,7 @@ def _headers(error: EquipoiseError) -> Mapping[str, str]:
         headers["Allow"] = ", ".join(error.allowed)
     if isinstance(error, _RetryError):
         headers["Retry-After"] = str(max(1, round(error.seconds + 0.5)))
-    if isinstance(error, UnconfirmedError):
+    if isinstance(error, (UnconfirmedError, StoreUnavailableError)):
         headers["Retry-After"] = "1"
     return headers
 

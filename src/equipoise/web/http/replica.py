@@ -7,7 +7,8 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Concatenate, ParamSpec, TypeVar
+from functools import cache
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
@@ -16,6 +17,7 @@ from equipoise.store.commits import replay_lag
 from equipoise.store.connection import Store, open_store
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.errors import DATABASE_ERRORS
+from equipoise.web.monitoring import Metrics
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,29 +34,25 @@ class ReplicaAwayError(Exception):
     """The standby cannot answer now: the primary must."""
 
 
-class Replica:
-    """A standby that is read from.
+class Standby:
+    """A standby, for the threads of one process.
 
-    url : of its database; threads : that read from it
+    url : of its database
     """
 
-    def __init__(self, url: str, threads: int) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url
-        self._threads = BoundedExecutor("replica", threads, _WAITING)
         self._lock = threading.Lock()
         self._store: Store | None = None
         self._not_before = 0.0
 
-    async def read(
+    def read(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> tuple[T, float]:
         """Return the result of a use case that only reads, and the lag of the standby in seconds.
 
         Raises : ReplicaAwayError; what `function` raises
         """
-        return await self._threads.run(self._read, lambda store: function(store, *args, **kwargs))
-
-    def _read(self, function: Callable[[Store], T]) -> tuple[T, float]:
         if time.monotonic() < self._not_before:
             raise ReplicaAwayError
         try:
@@ -62,7 +60,7 @@ class Replica:
             # Before the read, so that what is read is not older than this.
             with store.read() as connection:
                 lag = replay_lag(connection)
-            return function(store), lag
+            return function(store, *args, **kwargs), lag
         except NotFoundError as error:
             if self._store is None:
                 raise self._away(error) from error
@@ -88,8 +86,78 @@ class Replica:
         log.warning("the replica does not answer, so the primary does: %s", error)
         return ReplicaAwayError()
 
+    def close(self) -> None:
+        """Close the store."""
+        if self._store is not None:
+            self._store.close()
+
+
+class Replica:
+    """A standby that the service reads from, with threads for that.
+
+    url : of its database; threads : that read from it
+    """
+
+    def __init__(self, url: str, threads: int, metrics: Metrics) -> None:
+        self._standby = Standby(url)
+        self._threads = BoundedExecutor("replica", threads, _WAITING)
+        self._metrics = metrics
+
+    async def read(
+        self,
+        executor: BoundedExecutor | None,
+        function: Callable[Concatenate[Store, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> tuple[T, float]:
+        """Return the result of a use case that only reads, and the lag of the standby in seconds.
+
+        executor : whose threads read; None for those of the standby
+        Raises : ReplicaAwayError; what `function` raises
+        """
+        try:
+            found, lag = await (executor or self._threads).run(
+                self._standby.read, function, *args, **kwargs
+            )
+        except ReplicaAwayError:
+            self._metrics.read_on_primary.inc()
+            raise
+        self.note(lag)
+        return found, lag
+
+    def note(self, lag: float | None) -> None:
+        """Count a read that another process has done; None if the primary has answered it."""
+        if lag is None:
+            self._metrics.read_on_primary.inc()
+        else:
+            self._metrics.read_on_replica.inc()
+            self._metrics.replica_lag.set(lag)
+
     async def close(self) -> None:
         """End the threads and close the store."""
         await asyncio.to_thread(self._threads.close)
-        if self._store is not None:
-            await asyncio.to_thread(self._store.close)
+        await asyncio.to_thread(self._standby.close)
+
+
+@cache
+def _standby(url: str) -> Standby:
+    """Return the standby of a process that calculates."""
+    return Standby(url)
+
+
+def read_standby_first(
+    store: Store,
+    url: str,
+    function: Callable[..., T],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> tuple[T, float | None]:
+    """Return the result of a use case that reads, and the lag of the standby; None for `store`.
+
+    It is for processes that calculate, which have no threads that read.
+    """
+    try:
+        return _standby(url).read(function, *args, **kwargs)
+    except ReplicaAwayError:
+        return function(store, *args, **kwargs), None

@@ -32,7 +32,7 @@ from equipoise.web.http.errors import (
 )
 from equipoise.web.http.reading import JSON_ERRORS, refused_json
 from equipoise.web.settings import ServiceSettings
-from equipoise.web.writer import Recorded
+from equipoise.web.writing.writer import Recorded
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.messages.access import Role
@@ -34,6 +34,7 @@ from equipoise.web.http.access import (
     may_read,
     rules_all_pools,
 )
+from equipoise.web.http.endpoints import lag_header
 from equipoise.web.http.errors import ForbiddenError, UnauthorisedError, http_status
 from equipoise.web.http.reading import while_connected
 from equipoise.web.page.forms import FORM, Form, FormLimits, problems_of, read_form
@@ -148,6 +149,7 @@ class PageContext:
         self.state: PageState = request.app.state.page
         self.service: Service = self.state.service
         self._pool: PoolMessage | None = None
+        self._lag: float | None = None
         self._form: Form | None = None
         self.reading = False
 
@@ -188,11 +190,19 @@ class PageContext:
         work = self.service.calculate_from_store(workflow, pool, *args, **kwargs)
         return await while_connected(self.request.receive, work)
 
-    async def snapshot(self, read: Callable[[Store, PoolMessage], T]) -> T:
+    async def snapshot(self, read: Callable[[Store, PoolMessage], T], *, replica: bool = True) -> T:
         """Return what a function reads from the pool of this page in one transaction.
 
         The rest of the page then shows the pool as it was in that transaction.
+
+        replica : whether a standby may answer
         """
+        if replica and self.reads_replica:
+            found, self._lag = await self.service.read_replica(
+                _in_one_transaction, await self.pool(), read
+            )
+            self._pool = found[0]
+            return found[1]
 
         def in_one_transaction(store: Store) -> T:
             with store.moment() as moment:
@@ -201,6 +211,22 @@ class PageContext:
                 return read(moment, self._pool)
 
         return await self.service.read(in_one_transaction)
+
+    @property
+    def reads_replica(self) -> bool:
+        """Return whether this page may show the pool as a standby has it.
+
+        Not to senders who may post: they look for what they have just posted or changed.
+        """
+        reader = self.request.method in ("GET", "HEAD") and not has_role(self.key, "writer")
+        return reader and self.service.has_replica
+
+    def use_standby(self, pool: PoolMessage, lag: float) -> None:
+        """Set the pool of this page to the state of a standby, which is behind by some seconds.
+
+        The primary has let the sender read it.
+        """
+        self._pool, self._lag = pool, lag
 
     async def pool(self) -> PoolMessage:
         """Return the pool of this page.
@@ -311,7 +337,7 @@ class PageContext:
         theme = self.request.cookies.get(THEME_COOKIE, "")
         here = self.request.url.path
         query = self.request.url.query
-        return rendered(
+        answer = rendered(
             template,
             200 if error is None else http_status(error),
             {
@@ -330,6 +356,12 @@ class PageContext:
                 **context,
             },
         )
+        answer.headers.update(lag_header(self._lag))
+        return answer
+
+    def data(self, content: Any) -> Response:
+        """Return JSON for a script of a page."""
+        return JSONResponse(content, headers={**HEADERS, **lag_header(self._lag)})
 
     def delete_old_cookies(self, answer: Response) -> None:
         """Delete the cookie of a session that has ended, and that of earlier versions."""
@@ -347,6 +379,20 @@ class PageContext:
     def redirect(self, to: str) -> Response:
         """Return a redirect to another of our pages."""
         return RedirectResponse(to, 303, headers=dict(HEADERS))
+
+
+def _in_one_transaction(
+    store: Store, pool: PoolMessage, read: Callable[[Store, PoolMessage], T]
+) -> tuple[PoolMessage, T]:
+    """Return a pool, which the primary lets the sender read, and what a function reads from it.
+
+    Raises : NotFoundError if a standby still has another pool of this name
+    """
+    with store.moment() as moment:
+        found = pool_message(moment, pool.pool)
+        if found.created != pool.created:
+            raise NotFoundError(f"no pool {pool.pool!r}")
+        return found, read(moment, found)
 
 
 async def authenticate(request: Request) -> PageContext:

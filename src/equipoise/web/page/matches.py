@@ -58,7 +58,8 @@ async def matches_page(context: PageContext) -> Response:
 async def match_page(context: PageContext) -> Response:
     """Return the page of a match."""
     await context.pool()
-    found = await context.read(pool_matches.match, context.id_of("match"))
+    wanted = context.id_of("match")
+    found = await context.snapshot(lambda store, pool: pool_matches.match(store, pool.pool, wanted))
     players = [one for team in found.teams for one in team.players]
     alone = all(len(team.players) == 1 for team in found.teams)
     return context.render(
@@ -88,6 +89,8 @@ async def post_match(context: PageContext) -> Response:
         await context.service.check_kernels(pool.pool)
         if form.text("do") == seen:
             done = await context.service.submit_match(pool.pool, match, context.key_number)
+            if isinstance(done, msgspec.Raw):
+                done = msgspec.json.decode(done, type=MatchMessage)
             return context.redirect(path("pools", pool.pool, "matches", done.match))
         future = context.service.settings.future_seconds
         preview = await context.calculate(preview_match, match, now(), future_seconds=future)

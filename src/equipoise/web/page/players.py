@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.messages.players import (
@@ -30,7 +30,6 @@ from equipoise.web.page.context import PageContext
 from equipoise.web.page.explanation import Why, why_of
 from equipoise.web.page.figures import Interval, intervals, timeline_chart
 from equipoise.web.page.forms import problems_of
-from equipoise.web.page.rendering import HEADERS
 from equipoise.web.page.wording import number, path
 from equipoise.wording import counted
 
@@ -112,9 +111,12 @@ def with_pictures(rows: Sequence[LeaderboardRow]) -> list[PictureRow]:
 async def names(context: PageContext) -> Response:
     """Return ids that contain a text, as JSON, for suggestions in input fields."""
     text = context.query("text")[:200]
-    found = await context.read(search_players, text, limit=MOST_NAMES) if text else []
-    rows = [{"player": row.player, "rating": row.rating} for row in found]
-    return JSONResponse({"players": rows}, headers=dict(HEADERS))
+    found = await context.snapshot(
+        lambda store, pool: search_players(store, pool.pool, text, limit=MOST_NAMES) if text else []
+    )
+    return context.data(
+        {"players": [{"player": row.player, "rating": row.rating} for row in found]}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,23 +191,35 @@ async def _with_explanation(
     that reads the rest.
     """
     pool, service = await context.pool(), context.service
-    version = await service.read(pool_version, pool.pool)
+    lag: float | None = None
+    if context.reads_replica:
+        version, lag = await service.read_replica(pool_version, pool.pool)
+    else:
+        version = await service.read(pool_version, pool.pool)
+    # If the primary has given the version, what the standby has may be older.
+    replica = lag is not None
 
-    async def make() -> tuple[PoolMessage, PlayerView]:
+    async def make() -> tuple[tuple[PoolMessage, PlayerView], float | None]:
         # Other requests for the same page wait for this task, so it must not use this context.
         return await service.explain(
-            explained, pool.pool, player=player, match=match, cursor=cursor
+            replica, explained, pool.pool, player=player, match=match, cursor=cursor
         )
 
     seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE
     pages = context.state.player_pages
-    found: tuple[PoolMessage, PlayerView] | None = await pages.get(
-        (pool.pool, version, player, match, cursor), make, seconds
+    found: tuple[tuple[PoolMessage, PlayerView], float | None] | None = await pages.get(
+        (pool.pool, version, player, match, cursor, replica), make, seconds
     )
     if found is None:
         return None
-    context.use_pool(found[0])
-    return found[1]
+    (shown, view), _ = found
+    if lag is None:
+        context.use_pool(shown)
+    elif shown.created == pool.created:
+        context.use_standby(shown, lag)
+    else:
+        return None  # the standby still has another pool of this name
+    return view
 
 
 def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -> PlayerView:
@@ -270,7 +284,7 @@ async def player_timeline(context: PageContext) -> Response:
     )
     pool = await context.pool()
     performances = timeline.performances if pool.system in _ON_SCALE else None
-    return JSONResponse(
+    return context.data(
         {
             "times": timeline.times,
             "played": timeline.played,
@@ -281,8 +295,7 @@ async def player_timeline(context: PageContext) -> Response:
             "matches": timeline.matches,
             "ranks": timeline.ranks,
             "teams": timeline.teams,
-        },
-        headers=dict(HEADERS),
+        }
     )
 
 

@@ -16,7 +16,7 @@ from equipoise.pools.posting import posting
 from equipoise.pools.posting.planning import Post
 from equipoise.web.http.errors import InternalError, OverloadedError, UnavailableError
 from equipoise.web.monitoring import Metrics
-from equipoise.web.writer import Writer
+from equipoise.web.writing.writer import Writer
 
 Batches = list[tuple[str, list[str]]]
 

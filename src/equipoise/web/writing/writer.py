@@ -18,6 +18,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+import msgspec
+
 from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import MatchMessage, PostedMessage
@@ -36,8 +38,9 @@ from equipoise.web.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
-#: Answer to a post that was recorded.
-Recorded: TypeAlias = "list[MatchMessage] | PostedMessage"
+#: Answer to a post that was recorded. From another worker, matches come as JSON: making them
+#: objects again would cost more than all else in forwarding.
+Recorded: TypeAlias = "Sequence[MatchMessage | msgspec.Raw] | PostedMessage"
 #: Seconds after which a rejected post may be tried again.
 _RETRY = 1.0
 

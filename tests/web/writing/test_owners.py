@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
 from zlib import crc32
 
+import msgspec
 import pytest
 
-from equipoise.errors import ConflictError, InvalidDataError, Problem
+from equipoise.errors import ConflictError, InvalidDataError, Problem, UnconfirmedError
 from equipoise.messages.matches import (
+    ChangeMessage,
+    MatchMessage,
     MatchRequest,
     ParticipationRequest,
     PostedMessage,
+    TeamMessage,
     TeamRequest,
 )
 from equipoise.pools.posting.planning import Post
-from equipoise.web import owners as module
-from equipoise.web.http.errors import CompilingError, OverloadedError
+from equipoise.web.http.errors import CompilingError, OverloadedError, UnavailableError
 from equipoise.web.monitoring import Metrics
-from equipoise.web.owners import Owners
-from equipoise.web.writer import Recorded, Writer
+from equipoise.web.writing import owners as module
+from equipoise.web.writing.owners import Owners
+from equipoise.web.writing.writer import Recorded, Writer
 
 #: A name for each place of two.
 POOLS = {crc32(name.encode()) % 2: name for name in "abcdefgh"}
@@ -39,6 +44,7 @@ class FakeWriter:
     def __init__(self) -> None:
         self.got: list[tuple[str, Post]] = []
         self.error: Exception | None = None
+        self.answer: Recorded | None = None
         self.stopping = False
         self.room = 100
 
@@ -53,7 +59,7 @@ class FakeWriter:
         if self.error is not None:
             future.set_exception(self.error)
         else:
-            future.set_result(PostedMessage(len(self.got), 0, 1))
+            future.set_result(self.answer or PostedMessage(len(self.got), 0, 1))
         return future
 
 
@@ -115,6 +121,7 @@ def test_a_post_is_committed_by_the_owner(tmp_path: Path) -> None:
         ConflictError("other content"),
         InvalidDataError([Problem("", 1, "rank", "must be there", "nothing")]),
         OverloadedError("the queue is full", 3.0),
+        UnconfirmedError("the connection broke: send it again"),
     ],
 )
 def test_an_error_of_the_owner_is_raised_here(tmp_path: Path, error: Exception) -> None:
@@ -311,6 +318,23 @@ def test_an_owner_gets_the_post_as_it_was(tmp_path: Path) -> None:
     asyncio.run(go())
 
 
+def test_matches_come_from_the_owner_as_the_client_gets_them(tmp_path: Path) -> None:
+    """As JSON, which the answer then holds as it is; a page makes an object of it."""
+    change = ChangeMessage("ana", True, 1500.0, None, 1516.0, None, 16.0, 0.5, None, {"x": 1.0})
+    teams = [TeamMessage(1, None, [change]), TeamMessage(2, "b", [])]
+    match = MatchMessage("m", 4, 5, "2026-01-01", "rated", None, 1.0, teams, ["role"])
+
+    async def go() -> None:
+        async with machine(tmp_path) as here:
+            here.writers[1].answer = [match]
+            (found,) = await here.post(0, 1)
+            assert isinstance(found, msgspec.Raw)
+            assert msgspec.json.encode(found) == msgspec.json.encode(match)
+            assert msgspec.json.decode(found, type=MatchMessage) == match
+
+    asyncio.run(go())
+
+
 def test_a_post_that_nobody_waits_for_is_left_alone(tmp_path: Path) -> None:
     """And an error for it is nobody's."""
 
@@ -330,6 +354,127 @@ def test_a_post_that_nobody_waits_for_is_left_alone(tmp_path: Path) -> None:
         assert not unseen
 
     asyncio.run(go())
+
+
+@pytest.mark.parametrize("error", [None, UnavailableError("away"), OverloadedError("full")])
+def test_a_post_that_the_owner_may_have_committed_is_never_called_undone(
+    tmp_path: Path, error: Exception | None
+) -> None:
+    """The owner is silent and this worker cannot commit it either: it stops, or fails.
+
+    503 with another code than `unconfirmed` would say that nothing was done.
+    """
+
+    async def go() -> None:
+        async with beside(tmp_path, Silent) as here:
+            await connected(here)
+            waiting = here.owners[0].enqueue(POOLS[1], POST)
+            here.writers[0].error, here.writers[0].stopping = error, error is None
+            here.owners[0]._links[1]._frames.close()  # type: ignore[union-attr]
+            with pytest.raises(UnconfirmedError, match="send it again"):
+                await asyncio.wait_for(waiting, 30)
+
+    asyncio.run(go())
+
+
+def test_a_post_that_the_owner_refused_is_not_called_unknown(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with machine(tmp_path) as here:
+            here.writers[1].stopping = True
+            here.writers[0].error = UnavailableError("the database is away")
+            with pytest.raises(UnavailableError):
+                await here.post(0, 1)
+
+    asyncio.run(go())
+
+
+def test_what_an_owner_that_ends_was_sent_is_answered_before(tmp_path: Path) -> None:
+    """It ends its connections only then. The other worker does not commit the post again."""
+
+    async def go() -> None:
+        async with machine(tmp_path) as here:
+            slow: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
+            here.writers[1].enqueue = lambda pool, post: slow  # type: ignore[method-assign]
+            waiting = here.owners[0].enqueue(POOLS[1], POST)
+            while not here.owners[1]._answering:
+                await asyncio.sleep(0.01)
+            closing = asyncio.ensure_future(here.owners[1].close())
+            await asyncio.sleep(0.05)
+            assert not closing.done()
+            slow.set_result(PostedMessage(9, 0, 9))
+            assert await asyncio.wait_for(waiting, 30) == PostedMessage(9, 0, 9)
+            await asyncio.wait_for(closing, 30)
+            assert not here.writers[0].got
+
+    asyncio.run(go())
+
+
+def test_a_worker_that_ends_commits_what_no_owner_has_answered(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with beside(tmp_path, Silent) as here:
+            await connected(here)
+            waiting = [here.owners[0].enqueue(POOLS[1], POST) for _ in range(3)]
+            await here.owners[0].close()
+            await asyncio.wait_for(asyncio.gather(*waiting), 30)
+            assert len(here.writers[0].got) == 4
+
+    asyncio.run(go())
+
+
+class Twice(Silent):
+    """An owner that answers every post twice."""
+
+    def data_received(self, data: bytes) -> None:
+        at = 0
+        while at < len(data):
+            (length,) = module._LENGTH.unpack_from(data, at)
+            at += module._LENGTH.size + length
+            frame = pickle.loads(data[at - length : at])
+            if len(frame) > 1:
+                frame = (frame[0], PostedMessage(1, 0, frame[0]))
+            content = pickle.dumps(frame)
+            self.transport.write(2 * (module._LENGTH.pack(len(content)) + content))
+
+
+def test_a_second_answer_to_a_post_is_left_alone(tmp_path: Path) -> None:
+    """And room for later posts is counted right."""
+
+    async def go() -> None:
+        async with beside(tmp_path, Twice) as here:
+            await connected(here)
+            first, second = (here.owners[0].enqueue(POOLS[1], POST) for _ in range(2))
+            assert await asyncio.wait_for(first, 30) == PostedMessage(1, 0, 1)
+            assert await asyncio.wait_for(second, 30) == PostedMessage(1, 0, 2)
+            await asyncio.sleep(0.05)
+            link = here.owners[0]._links[1]
+            assert (link._sent, link._matches) == ({}, 0)
+
+    asyncio.run(go())
+
+
+def test_a_client_that_leaves_keeps_no_room(tmp_path: Path) -> None:
+    """Its post is answered to nobody, but what it took of the queue is free afterwards."""
+
+    async def go() -> None:
+        async with machine(tmp_path) as here:
+            here.owners[0].enqueue(POOLS[1], POST).cancel()
+            await here.post(0, 1)
+            link = here.owners[0]._links[1]
+            assert (link._sent, link._matches) == ({}, 0)
+            assert len(here.writers[1].got) == 2  # it is committed all the same
+            assert not here.writers[0].got
+
+    asyncio.run(go())
+
+
+def test_windows_has_no_owners(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It has no Unix sockets in Python: each worker commits its posts itself."""
+    tmp_path.chmod(0o700)
+    monkeypatch.setenv(module.FOLDER, str(tmp_path))
+    monkeypatch.setenv(module.WORKERS, "2")
+    monkeypatch.setattr(module.sys, "platform", "win32")
+    assert module.owners_folder() is None
+    assert module.number_of_workers() == 2
 
 
 def test_a_worker_that_cannot_listen_commits_its_posts_itself(

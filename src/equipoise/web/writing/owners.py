@@ -8,7 +8,7 @@ This is only for speed. What is recorded rests on the lock of the pool in the da
 may commit any post, and a post that two of them commit is recorded once, because its matches are
 known the second time. So whoever forwards a post need not know what became of it: if the owner is
 silent, stops or is gone, it commits the post itself. An owner that goes on after a pause leaves
-alone what it was sent before, because its sender has long committed it.
+alone what it had not read before, because its sender has long committed it.
 
 A worker takes the first free place in a folder that only this user can read, by a lock that the
 operating system releases when the process ends, and listens on the socket of that place. What comes
@@ -33,13 +33,18 @@ from zlib import crc32
 
 import msgspec
 
-from equipoise.errors import EquipoiseError
-from equipoise.messages.matches import MatchRequest
+from equipoise.errors import EquipoiseError, UnconfirmedError
+from equipoise.messages.matches import MatchRequest, PostedMessage
 from equipoise.pools.posting.planning import Post
 from equipoise.web.calculation import Failed, pickled_error
-from equipoise.web.http.errors import CompilingError
+from equipoise.web.http.errors import (
+    CompilingError,
+    InternalError,
+    OverloadedError,
+    UnavailableError,
+)
 from equipoise.web.monitoring import Metrics
-from equipoise.web.writer import Recorded, Writer
+from equipoise.web.writing.writer import Recorded, Writer
 
 log = logging.getLogger(__name__)
 
@@ -57,6 +62,7 @@ _LENGTH = struct.Struct("!I")
 _PATH_BYTES = 103
 
 _matches = msgspec.msgpack.Decoder(list[MatchRequest])
+_encoder = msgspec.json.Encoder()
 
 
 class _Forwarded(NamedTuple):
@@ -164,16 +170,19 @@ class Owners:
                 return future
         return self._writer.enqueue(pool, post)
 
-    def _commit(self, sent: _Sent) -> None:
-        """Commit a post here that its owner has not answered."""
+    def _commit(self, sent: _Sent, refused: bool) -> None:
+        """Commit a post here that its owner has not committed, or has not answered.
+
+        refused : whether the owner has certainly not committed it
+        """
         if sent.future.done():  # its client is gone; whether it was recorded is unknown to it
             return
         try:
             ours = self._writer.enqueue(sent.pool, sent.post)
         except EquipoiseError as error:
-            sent.future.set_exception(error)
+            sent.future.set_exception(error if refused else _as_unknown(error))
         else:
-            ours.add_done_callback(lambda done: _pass_on(done, sent.future))
+            ours.add_done_callback(lambda done: _pass_on(done, sent.future, refused))
 
     def _listener(self) -> _Frames:
         frames = _Frames(self._take, lambda: self._others.discard(frames))
@@ -199,7 +208,7 @@ class Owners:
                 await self._check(post.pool)
                 matches = _matches.decode(post.matches)
                 ours = Post(matches, post.key, post.detailed, post.first_line)
-                answer = await self._writer.enqueue(post.pool, ours)
+                answer = _packed(await self._writer.enqueue(post.pool, ours))
         except CompilingError:
             pass
         except EquipoiseError as error:
@@ -270,17 +279,17 @@ class _Link:
     """The connection to one owner, and what it has not answered yet.
 
     path : of its socket
-    unanswered : gets each post that the owner does not answer
+    uncommitted : gets each post that the owner refused, or did not answer, and which of the two
     has_room : whether as many posts and matches may wait as there would be with one more post
     """
 
     def __init__(
         self,
         path: Path,
-        unanswered: Callable[[_Sent], None],
+        uncommitted: Callable[[_Sent, bool], None],
         has_room: Callable[[int, int, int], bool],
     ) -> None:
-        self._path, self._unanswered, self._has_room = path, unanswered, has_room
+        self._path, self._uncommitted, self._has_room = path, uncommitted, has_room
         self._frames: _Frames | None = None
         self._sent: dict[int, _Sent] = {}
         self._matches = 0
@@ -363,13 +372,13 @@ class _Link:
         self._matches -= len(sent.post.matches)
         answer = frame[1]
         if answer is None:
-            self._unanswered(sent)
+            self._uncommitted(sent, True)
         elif sent.future.done():
             return
         elif isinstance(answer, Failed):
             sent.future.set_exception(answer.exception())
         else:
-            sent.future.set_result(answer)
+            sent.future.set_result(_unpacked(answer))
 
     def _drop(self, frames: _Frames) -> None:
         """Give up a connection; what was not answered is committed here."""
@@ -378,12 +387,32 @@ class _Link:
         self._frames = None
         waiting, self._sent, self._matches = list(self._sent.values()), {}, 0
         for sent in waiting:
-            self._unanswered(sent)
+            self._uncommitted(sent, False)
+
+
+def _packed(answer: Recorded) -> list[bytes] | PostedMessage:
+    """Return an answer as it is sent: matches as the JSON that the client gets in the end."""
+    if isinstance(answer, PostedMessage):
+        return answer
+    return [_encoder.encode(one) for one in answer]
+
+
+def _unpacked(answer: list[bytes] | PostedMessage) -> Recorded:
+    """Return an answer as it was sent."""
+    if isinstance(answer, PostedMessage):
+        return answer
+    return [msgspec.Raw(one) for one in answer]
 
 
 def folder_fits(folder: str) -> bool:
     """Return whether the sockets of workers may be in a folder: their paths are limited."""
     return len(os.fsencode(folder)) + len("/63.socket") <= _PATH_BYTES
+
+
+def number_of_workers() -> int:
+    """Return the number of workers of this service."""
+    text = os.environ.get(WORKERS, "1")
+    return int(text) if text.isdecimal() else 1
 
 
 def owners_folder() -> tuple[Path, int] | None:
@@ -392,12 +421,12 @@ def owners_folder() -> tuple[Path, int] | None:
     None for a single process, and if others could write to the folder.
     """
     folder = os.environ.get(FOLDER)
+    workers = number_of_workers()
+    if not folder or workers < 2 or sys.platform == "win32":
+        return None
     try:
-        workers = int(os.environ.get(WORKERS, "1"))
-        if not folder or workers < 2 or sys.platform == "win32":
-            return None
         found = os.stat(folder)
-    except (ValueError, OSError) as error:
+    except OSError as error:
         log.warning("posts are not passed on between workers: %s", error)
         return None
     if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
@@ -421,14 +450,33 @@ def _take_place(folder: Path, places: int) -> tuple[int, int]:
     return -1, -1
 
 
-def _pass_on(done: asyncio.Future[Recorded], future: asyncio.Future[Recorded]) -> None:
-    """Give the outcome of one future to another."""
+#: Errors that say that nothing was done.
+_NOTHING_DONE = (OverloadedError, UnavailableError, InternalError)
+
+
+def _as_unknown(error: BaseException) -> BaseException:
+    """Return the error for a post that another worker may have committed."""
+    if not isinstance(error, _NOTHING_DONE):
+        return error
+    return UnconfirmedError(
+        "the worker of the pool did not answer, so it is unknown whether this was recorded: send "
+        f"it again ({error})"
+    )
+
+
+def _pass_on(
+    done: asyncio.Future[Recorded], future: asyncio.Future[Recorded], refused: bool
+) -> None:
+    """Give the outcome of one future to another.
+
+    refused : whether nobody else can have committed the post
+    """
     error = None if done.cancelled() else done.exception()  # fetched, so that nobody warns of it
     if future.done():
         return
     if done.cancelled():
         future.cancel()
     elif error is not None:
-        future.set_exception(error)
+        future.set_exception(error if refused else _as_unknown(error))
     else:
         future.set_result(done.result())

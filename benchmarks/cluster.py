@@ -1,0 +1,293 @@
+"""What does it cost to hand independent pools to a cluster instead of processes of this machine?
+
+Each of 200 pools is 10,000 duels between 1,000 players (20,000 participations), made and rated with
+glicko2 where the task runs; its result is a hash of the ratings. Every engine has two workers. They
+run, have imported everything and have loaded the compiled kernels before a clock starts. The
+scheduler of Dask is a program of its own.
+
+The engines take turns, and a ratio is the median of the ratios within each round, because other
+programs disturb all engines alike. Seconds of the processor are those of all processes of an
+engine and of this one; on a machine that others use, only they can be compared. In the rounds with
+a death, the task of one pool kills its worker the first time, with SIGKILL; the clock then includes
+the start of another worker.
+
+    python benchmarks/cluster.py --rounds 7
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+
+import equipoise as eq
+from equipoise.errors import UnavailableError
+from equipoise.parallel.batches import run_batches
+from equipoise.parallel.cluster import connect
+from equipoise.parallel.processes import ProcessPool
+from report import ROOT, Part, report_parts
+
+_POOLS, _DUELS, _PLAYERS = 200, 10_000, 1_000
+_WORKERS = 2
+_LONGEST = 120.0  # seconds until a scheduler with its workers must be there
+
+
+def rate_pool(number: int, deadly: str = "") -> str:
+    """Return a hash of the ratings of a pool.
+
+    deadly : file that pool 77 makes before it kills this process, once; "" for no death
+    """
+    if deadly and number == 77 and not Path(deadly).exists():
+        Path(deadly).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    rng = np.random.default_rng(number)
+    first = rng.integers(0, _PLAYERS, _DUELS)
+    second = (first + rng.integers(1, _PLAYERS, _DUELS)) % _PLAYERS
+    players = np.column_stack((first, second)).ravel()
+    wins = rng.integers(0, 2, _DUELS)
+    history = eq.read_history(
+        {
+            "match": np.repeat(np.arange(_DUELS), 2),
+            "player": players,
+            "rank": np.column_stack((wins, 1 - wins)).ravel() + 1,
+        }
+    )
+    ratings = eq.replay(eq.Glicko2(), history).ratings
+    return hashlib.sha256(ratings.rating.tobytes() + ratings.deviation.tobytes()).hexdigest()
+
+
+def processor_seconds() -> float:
+    """Return the seconds of this process and of all that it has started and that still run."""
+    total = 0.0
+    here = psutil.Process()
+    for one in (here, *here.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):
+            times = one.cpu_times()
+            total += times.user + times.system
+    return total
+
+
+def ready(seconds: float) -> int:
+    """Rate a pool and wait, so that every worker gets one such task."""
+    rate_pool(0)
+    time.sleep(seconds)
+    return os.getpid()
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An executor under a name, and how many pools are a task."""
+
+    name: str
+    executor: Executor
+    batch: int
+    starting: float
+
+    def run(self, deadly: str = "") -> tuple[float, float, str]:
+        """Return seconds of the clock and of the processor, and a hash of all results in order."""
+        started, busy = time.perf_counter(), processor_seconds()
+        rate = partial(rate_pool, deadly=deadly)
+        found = list(run_batches(rate, range(_POOLS), batch=self.batch, executor=self.executor))
+        seconds, spent = time.perf_counter() - started, processor_seconds() - busy
+        return seconds, spent, hashlib.sha256("".join(found).encode()).hexdigest()[:12]
+
+
+@contextmanager
+def dask() -> Iterator[Executor]:
+    """Yield the workers of a scheduler that is started and ended here."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port = one.getsockname()[1]
+    address = f"tcp://127.0.0.1:{port}"
+    program = [sys.executable, "-m"]
+    scheduler = ["distributed.cli.dask_scheduler", "--host", "tcp://127.0.0.1", "--port", str(port)]
+    workers = ["distributed.cli.dask_worker", address, "--nworkers", str(_WORKERS)]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(__file__).parent),
+        # As docs/guides/parallel.md says: otherwise workers look at their stack every 10 ms.
+        "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+    }
+    with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
+        for command in (scheduler, [*workers, "--nthreads", "1"]):
+            started = subprocess.Popen(
+                [*program, *command, "--no-dashboard"],
+                cwd=folder,
+                env=environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            stack.callback(started.wait)
+            stack.callback(started.terminate)
+        deadline = time.monotonic() + _LONGEST
+        while True:
+            try:
+                with connect(address) as executor:
+                    if executor.workers == _WORKERS:
+                        yield executor
+                        return
+            except UnavailableError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.2)
+
+
+@contextmanager
+def ray() -> Iterator[Executor]:
+    """Yield the workers of Ray: the adapter of docs/guides/parallel.md."""
+    import ray
+
+    here = {"PYTHONPATH": str(Path(__file__).parent)}
+    ray.init(
+        num_cpus=_WORKERS,
+        include_dashboard=False,
+        log_to_driver=False,
+        runtime_env={"env_vars": here},
+    )
+
+    @ray.remote(max_retries=3)  # type: ignore[untyped-decorator]
+    def call(function: Callable[..., Any], given: Any, named: Any) -> Any:
+        return function(*given, **named)
+
+    class RayExecutor(Executor):
+        def submit(self, fn: Any, /, *given: Any, **named: Any) -> Future[Any]:
+            future: Future[Any] = call.remote(fn, given, named).future()
+            return future
+
+    yield RayExecutor()
+    ray.shutdown()
+
+
+def started(stack: ExitStack, make: Callable[[], Any]) -> tuple[Executor, float]:
+    """Return an executor whose workers have rated a pool, and the seconds that this took."""
+    begin = time.perf_counter()
+    executor = stack.enter_context(make())
+    pids: set[int] = set()
+    while len(pids) < _WORKERS:
+        both = [executor.submit(ready, 0.3) for _ in range(_WORKERS)]
+        pids.update(one.result() for one in both)
+    return executor, time.perf_counter() - begin
+
+
+def measured(
+    engines: Sequence[Engine], rounds: int, deadly: bool
+) -> tuple[list[list[float]], list[list[float]]]:
+    """Return seconds of clock and of processor, of every engine in every round.
+
+    Ends the program if results differ.
+    """
+    clock: list[list[float]] = [[] for _ in engines]
+    processor: list[list[float]] = [[] for _ in engines]
+    seen: set[str] = set()
+    for _ in range(rounds):
+        for number, engine in enumerate(engines):
+            with tempfile.TemporaryDirectory() as folder:
+                took, spent, digest = engine.run(str(Path(folder, "killed")) if deadly else "")
+                if deadly and not Path(folder, "killed").exists():
+                    raise SystemExit("no worker was killed: nothing measured")
+            clock[number].append(took)
+            processor[number].append(spent)
+            seen.add(digest)
+            print(
+                f"{engine.name}, {engine.batch}: {took:.2f} s ({spent:.2f}), {digest}", flush=True
+            )
+    if len(seen) != 1:
+        raise SystemExit(f"the engines differ: {seen}")
+    return clock, processor
+
+
+def table(
+    engines: Sequence[Engine],
+    clock: Sequence[Sequence[float]],
+    processor: Sequence[Sequence[float]],
+) -> list[list[str]]:
+    """Return a row for each engine: seconds, and their ratio to the first engine."""
+    rows = []
+    for engine, own, spent in zip(engines, clock, processor, strict=True):
+        rows.append(
+            [
+                engine.name,
+                str(engine.batch),
+                f"{min(own):.2f}",
+                f"{statistics.median(own):.2f}",
+                f"{min(own) / min(clock[0]):.2f}",
+                f"{_median_ratio(own, clock[0]):.2f}",
+                f"{statistics.median(spent):.2f}",
+                f"{_median_ratio(spent, processor[0]):.2f}",
+                f"{engine.starting:.1f}",
+            ]
+        )
+    return rows
+
+
+def _median_ratio(own: Sequence[float], base: Sequence[float]) -> float:
+    return statistics.median(one / other for one, other in zip(own, base, strict=True))
+
+
+def main() -> None:
+    """Measure, and write results/cluster.md."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--deaths", type=int, default=2, help="rounds in which a worker is killed")
+    parser.add_argument("--without-ray", action="store_true")
+    given = parser.parse_args()
+    columns = [
+        *("engine", "pools a task", "s, least", "s, median", "ratio of the least"),
+        *("median ratio", "processor, s", "its ratio", "start, s"),
+    ]
+    with ExitStack() as stack:
+        engines: list[Engine] = []
+        makers: list[tuple[str, Callable[[], Any]]] = [
+            ("process pool", lambda: ProcessPool(_WORKERS)),
+            (f"Dask {version('distributed')}", dask),
+        ]
+        if find_spec("ray") is not None and not given.without_ray:
+            makers.append((f"Ray {version('ray')}", ray))
+        for name, make in makers:
+            executor, starting = started(stack, make)
+            engines += [Engine(name, executor, batch, starting) for batch in (1, 10)]
+        quiet = measured(engines, given.rounds, deadly=False)
+        deaths = measured(engines, given.deaths, deadly=True)
+    report_parts(
+        "cluster",
+        f"{__doc__}".strip(),
+        [
+            Part(
+                "", columns, table(engines, *quiet), f"{given.rounds} rounds, the same hash of all."
+            ),
+            Part(
+                "With a worker killed",
+                [*columns[:6], columns[-1]],
+                # The processor time of a worker that was killed is not known.
+                [[*row[:6], row[-1]] for row in table(engines, *deaths)],
+                f"{given.deaths} rounds, the same hash of all.",
+            ),
+        ],
+    )
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    # Tasks name this module, which is called `cluster` in other processes.
+    import cluster
+
+    cluster.main()

@@ -1,0 +1,1 @@
+"""Histories larger than memory: rated block after block."""

@@ -1,0 +1,1 @@
+"""Charts of what is believed of the skill of one player."""

@@ -1,0 +1,1 @@
+"""Histories larger than memory: Parquet files in blocks of complete matches, sorted on disk."""

@@ -1,0 +1,1 @@
+"""The documents that the package carries out: each statement beside what is computed."""

@@ -1,0 +1,1 @@
+"""Performance rating equilibrium: its tables, retyped, the games behind them, its statements."""

@@ -1,0 +1,493 @@
+"""Definitions, formulas and theorems of the document over random tournaments.
+
+Numbers in brackets are its equations. Formulas are computed as printed, in plain sums, beside the
+public functions. Theorems are counted violations, also where an assumption is dropped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from equipoise.arrays import Floats
+from equipoise.data.tournaments.games import Games
+from equipoise.errors import NoEquilibriumError
+from equipoise.papers.items import Facts
+from equipoise.papers.lines import Line, agrees, dropped, holds, never
+from equipoise.papers.performance.tournaments import random_tournaments, round_robin
+from equipoise.tournament.curves import Curve, CurveName, curve_of, potential_of
+from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
+from equipoise.tournament.equilibrium.iteration import (
+    performance_function,
+    performance_iteration,
+    performance_potential,
+)
+from equipoise.tournament.existence.graph import existence
+from equipoise.tournament.pairs import gather_pairs
+from equipoise.tournament.recursive import recursive_performance
+
+CURVES: tuple[CurveName, ...] = ("elo", "normal", "laplace", "cauchy")
+#: Relative differences that the rounding of a few operations explains.
+_ROUNDING = 1e-9
+#: Rating points; f and the equilibrium are solved to about a millionth.
+_SOLVED = 1e-5
+
+
+def tournaments(facts: Facts, *, connected: bool = False, closed: bool = False) -> list[Games]:
+    """Return the random cases."""
+    return random_tournaments(facts.cases, facts.seed, connected=connected, closed=closed)
+
+
+@cache
+def _solved(cases: int, seed: int) -> list[tuple[Games, Equilibrium]]:
+    """Return tournaments that have an equilibrium, and what was found."""
+    games = random_tournaments(cases, seed, closed=True)
+    return [(one, performance_equilibrium(one, anchor=1500.0)) for one in games]
+
+
+def solved(facts: Facts) -> list[tuple[Games, Equilibrium]]:
+    """Return the random cases in which nobody was swept."""
+    return _solved(facts.cases, facts.seed)
+
+
+def expected_scores(games: Games, x: Floats, curve: Curve, scale: float = 1.0) -> Floats:
+    """Return E(x) of Definition 3, game by game; a term of nobody is 0."""
+    total = np.zeros(games.players)
+    t = (x[games.white] - x[games.black]) / scale
+    np.add.at(total, games.white, games.weights * curve.expected(t))
+    np.add.at(total, games.black, games.weights * curve.expected(-t))
+    return total
+
+
+def _ratings(games: Games, x: Floats) -> dict[int, float]:
+    return dict(zip(games.player_ids.tolist(), x.tolist(), strict=True))
+
+
+def _differences(count: int, seed: int) -> Floats:
+    return np.random.default_rng(seed).normal(0.0, 600.0, count)
+
+
+def curves(facts: Facts) -> Iterator[Line]:
+    """Yield Definition 1 (a) to (c) for every named curve."""
+    t = np.sort(_differences(facts.cases, facts.seed))
+    for name in CURVES:
+        curve = curve_of(name)
+        psi = curve.expected(t)
+        rises = int(np.sum(curve.slope(t) <= 0) + np.sum(np.diff(psi)[np.diff(t) > 1e-6] <= 0))
+        yield never(f"{name}: (a) increasing", rises, facts.cases, of="difference")
+        mirrored = float(np.max(np.abs(curve.expected(-t) - (1.0 - psi))))
+        yield agrees(f"{name}: (b) psi(-t) = 1 - psi(t)", mirrored, 1e-15, facts.cases)
+        ends = curve.expected(np.array([-1e9, 1e9]))
+        close = float(np.max(np.abs(ends - [0.0, 1.0])))
+        yield agrees(f"{name}: (c) limits 0 and 1, at a billion points", close, 1e-7, 2)
+
+
+def elo(facts: Facts) -> list[Line]:
+    """Return Elo's curve and its slope, as printed."""
+    t = _differences(facts.cases, facts.seed)
+    curve, power = curve_of("elo"), 10.0 ** (-t / 400.0)
+    value = float(np.max(np.abs(curve.expected(t) * (1.0 + power) - 1.0)))
+    slope = math.log(10.0) / 400.0 * power / (1.0 + power) ** 2
+    return [
+        agrees("psi(t) = 1/(1 + 10^(-t/400))", value, 1e-12, facts.cases),
+        agrees(
+            "psi'(t) of the proof",
+            float(np.max(np.abs(curve.slope(t) / slope - 1.0))),
+            1e-12,
+            facts.cases,
+        ),
+    ]
+
+
+def slopes_are_even(facts: Facts) -> Iterator[Line]:
+    """Yield Remark 1: psi' is even, and only differences matter."""
+    t = _differences(facts.cases, facts.seed)
+    for name in CURVES:
+        curve = curve_of(name)
+        odd = float(np.max(np.abs(curve.slope(t) - curve.slope(-t))))
+        yield agrees(f"{name}: psi'(-t) = psi'(t)", odd, 0.0, facts.cases)
+    worst = 0.0
+    for games in tournaments(facts):
+        e = [expected_scores(games, games.initial + c, curve_of("elo")) for c in (0.0, 321.0)]
+        worst = max(worst, float(np.max(np.abs(e[0] - e[1]))))
+    yield agrees("E(x + c) = E(x)", worst, _ROUNDING, facts.cases, of="tournament")
+
+
+def setup(facts: Facts) -> list[Line]:
+    """Return section 2: total scores are total games, twice over."""
+    worst = max(abs(one.scored().sum() - one.weights.sum()) for one in tournaments(facts))
+    games = [abs(one.played().sum() - 2 * one.weights.sum()) for one in tournaments(facts)]
+    return [
+        agrees("M = sum of scores = sum of games", float(worst), _ROUNDING, facts.cases),
+        agrees("sum of k = 2 M", float(max(games)), _ROUNDING, facts.cases),
+    ]
+
+
+def fixed_points(facts: Facts) -> list[Line]:
+    """Return Definition 2: f(x*) = x*, and that the TPR is no fixed point."""
+    worst, tprs = 0.0, 0
+    for games, found in solved(facts):
+        f = performance_function(games, _ratings(games, found.rating))
+        worst = max(worst, float(np.nanmax(np.abs(f - found.rating), initial=0.0)))
+        tpr = performance_function(games)
+        again = performance_function(games, _ratings(games, tpr))
+        tprs += bool(np.max(np.abs(again - tpr)) > _SOLVED)
+    return [
+        agrees("f(x*) = x*, rating points", worst, _SOLVED, facts.cases, of="tournament"),
+        dropped(
+            "tournaments in which f(TPR) is not the TPR",
+            tprs,
+            facts.cases,
+            of="tournament",
+            reason="the abstract: the property does not hold for TPR",
+        ),
+    ]
+
+
+def equivalence(facts: Facts) -> Iterator[Line]:
+    """Yield Lemma 1: f(x) = x exactly if E(x) = m, for every curve; and both away from it."""
+    few = replace(facts, cases=max(1, facts.cases // 4))
+    for name in CURVES:
+        worst = fixed = 0.0
+        for games in tournaments(few, closed=True):
+            found = performance_equilibrium(games, anchor=1500.0, curve=name)
+            e = expected_scores(games, found.rating, curve_of(name))
+            worst = max(worst, float(np.max(np.abs(e - games.scored()))))
+            f = performance_function(games, _ratings(games, found.rating), curve=name)
+            fixed = max(fixed, float(np.max(np.abs(f - found.rating))))
+        yield agrees(f"{name}: E(x*) = m, points", worst, 1e-8, few.cases, of="tournament")
+        yield agrees(f"{name}: f(x*) = x*, rating points", fixed, _SOLVED, few.cases)
+    other = 0
+    for games in tournaments(facts, closed=True):
+        e = expected_scores(games, games.initial, curve_of("elo"))
+        f = performance_function(games)
+        other += bool(np.allclose(e, games.scored(), atol=1e-8)) != bool(
+            np.allclose(f, games.initial, atol=_SOLVED)
+        )
+    yield never("one without the other, at random ratings", other, facts.cases, of="tournament")
+
+
+def equation_1(facts: Facts) -> list[Line]:
+    """Return (1): the sum at f(x) is the score, at ratings that are no equilibrium."""
+    worst, sides = 0.0, 0
+    for games in tournaments(facts, closed=True):
+        f = performance_function(games, scale=1.3)
+        for row in range(games.players):
+            x = games.initial.copy()
+            x[row] = f[row]
+            for move in (0.0, -1.0, 1.0):
+                x[row] = f[row] + move
+                over = expected_scores(games, x, curve_of("elo"), 1.3)[row] - games.scored()[row]
+                if move == 0.0:
+                    worst = max(worst, abs(float(over)))
+                else:
+                    sides += over * move <= 0
+    return [
+        agrees("points expected at f_i(x) less m_i", worst, 1e-8, facts.cases, of="tournament"),
+        never("another root a point away on either side", sides, facts.cases, of="tournament"),
+    ]
+
+
+def equation_3(facts: Facts) -> list[Line]:
+    """Return (3): the TPR expects the score, and does not exist for none or all points."""
+    worst, wrong = 0.0, 0
+    for games in tournaments(facts):
+        tpr = performance_function(games)
+        scored, played = games.scored(), games.played()
+        exists = (scored > 0) & (scored < played)
+        wrong += int(np.sum(exists != np.isfinite(tpr)))
+        for row in np.flatnonzero(exists):
+            x = games.initial.copy()
+            x[row] = tpr[row]
+            e = expected_scores(games, x, curve_of("elo"))
+            worst = max(worst, abs(float(e[row] - scored[row])))
+    return [
+        agrees("points expected at the TPR less m_i", worst, 1e-8, facts.cases, of="tournament"),
+        never("TPR of 0 % or 100 %, or none of another score", wrong, facts.cases, of="tournament"),
+    ]
+
+
+def potential(facts: Facts) -> Iterator[Line]:
+    """Yield A, G and P of section 3: symmetric, convex and as printed."""
+    rng = np.random.default_rng(facts.seed)
+    a, b, c = rng.normal(1500.0, 400.0, (3, facts.cases))
+    beta = 1.7
+
+    for name in CURVES:
+        curve = curve_of(name)
+
+        def g(first: Floats, second: Floats, curve: Curve = curve) -> Floats:
+            return beta * potential_of(curve, (first - second) / beta) + second
+
+        t = (a - b) / beta
+        odd = potential_of(curve, t) - potential_of(curve, -t) - t
+        yield agrees(f"{name}: A(t) - A(-t) = t", float(np.max(np.abs(odd))), 1e-9, facts.cases)
+        swap = float(np.max(np.abs(g(a, b) - g(b, a))))
+        yield agrees(f"{name}: G(a, b) = G(b, a)", swap, 1e-8, facts.cases)
+        moved = float(np.max(np.abs(g(a + c, b + c) - g(a, b) - c)))
+        yield agrees(f"{name}: G(a + c, b + c) = G(a, b) + c", moved, 1e-8, facts.cases)
+        bent = int(np.sum(g(0.5 * (a + c), b) > 0.5 * (g(a, b) + g(c, b)) + 1e-8))
+        yield never(f"{name}: G is not convex", bent, facts.cases)
+
+
+def proposition_2(facts: Facts) -> Iterator[Line]:
+    """Yield Proposition 2: P is concave and translation invariant; its gradient is m - E."""
+    moved = slope = 0.0
+    bent = lower = 0
+    rng = np.random.default_rng(facts.seed)
+    for games, found in solved(facts):
+        here = performance_potential(games)
+        there = performance_potential(games, _ratings(games, games.initial + 123.0))
+        moved = max(moved, abs(here.value - there.value))
+        e = expected_scores(games, games.initial, curve_of("elo"))
+        slope = max(slope, float(np.max(np.abs(here.gradient - (games.scored() - e)))))
+        bent += bool(np.max(np.linalg.eigvalsh(here.curvature)) > 1e-12)
+        best = performance_potential(games, _ratings(games, found.rating)).value
+        near = found.rating + rng.normal(0.0, 30.0, games.players)
+        lower += performance_potential(games, _ratings(games, near)).value > best + 1e-8
+    yield agrees("P(x + c) = P(x)", moved, 1e-6, facts.cases, of="tournament")
+    yield agrees("gradient of P = m - E", slope, 1e-9, facts.cases, of="tournament")
+    yield never("a second derivative above 0", bent, facts.cases, of="tournament")
+    yield never("P higher near the equilibrium than at it", lower, facts.cases, of="tournament")
+
+
+def equation_4(facts: Facts) -> list[Line]:
+    """Return (4): the quadratic form of the second derivatives."""
+    worst = 0.0
+    rng = np.random.default_rng(facts.seed)
+    for games in tournaments(facts, connected=True):
+        h = rng.normal(0.0, 1.0, games.players)
+        found = performance_potential(games, scale=1.4)
+        t = (games.initial[games.white] - games.initial[games.black]) / 1.4
+        slope = curve_of("elo").slope(t)
+        printed = -np.sum(games.weights * slope * (h[games.white] - h[games.black]) ** 2) / 1.4
+        worst = max(worst, abs(float(h @ found.curvature @ h - printed)))
+    return [agrees("h' P'' h", worst, 1e-10, facts.cases, of="tournament")]
+
+
+def equation_5(facts: Facts) -> list[Line]:
+    """Return (5): the directional derivative, pair by pair."""
+    worst = 0.0
+    rng = np.random.default_rng(facts.seed)
+    for games in tournaments(facts):
+        h = rng.normal(0.0, 1.0, games.players)
+        found = performance_potential(games)
+        t = games.initial[games.white] - games.initial[games.black]
+        over = games.points - games.weights * curve_of("elo").expected(t)
+        printed = np.sum((h[games.white] - h[games.black]) * over)
+        worst = max(worst, abs(float(h @ np.nan_to_num(found.gradient) - printed)))
+    return [agrees("D_h P", worst, 1e-9, facts.cases, of="tournament")]
+
+
+def _sweep(games: Games) -> bool:
+    """Return whether some set of players took every point of those outside whom it met.
+
+    It looks at every set, as Assumption 2 says it, so this is only for few players.
+    """
+    pairs = gather_pairs(games)
+    for chosen in range(1, 2**games.players - 1):
+        inside = (chosen >> np.arange(games.players)) & 1
+        first, second = inside[pairs.first], inside[pairs.second]
+        out, back = (first > second), (second > first)
+        met = pairs.weight[out].sum() + pairs.weight[back].sum()
+        given = (pairs.weight - pairs.points)[out].sum() + pairs.points[back].sum()
+        if met > 0 and given == 0:
+            return True
+    return False
+
+
+def _exists(games: Games) -> bool:
+    try:
+        performance_equilibrium(games)
+    except NoEquilibriumError:
+        return False
+    return True
+
+
+def theorem_1(facts: Facts) -> Iterator[Line]:
+    """Yield Theorem 1: a finite PRE exists exactly if no set of players swept the others it met."""
+    wrong = swept = apart = 0
+    cases = tournaments(facts)
+    for games in cases:
+        sweep = _sweep(games)
+        swept += sweep
+        wrong += _exists(games) == sweep
+    yield never(
+        "an equilibrium despite a sweep, or none without one", wrong, len(cases), of="tournament"
+    )
+    yield dropped(
+        "tournaments with a sweep, which have no equilibrium",
+        swept,
+        len(cases),
+        of="tournament",
+        reason="without Assumption 2; every set of players is tried",
+    )
+    tried = 0
+    for games in cases:
+        scored, played = games.scored(), games.played()
+        extreme = (scored == 0) | (scored == played)
+        if np.any(extreme & (played > 0)) or existence(gather_pairs(games), games.players).exists:
+            continue
+        tried += 1
+        run = performance_iteration(games, 1500.0, steps=200, settled=0)
+        # Two steps, because groups of which nobody met one of the own group alternate.
+        spread = np.ptp(run.ratings, axis=1)
+        apart += bool(spread[-2:].mean() > spread[99:101].mean() + 0.1)
+    yield dropped(
+        "sweeps by groups in which x <- f(x) still moves apart after 200 steps",
+        apart,
+        tried,
+        of="tournament",
+        reason="nobody has 0 % or 100 %, so f exists, but it has no fixed point",
+    )
+
+
+def theorem_2(facts: Facts) -> list[Line]:
+    """Return Theorem 2: one equilibrium except for a constant, which fails if groups never met."""
+    worst, loose = 0.0, 0
+    for games, found in solved(facts):
+        started = performance_equilibrium(games, anchor=1500.0, select="initial")
+        apart = started.rating - found.rating
+        worst = max(worst, float(np.ptp(apart)))
+    cases = tournaments(facts)
+    for games in cases:
+        loose += existence(gather_pairs(games), games.players).components > 1
+    return [
+        agrees(
+            "two equilibria differ by one constant, rating points",
+            worst,
+            _SOLVED,
+            facts.cases,
+            of="tournament",
+        ),
+        dropped(
+            "tournaments of groups that never met: a constant each",
+            loose,
+            len(cases),
+            of="tournament",
+            reason="without Assumption 1",
+        ),
+    ]
+
+
+def selection(facts: Facts) -> Iterator[Line]:
+    """Yield section 4: the iteration from equal ratings, and what it depends on."""
+    worst, tried, still = 0.0, 0, 0
+    drift: list[float] = []
+    few = replace(facts, cases=max(1, facts.cases // 20))
+    for games, found in solved(few):
+        drift.append(abs(float(np.mean(found.rating)) - 1500.0))
+        run = performance_iteration(games, 1500.0, steps=200, settled=1e-6)
+        if run.settled_at is None:
+            still += 1
+            continue
+        tried += 1
+        worst = max(worst, float(np.max(np.abs(run.ratings[-1] - found.rating))))
+    yield agrees(
+        "limit of the iteration less ours, rating points",
+        worst,
+        0.05,
+        tried,
+        of="tournament",
+    )
+    yield dropped(
+        "tournaments in which the iteration does not settle in 200 steps",
+        still,
+        few.cases,
+        of="tournament",
+        reason="it alternates if no player met one of the own group, or is slow; ours is found",
+    )
+    yield dropped(
+        "tournaments whose mean PPR is more than a point from the average",
+        sum(one > 1.0 for one in drift),
+        few.cases,
+        of="tournament",
+        reason="the mean drifts during the iteration; --select mean keeps it",
+    )
+
+
+def independent(facts: Facts) -> list[Line]:
+    """Return that PPRs do not depend on ratings before the tournament, given their average."""
+    worst = 0.0
+    for games, found in solved(facts):
+        other = replace(games, rating=games.initial[::-1].copy())
+        worst = max(
+            worst,
+            float(
+                np.max(np.abs(performance_equilibrium(other, anchor=1500.0).rating - found.rating))
+            ),
+        )
+    return [
+        agrees(
+            "PPRs with other ratings before, same average", worst, 0.0, facts.cases, of="tournament"
+        )
+    ]
+
+
+def paradox(facts: Facts) -> list[Line]:
+    """Return how often a win against a much weaker player lowers a performance."""
+    rng = np.random.default_rng(facts.seed)
+    lower = {"recursive": 0, "ppr": 0}
+    for games, _ in solved(facts):
+        weak = games.players
+        points = np.array([0.5])
+        row = int(rng.integers(games.players))
+        # One more player, who only draws with the last two of the table, and then loses to `row`.
+        order = np.argsort(games.initial)[:2]
+        ids = np.arange(weak + 1)
+        base = Games(
+            player_ids=ids,
+            white=np.concatenate([games.white, np.full(2, weak)]),
+            black=np.concatenate([games.black, order]),
+            points=np.concatenate([games.points, np.repeat(points, 2) * 0.2]),
+            weight=np.concatenate([games.weights, np.ones(2)]),
+            rating=np.append(games.initial, games.initial.min() - 600.0),
+        )
+        won = replace(
+            base,
+            white=np.append(base.white, row),
+            black=np.append(base.black, weak),
+            points=np.append(base.points, 1.0),
+            weight=np.append(base.weights, 1.0),
+        )
+        before, after = (
+            performance_equilibrium(one, anchors={int(weak): 900.0}).rating for one in (base, won)
+        )
+        lower["ppr"] += bool(after[row] < before[row] - 1e-6)
+        before, after = (recursive_performance(one, anchor=1500.0) for one in (base, won))
+        lower["recursive"] += bool(after[row] < before[row] - 1e-6)
+    return [
+        dropped(
+            "a win against the weakest lowers the recursive performance",
+            lower["recursive"],
+            facts.cases,
+            reason="the introduction says that it can",
+            of="tournament",
+        ),
+        never(
+            "a win against a held player lowers the PPR of the winner",
+            lower["ppr"],
+            facts.cases,
+            of="tournament",
+        ),
+    ]
+
+
+def not_a_fixed_point(_: Facts) -> list[Line]:
+    """Return that recursive performance is no fixed point of f."""
+    games = round_robin(1)
+    found = recursive_performance(games)
+    again = performance_function(games, _ratings(games, found))
+    gap = float(np.max(np.abs(again - found)))
+    return [
+        holds(
+            "Table 1: recursive performance is not a fixed point of f",
+            "yes",
+            f"f moves it by up to {gap:.1f} points",
+            gap > 1.0,
+        )
+    ]

@@ -1,0 +1,1 @@
+"""Matchmaking rebalance: its three worked examples as requests, and its rules."""

@@ -1,0 +1,272 @@
+"""Rating a Parquet file in blocks gives the answers of rating it at once."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equipoise.analysis.blocks import rating as in_blocks
+from equipoise.analysis.blocks.rating import memory_for, memory_of
+from equipoise.analysis.files.rating import RateAnswer, RateRequest, rate
+from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.formats.blocks import repeated, sorting
+from equipoise.rating.registry import make_system
+from rating.histories import examples
+
+#: Days of the kinds of times that a Parquet file may have; None is a file without times.
+KINDS = {
+    "datetime": lambda day: datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=day),
+    "date": lambda day: (datetime(2024, 1, 1, tzinfo=UTC) + timedelta(days=day)).date(),
+    "seconds": lambda day: 1_700_000_000 + int(day * 86_400),
+    "none": None,
+}
+SYSTEMS = ("elo", "elo-mmr", "elo-mmx", "glicko2", "plackett-luce")
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of few rows, many runs, and several files of ids."""
+    for module, name, value in (
+        (in_blocks, "_FEWEST", 3),
+        (in_blocks, "_MOST", 3),
+        (sorting, "_SAMPLED", 1),
+        (repeated, "_TOGETHER", 4),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
+def rated(path: Path, system: str, memory: str | None, **options: Any) -> RateAnswer:
+    """Return the answer, with the state saved beside the file."""
+    save = str(path.with_name("state.npz"))
+    outputs = {name: options.pop(name) for name in ("at", "conservative") if name in options}
+    request = RateRequest(
+        history=HistoryRequest(source=str(path), **options), save=save, memory=memory, **outputs
+    )
+    return rate(make_system(system), request)
+
+
+def both(path: Path, system: str, **options: Any) -> tuple[RateAnswer, RateAnswer]:
+    """Return the answers of both ways, which must be equal, with equal bytes of the states."""
+    at_once = rated(path, system, None, **options)
+    state = path.with_name("state.npz").read_bytes()
+    blocks = rated(path, system, "1GB", **options)
+    assert blocks.table.equals(at_once.table)
+    assert path.with_name("state.npz").read_bytes() == state
+    for name in ("rated_matches", "rated_participations", "single", "unused"):
+        assert getattr(blocks.replay, name) == getattr(at_once.replay, name), name
+    for name in ("problems", "dropped_matches", "dropped_rows", "unrated", "filtered"):
+        here, there = getattr(blocks.reading, name), getattr(at_once.reading, name)
+        same = here == there if isinstance(here, int) else set(here) == set(there)
+        assert same, name
+    (block,) = [note for note in blocks.reading.notes if note.startswith("rated in blocks")]
+    assert block
+    rest = [note for note in blocks.reading.notes if note != block]
+    assert sorted(rest) == sorted(at_once.reading.notes)
+    return at_once, blocks
+
+
+@st.composite
+def tables(draw: st.DrawFn, most: int) -> pl.DataFrame:
+    """Return a long table of up to 12 matches, whose rows may be in any order if it has times."""
+    kind = KINDS[draw(st.sampled_from(sorted(KINDS)))]
+    text = draw(st.booleans())
+    rows = []
+    for match in range(draw(st.integers(1, 12))):
+        players = draw(
+            st.lists(st.integers(0, 8), min_size=1, max_size=most, unique=True).filter(len)
+        )
+        day = draw(st.integers(0, 4))
+        for player in players:
+            rows.append(
+                {
+                    "match": f"m{match:03}" if text else match * 7 % 13,
+                    **({} if kind is None else {"time": kind(day)}),
+                    "player": f"p{player}" if text else player,
+                    "rank": draw(st.integers(0, 2)),
+                    "weight": 1.0 + match % 2,
+                    "role": "tank",
+                }
+            )
+    if kind is not None:
+        rows = draw(st.permutations(rows))
+        # The weight of a match is on all of its rows.
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    "system", [SYSTEMS[0], *(pytest.param(name, marks=pytest.mark.slow) for name in SYSTEMS[1:])]
+)
+@given(data=st.data())
+@examples(12)
+def test_any_table_is_rated_as_at_once(
+    system: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    most = make_system(system).capabilities.max_teams or 4
+    path = tmp_path_factory.mktemp("blocks") / "season.parquet"
+    data.draw(tables(most)).write_parquet(path, row_group_size=4)
+    try:
+        both(path, system)
+    finally:
+        shutil.rmtree(path.parent)
+
+
+def season(**changes: Any) -> pl.DataFrame:
+    """Return twelve duels on twelve days, with columns replaced."""
+    count = 12
+    columns = {
+        "match": [match for match in range(count) for _ in "ab"],
+        "time": [KINDS["datetime"](match) for match in range(count) for _ in "ab"],
+        "player": [name for match in range(count) for name in (f"a{match % 5}", f"b{match % 3}")],
+        "rank": [1, 2] * count,
+    }
+    return pl.DataFrame({**columns, **changes})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "season.parquet"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"since": "2024-01-04", "until": "2024-01-09"},
+        {"where": {"region": "north"}},
+        {"columns": {"rank": "place"}},
+        {"statistics": {"kills": 2.0}},
+        {"at": "2025-01-01", "conservative": True},
+    ],
+    ids=str,
+)
+def test_options_mean_the_same(path: Path, options: dict[str, Any]) -> None:
+    regions = [one for match in range(12) for one in [("north", "south")[match % 2]] * 2]
+    season(region=regions, kills=list(range(24)), place=[2, 1] * 12).write_parquet(path)
+    both(path, "glicko2", **options)
+
+
+def test_a_performance_that_only_some_blocks_have_counts(path: Path) -> None:
+    """A block without any value is not one of a history without the column."""
+    teams = ["x", "x", "y", "y"] * 6
+    table = season().with_columns(
+        pl.Series("match", [at // 4 for at in range(24)]),
+        pl.Series("time", [KINDS["datetime"](at // 4) for at in range(24)]),
+        pl.Series("player", [f"p{at % 8}" for at in range(24)]),
+        pl.Series("team", teams),
+        pl.Series("rank", [1, 1, 2, 2] * 6),
+        pl.Series("performance", [None] * 12 + [float(at) for at in range(12)]),
+    )
+    table.write_parquet(path)
+    both(path, "team-glicko2")
+
+
+def test_problems_are_those_of_rating_at_once(path: Path) -> None:
+    ranks: list[int | None] = [1, 2] * 12
+    ranks[3], ranks[20] = None, -4
+    table = season(rank=ranks)
+    for some in (table, table.sample(fraction=1.0, shuffle=True, seed=3)):
+        some.write_parquet(path)
+        found = []
+        for memory in (None, "1GB"):
+            with pytest.raises(InvalidDataError) as caught:
+                rated(path, "elo", memory)
+            found.append(sorted(str(one) for one in caught.value.problems))
+        assert found[0] == found[1]
+        both(path, "elo", skip_bad="matches")
+
+
+def test_a_match_with_two_times_is_found_in_distant_blocks(path: Path) -> None:
+    table = season(match=[*range(12), 0, *range(1, 12)][:24]).sort("time")
+    table = table.with_columns(pl.Series("match", [f"m{one}" for one in table["match"]]))
+    table.write_parquet(path)
+    found = []
+    for memory in (None, "1GB"):
+        with pytest.raises(InvalidDataError, match="time") as caught:
+            rated(path, "elo", memory)
+        found.append(sorted(str(one) for one in caught.value.problems))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("match", [[*range(12)] * 2, [0, *[1] * 3, 2, 2, 0, *range(3, 20)]])
+def test_scattered_rows_without_times_are_found(path: Path, match: list[int]) -> None:
+    players = [f"p{at}" for at in range(24)]
+    season(match=match, player=players).drop("time").write_parquet(path)
+    with pytest.raises(InvalidDataError, match="adjacent"):
+        rated(path, "elo-mmx", None)
+    with pytest.raises(InvalidDataError, match="adjacent"):
+        rated(path, "elo-mmx", "1GB")
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"time": [str(day // 2) for day in range(24)]}, "column time must hold dates"),
+        ({"time": [day // 2 for day in range(24)]}, "times must be dates"),
+        ({"time": [None, *[1_700_000_000] * 23]}, "1 rows have no time"),
+        ({"rank": ["1", "2"] * 12}, "column rank must hold numbers"),
+        ({"match": [0.5] * 24}, "column match must hold text or whole numbers"),
+    ],
+)
+def test_what_depends_on_all_values_is_refused(
+    path: Path, changes: dict[str, Any], reason: str
+) -> None:
+    season(**changes).write_parquet(path)
+    with pytest.raises(InvalidParameterError, match=f"cannot be rated in blocks.*{reason}"):
+        rated(path, "elo", "1GB")
+
+
+def test_options_that_need_the_complete_history_are_refused(path: Path) -> None:
+    season().write_parquet(path)
+    for name in ("initial", "trace"):
+        outputs: dict[str, Any] = {name: str(path.with_name("other.csv"))}
+        request = RateRequest(history=HistoryRequest(source=str(path)), memory="1GB", **outputs)
+        with pytest.raises(InvalidParameterError, match=f"--{name} needs the complete history"):
+            rate(make_system("elo"), request)
+
+
+def test_other_files_are_refused_with_the_way_out(tmp_path: Path) -> None:
+    table = tmp_path / "season.csv"
+    season().write_csv(table)
+    with pytest.raises(InvalidParameterError, match="equipoise convert"):
+        rated(table, "elo", "1GB")
+
+
+def test_a_full_disk_is_noticed_before_sorting(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    season().reverse().write_parquet(path)
+    usage = shutil.disk_usage(path.parent)._replace(free=100)
+    monkeypatch.setattr(sorting.shutil, "disk_usage", lambda folder: usage)
+    with pytest.raises(InvalidParameterError, match="needs about 1 MB of disk"):
+        rated(path, "elo", "1GB")
+
+
+def test_large_files_are_rated_in_blocks_without_an_option(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    season().write_parquet(path)
+    assert memory_for(str(path)) is None
+    monkeypatch.setattr(in_blocks, "available_memory", lambda: 1000)
+    assert memory_for([str(path)]) == 500_000_000
+    assert memory_for("season.csv") is None
+    lines: list[str] = []
+    request = RateRequest(history=HistoryRequest(source=str(path)))
+    answer = rate(make_system("elo"), request, announce=lines.append)
+    assert any("rated in blocks" in note for note in answer.reading.notes)
+    assert lines == ["The file is large for the memory of this machine: it is rated in blocks."]
+
+
+@pytest.mark.parametrize(("text", "size"), [("2GB", 2 * 10**9), ("1.5 GiB", 3 * 2**29)])
+def test_sizes_are_read(text: str, size: int) -> None:
+    assert memory_of(text) == size
+
+
+@pytest.mark.parametrize("text", ["much", "2 XB", "10MB", "-1GB"])
+def test_other_sizes_are_refused(text: str) -> None:
+    with pytest.raises(InvalidParameterError, match="--memory must be"):
+        memory_of(text)

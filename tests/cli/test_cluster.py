@@ -1,0 +1,141 @@
+"""Commands that let other processes and machines do the work: the same answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from equipoise.cli import run
+
+EXAMPLES = Path(__file__).parent.parent.parent / "examples"
+
+
+@pytest.fixture
+def pools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make this folder the current one, with a database of three pools."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("first", "second", "third"):
+        source = str(EXAMPLES / "contests.csv")
+        assert run(["import", source, "--pool", name, "--create", "--system", "elo"]) == 0
+    return tmp_path
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str, status: int = 0) -> Any:
+    capsys.readouterr()
+    assert run([*arguments, "--json"]) == status
+    return json.loads(capsys.readouterr().out)
+
+
+def without_seconds(found: Any) -> Any:
+    return [{**one, "seconds": 0.0} for one in found["pools"]]
+
+
+@pytest.fixture
+def scheduler() -> Iterator[str]:
+    """Return the address of a scheduler with two workers in processes of their own."""
+    distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=":0"
+    ) as running:
+        yield running.scheduler_address
+
+
+@pytest.mark.slow
+def test_pools_are_verified_at_the_same_time(
+    pools: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = answer(capsys, "verify")
+    assert without_seconds(answer(capsys, "verify", "--workers", "2")) == without_seconds(alone)
+    assert run(["verify", "nobody", "--workers", "2"]) == 1
+    assert "no pool 'nobody'" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
+def test_a_cluster_gives_the_same_answers(
+    pools: Path, scheduler: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    alone = answer(capsys, "verify")
+    there = answer(capsys, "verify", "--cluster", scheduler)
+    assert without_seconds(there) == without_seconds(alone)
+
+
+@pytest.mark.no_kernel
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--insecure-cluster"], "--insecure-cluster needs --cluster"),
+        (["--workers", "2", "--cluster", "tcp://127.0.0.1"], "cannot be combined"),
+        (["--cluster", "10.0.0.7:8786"], "the address of a cluster must be tls://"),
+        (["--cluster", "tcp://10.0.0.7:8786"], "must be tls:// with certificates of both sides"),
+        (["--cluster", "tls://127.0.0.1:8786", "--cluster-ca", "none.pem"], "no file 'none.pem'"),
+    ],
+)
+def test_wrong_options_are_explained(
+    options: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("distributed", reason="needs the extra cluster")
+    monkeypatch.chdir(tmp_path)
+    assert run(["verify", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_each_file_is_imported_into_a_pool_of_its_own(
+    pools: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = pools / "exports"
+    folder.mkdir()
+    heads = {one["pool"]: one["head"] for one in answer(capsys, "verify")["pools"]}
+    for name in heads:
+        output = str(folder / f"{name}.ndjson")
+        assert run(["export", name, "--what", "log", "--output", output]) == 0
+    (folder / "broken.ndjson").write_text('{"equipoise_log":3,"pool"')
+    target = ["--database", "sqlite:///copy.db"]
+    done = answer(
+        capsys, "import", "exports", "--each", "--create", "--workers", "2", *target, status=1
+    )
+    assert {one["pool"]: one["head"] for one in done["imported"]} == heads
+    assert [one["pool"] for one in done["failed"]] == ["broken"]
+    assert answer(capsys, "verify", *target)["identical"]
+    # The same command goes on where it was: what is there is not recorded again.
+    again = answer(capsys, "import", "exports/[a-z]*d.ndjson", "--each", *target)
+    assert [(one["pool"], one["matches"]) for one in again["imported"]] == [
+        ("second", 0),
+        ("third", 0),
+    ]
+
+
+@pytest.mark.no_kernel
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["a.csv"], "--pool is needed, or --each"),
+        (["a.csv", "--pool", "a", "--workers", "2"], "--workers and --cluster need --each"),
+        (["a.csv", "--pool", "a", "--each"], "--pool cannot be combined with --each"),
+        (["*.csv*", "--each", "--create"], "a.csv.gz and a.csv would go into one pool, 'a'"),
+        (["*.parquet", "--each", "--create"], "needs a folder or pattern with files"),
+    ],
+)
+def test_wrong_imports_are_explained(
+    options: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "a.csv.gz"):
+        Path(name).touch()
+    assert run(["import", *options]) == 2
+    assert said in capsys.readouterr().err
