@@ -1,13 +1,14 @@
 """How long does it take to rate a thousand pools in one command, against a command for each?
 
-1,000 pools of 1,000 duels (2,000 participations) of 200 players each, in folders
+Pools of 1,000 duels (2,000 participations) of 200 players each, 1,000 of them unless an argument
+says otherwise, in folders
 `mode=M/region=R/part-0.parquet`, rated by elo: `equipoise rate --by mode,region` with one and with
 two workers, the same command once more, when everything is kept;
 and a loop of `equipoise rate`, of which the first pools are measured and the sum is extrapolated.
 Processor time, which other work on the machine changes little, and wall time. Kernels were compiled
 before. The files of the loop are compared byte by byte with those of the one command.
 
-    python benchmarks/partitioned.py [LOOPED]
+    python benchmarks/partitioned.py [POOLS [LOOPED]]
 """
 
 from __future__ import annotations
@@ -66,14 +67,14 @@ def spent(*arguments: str) -> Spent:
 
 def main() -> None:
     """Measure, and write the table."""
-    looped = int(sys.argv[1]) if len(sys.argv) > 1 else LOOPED
+    pools, looped = (*map(int, sys.argv[1:3]), *(MODES * REGIONS, LOOPED)[len(sys.argv) - 1 :])
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         paths = [
             Path(f"mode=m{mode}", f"region=r{region}")
             for mode in range(MODES)
             for region in range(REGIONS)
-        ]
+        ][:pools]
         for seed, path in enumerate(paths):
             write_pool(root / "data" / path / "part-0.parquet", seed)
         by = ("rate", str(root / "data"), "--by", "mode,region", "-s", "elo", "--output")
@@ -96,7 +97,6 @@ def main() -> None:
         for path in paths:
             first = (root / "one" / path / "ratings.csv").read_bytes()
             assert first == (root / "two" / path / "ratings.csv").read_bytes(), path
-    pools = len(paths)
     whole = Spent(*(sum(one) * pools / looped for one in zip(*loop, strict=True)))
     rows = [
         [
@@ -115,7 +115,7 @@ def main() -> None:
     report(
         Path(__file__).stem,
         (__doc__ or "").strip(),
-        ["1,000 pools", "processor, s", "wall, s", "times less processor time"],
+        [f"{pools:,} pools", "processor, s", "wall, s", "times less processor time"],
         rows,
     )
 
