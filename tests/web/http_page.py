@@ -65,7 +65,7 @@ def _told(words: str) -> dict[str, str]:
 
 
 def _shown(value: object) -> str:
-    if value == ():
+    if value in ((), ""):
         return "none"
     return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 

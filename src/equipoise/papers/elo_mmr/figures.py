@@ -49,12 +49,12 @@ def figure_lines(facts: Facts) -> list[Line]:
 def figure1(facts: Facts) -> Figure:
     """Return both halves side by side; call it within the style of the charts."""
     figure, left = theme.new_figure(
-        "Figure 1 of Elo-MMR",
+        "Why one contest cannot undo a career",
         "Left: the penalty of a performance so far from the rating. Right: the two models of "
         "performance behind it.",
         _SIZE,
     )
-    right = figure.add_axes(left.get_position().bounds)
+    right = figure.add_axes(left.get_position())
     x, square, logistic = densities(facts)
     _curve(left, x, square, 0)
     _curve(left, x, logistic, 1)
