@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.analysis.files.reading import with_performance
 from equipoise.arrays import Ints
 from equipoise.data.audits import ActivityWindow
-from equipoise.data.history import History
+from equipoise.data.history import History, with_performance
 from equipoise.data.ratings import Trace
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.evaluate.drift import EARLIER, default_window, drift, measure_drift

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
-from equipoise.analysis.files.reading import with_performance
 from equipoise.data.audits import LEAST_GAIN
-from equipoise.data.history import History
+from equipoise.data.history import History, with_performance
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.evaluate.incentives.audit import (
     Effort,

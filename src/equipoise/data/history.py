@@ -479,3 +479,17 @@ def read_score(value: object) -> float | None:
 def _words(values: Ids) -> Ids:
     """Return values as text in small letters, without surrounding white space."""
     return np.char.lower(np.char.strip(values.astype(str)))
+
+
+def with_performance(history: History, weights: Mapping[str, float]) -> History:
+    """Return the history with performance = sum of weight x statistic [TG2] (5).
+
+    A player without one of the statistics has no performance.
+    """
+    if not weights:
+        return history
+    total = np.zeros(history.participations)
+    with np.errstate(over="ignore"):  # what leaves float64 is refused when it is rated
+        for name, weight in weights.items():
+            total += weight * history.statistics[name]
+    return replace(history, performance=total)

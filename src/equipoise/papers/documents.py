@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from equipoise.errors import require
+from equipoise.papers.elo_mmr.document import ELO_MMR
 from equipoise.papers.items import Document
 from equipoise.papers.performance.document import PERFORMANCE
 from equipoise.papers.rebalance.document import REBALANCE
 from equipoise.papers.team_glicko2.document import TEAM_GLICKO2
 
 #: In the order of the documentation.
-DOCUMENTS: dict[str, Document] = {one.name: one for one in (TEAM_GLICKO2, PERFORMANCE, REBALANCE)}
+DOCUMENTS: dict[str, Document] = {
+    one.name: one for one in (TEAM_GLICKO2, ELO_MMR, PERFORMANCE, REBALANCE)
+}
 
 
 def documents(name: str | None) -> list[Document]:

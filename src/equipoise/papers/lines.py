@@ -20,6 +20,9 @@ from equipoise.wording import counted
 #: not done : the reason says why
 Outcome: TypeAlias = Literal["reproduced", "differs", "beyond", "stated", "not done"]
 
+#: Plurals of what is counted, where they are not made by an s.
+_PLURALS = {"lobby": "lobbies", "match": "matches", "thrown match": "thrown matches"}
+
 #: For rounding of numbers that were printed in decimal.
 _ROUNDING = 1e-9
 
@@ -87,7 +90,7 @@ def agrees(
         what=what,
         outcome="reproduced" if same else "differs",
         printed="the formula",
-        ours=f"within {within} in {counted(cases, of)}",
+        ours=f"within {within} in {counted(cases, of, _PLURALS.get(of))}",
         difference=difference,
         reason="" if same else reason,
     )
@@ -99,7 +102,7 @@ def never(what: str, violations: int, cases: int, *, reason: str = "", of: str =
         what=what,
         outcome="reproduced" if violations == 0 else "differs",
         printed="0 violations",
-        ours=f"{violations:,} in {counted(cases, of)}",
+        ours=f"{violations:,} in {counted(cases, of, _PLURALS.get(of))}",
         difference=float(violations),
         reason="" if violations == 0 else reason,
     )
@@ -110,7 +113,7 @@ def dropped(what: str, violations: int, cases: int, *, reason: str = "", of: str
     return Line(
         what=what,
         outcome="beyond",
-        ours=f"{violations:,} in {counted(cases, of)}",
+        ours=f"{violations:,} in {counted(cases, of, _PLURALS.get(of))}",
         reason=reason,
     )
 

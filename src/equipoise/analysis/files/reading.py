@@ -7,11 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-import numpy as np
-
 from equipoise.analysis.advice import advice_on
 from equipoise.data.files import check_distinct
-from equipoise.data.history import History
+from equipoise.data.history import History, with_performance
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import scan_history
@@ -235,20 +233,6 @@ def check_outputs(request: HistoryRequest, outputs: Mapping[str, str | None]) ->
     """
     given = {"--synonyms": request.synonyms, **outputs}
     check_distinct({**paths_of(request.source, "HISTORY"), **given})
-
-
-def with_performance(history: History, weights: Mapping[str, float]) -> History:
-    """Return the history with performance = sum of weight x statistic [TG2] (5).
-
-    A player without one of the statistics has no performance.
-    """
-    if not weights:
-        return history
-    total = np.zeros(history.participations)
-    with np.errstate(over="ignore"):  # what leaves float64 is refused when it is rated
-        for name, weight in weights.items():
-            total += weight * history.statistics[name]
-    return replace(history, performance=total)
 
 
 def history_message(history: History, reading: HistoryReading) -> HistoryMessage:

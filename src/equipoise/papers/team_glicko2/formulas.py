@@ -17,7 +17,8 @@ import numpy as np
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.papers.items import Facts
-from equipoise.papers.lines import Line, agrees
+from equipoise.papers.lines import Line, agrees, beyond
+from equipoise.rating.classical.glicko2 import game, opponent_weight
 from equipoise.rating.replay import replay
 from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2
 
@@ -25,6 +26,8 @@ SCALE, R_0 = 173.7178, 1400.0
 BETA, F_MIN, F_MAX, TAU, N_WINDOW, Z_MAX = 0.2, 0.5, 1.5, 0.5, 10, 3.0
 #: Players who meet, largest team, and largest change [30] where one is set, rating points.
 _PLAYERS, _LARGEST, MAX_CHANGE = 60, 6, 15.0
+#: A beta that reaches the bounds of the factor, which the typical one does not in such teams.
+STEEP = 0.6
 #: Relative differences that the rounding of a few operations explains; the package solves the
 #: volatility to a step of 1e-12 (READINGS A6).
 _ROUNDING = 1e-9
@@ -54,13 +57,13 @@ class Player(NamedTuple):
 
 
 @cache
-def rated(cases: int, seed: int, bounded: bool = False) -> Rated:
+def rated(cases: int, seed: int, bounded: bool = False, beta: float = BETA) -> Rated:
     """Return random matches of two teams of 1 to 6, with draws, and what the package made of them.
 
     bounded : with the clamp [30]
     """
     history = random_history(cases, seed)
-    system = TeamGlicko2(max_change=MAX_CHANGE if bounded else None)
+    system = TeamGlicko2(max_change=MAX_CHANGE if bounded else None, beta=beta)
     trace = replay(system, history, trace=True).trace
     assert trace is not None
     assert history.performance is not None
@@ -131,6 +134,7 @@ class Update(NamedTuple):
     phi_star: float
     phi_new: float
     mu_star: float
+    change: float
     f: float
     mu_new: float
     clipped: float
@@ -155,7 +159,7 @@ def f_of(x: float, a: float, delta: float, phi: float, v: float) -> float:
     return e * (delta**2 - phi**2 - v - e) / (2 * (phi**2 + v + e) ** 2) - (x - a) / TAU**2
 
 
-def as_printed(one: Rated, player: Player) -> Update:
+def as_printed(one: Rated, player: Player, beta: float) -> Update:
     """Return sections 5 to 8 for one player, from the state before the match."""
     trace, i = one.trace, player.row
     mu = {j: (trace["rating_before"][j] - R_0) / SCALE for j in (*player.own, *player.others)}
@@ -174,13 +178,13 @@ def as_printed(one: Rated, player: Player) -> Update:
     phi_new = (1.0 / phi_star**2 + 1.0 / v) ** -0.5
     mu_star = mu[i] + phi_new**2 * g * (player.score - e)
     change = mu_star - mu[i]
-    f = min(F_MAX, max(F_MIN, 1.0 + BETA * (1.0 if change >= 0 else -1.0) * z))
+    f = min(F_MAX, max(F_MIN, 1.0 + beta * (1.0 if change >= 0 else -1.0) * z))
     mu_new = mu[i] + f * change
     most = MAX_CHANGE / SCALE
     clipped = mu[i] + min(most, max(-most, mu_new - mu[i]))
     return Update(
         mean, s, z, mu_opp, phi_opp, g, e, v, delta, sigma, residual, phi_star, phi_new, mu_star,
-        f, mu_new, clipped,
+        change, f, mu_new, clipped,
     )  # fmt: skip
 
 
@@ -191,15 +195,16 @@ _COMPARED: dict[str, Callable[[dict[str, Floats]], Floats]] = {
     "e": lambda trace: trace["expected"],
     "phi_new": lambda trace: trace["deviation"] / SCALE,
     "mu_star": lambda trace: (trace["rating_unscaled"] - R_0) / SCALE,
+    "change": lambda trace: (trace["rating_unscaled"] - trace["rating_before"]) / SCALE,
     "mu_new": lambda trace: (trace["rating"] - R_0) / SCALE,
 }
 
 
 @cache
-def updates(cases: int, seed: int, bounded: bool = False) -> list[Update]:
+def updates(cases: int, seed: int, bounded: bool = False, beta: float = BETA) -> list[Update]:
     """Return the printed formulas for every participation."""
-    one = rated(cases, seed, bounded)
-    return [as_printed(one, player) for player in players(cases, seed)]
+    one = rated(cases, seed, bounded, beta)
+    return [as_printed(one, player, beta) for player in players(cases, seed)]
 
 
 def same(facts: Facts, symbol: str, what: str) -> list[Line]:
@@ -232,7 +237,7 @@ def form(facts: Facts) -> list[Line]:
     """Return a line on form: [33]-[35] followed through each player's matches."""
     one = rated(facts.cases, facts.seed)
     ema, games = np.zeros(_PLAYERS), np.zeros(_PLAYERS)
-    worst = 0.0
+    worst, games_played = 0.0, 0
     for player in players(facts.cases, facts.seed):
         i, who = player.row, one.history.player[player.row]
         z = z_score(one.performance, player.own, i)[2]
@@ -240,6 +245,78 @@ def form(facts: Facts) -> list[Line]:
         alpha = 1 / (games[who] + 1) if games[who] < N_WINDOW else 2 / (N_WINDOW + 1)
         ema[who] = clip if games[who] == 0 else (1 - alpha) * ema[who] + alpha * clip
         games[who] += 1
+        games_played += 1
         worst = max(worst, abs(ema[who] - one.trace["form"][i]))
         worst = max(worst, abs(games[who] - one.trace["form_matches"][i]))
-    return [agrees("perfEMA' and perfGames'", worst, _ROUNDING, facts.cases, of="participation")]
+    return [agrees("perfEMA' and perfGames'", worst, _ROUNDING, games_played, of="participation")]
+
+
+def factor(facts: Facts) -> list[Line]:
+    """Return a line on the factor before its bounds [9]."""
+    ours = rated(facts.cases, facts.seed).trace["factor"]
+    found = zip(updates(facts.cases, facts.seed), players(facts.cases, facts.seed), strict=True)
+    # The sign of s - E is that of the change.
+    printed = [1.0 + BETA * (1.0 if at.score >= one.e else -1.0) * one.z for one, at in found]
+    difference = float(np.abs(ours - np.array(printed)).max())
+    return [agrees("f before its bounds", difference, _ROUNDING, len(ours), of="participation")]
+
+
+def bounded_factor(facts: Facts) -> list[Line]:
+    """Return lines on the bounds of the factor [10], [25], also with a beta that reaches them."""
+    lines = []
+    for beta in (BETA, STEEP):
+        ours = rated(facts.cases, facts.seed, False, beta).trace["factor"]
+        printed = np.array([one.f for one in updates(facts.cases, facts.seed, False, beta)])
+        at_bound = int(((printed == F_MIN) | (printed == F_MAX)).sum())
+        what = f"f with beta {beta:g}, {at_bound:,} at a bound"
+        difference = float(np.abs(ours - printed).max())
+        lines.append(agrees(what, difference, _ROUNDING, len(ours), of="participation"))
+    largest = math.sqrt(5 - 1)
+    return [
+        *lines,
+        beyond(
+            "the largest |z| of a team of five",
+            f"{largest:g}, so that f is in [{1 - BETA * largest:g}, {1 + BETA * largest:g}]",
+            reason="In a team of n, |z| is at most sqrt(n - 1). With the typical values and teams "
+            "of four or five, as in section 3, the bounds of f [10] and the clip of z at 3 [33] "
+            "are never reached: they need teams of eight, and of eleven.",
+        ),
+    ]
+
+
+def weight_of_a_game(facts: Facts) -> list[Line]:
+    """Return a line on g."""
+    phi = np.random.default_rng(facts.seed).uniform(0.0, 5.0, facts.cases)
+    worst = max(abs(opponent_weight(one) - g_of(one)) for one in phi.tolist())
+    return [agrees("g(phi)", worst, _ROUNDING, facts.cases)]
+
+
+def of_one_game(facts: Facts, symbol: str) -> list[Line]:
+    """Return a line on v or Delta: the package keeps 1/v, and Delta/v."""
+    found, worst = updates(facts.cases, facts.seed), 0.0
+    one = rated(facts.cases, facts.seed)
+    for update, player in zip(found, players(facts.cases, facts.seed), strict=True):
+        mu = (one.trace["rating_before"][player.row] - R_0) / SCALE
+        _, information, surprise = game(mu, update.mu_opp, update.phi_opp, player.score)
+        ours = 1.0 / information if symbol == "v" else surprise / information
+        printed = update.v if symbol == "v" else update.delta
+        worst = max(worst, abs(ours - printed) / max(1.0, abs(printed)))
+    return [agrees(symbol, worst, _ROUNDING, len(found), of="participation")]
+
+
+def bisected(facts: Facts) -> list[Line]:
+    """Return a line on sigma', against bisection of [18] to the last bit."""
+    one, worst = rated(facts.cases, facts.seed), 0.0
+    found = updates(facts.cases, facts.seed)
+    for i, update in enumerate(found):
+        phi = one.trace["deviation_before"][i] / SCALE
+        a = math.log(one.trace["volatility_before"][i] ** 2)
+        low, high = a - TAU**2, a + TAU**2 * (1.0 + update.delta**2 / update.v)
+        for _ in range(200):
+            middle = 0.5 * (low + high)
+            if f_of(middle, a, update.delta, phi, update.v) > 0:
+                low = middle
+            else:
+                high = middle
+        worst = max(worst, abs(math.exp(0.5 * low) - update.sigma))
+    return [agrees("sigma', against bisection", worst, 1e-12, len(found), of="participation")]

@@ -1,0 +1,103 @@
+"""Write what `equipoise reproduce` finds into docs/papers, a file for each document.
+
+Run: python docs/generate_papers.py [DOCUMENT ...]
+The pages include these files. A slow test holds them against this script.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from equipoise.analysis.studies.reproduce import ReproduceRequest, reproduce
+from equipoise.messages.papers import DocumentMessage, StatementMessage
+from equipoise.papers.documents import DOCUMENTS
+
+FOLDER = Path(__file__).parent / "papers"
+
+#: Headings of the kinds of statements.
+TITLES = {
+    "table": "Tables",
+    "figure": "Figures",
+    "equation": "Equations",
+    "definition": "Definitions and constants",
+    "assumption": "Assumptions and remarks",
+    "remark": "Assumptions and remarks",
+    "example": "Examples",
+    "theorem": "Theorems and lemmas",
+    "lemma": "Theorems and lemmas",
+    "proposition": "Theorems and lemmas",
+    "algorithm": "Algorithms",
+    "ruleset": "Rulesets",
+    "section": "Sections",
+    "option": "Options",
+    "claim": "Claims",
+    "future-work": "Future work",
+}
+COLUMNS = ("statement", "what", "printed", "ours", "outcome")
+
+
+def included(name: str) -> str:
+    """Return the text that the page of a document includes."""
+    (document,) = reproduce(ReproduceRequest(document=name)).documents
+    return "\n".join(_lines(document))
+
+
+def _lines(document: DocumentMessage) -> Iterator[str]:
+    """Yield the lines of a document: a table for each kind, then the reasons."""
+    counts = ", ".join(f"{count} {outcome}" for outcome, count in document.outcomes.items())
+    command = f"equipoise reproduce {document.name}"
+    yield f"<!-- Written by docs/generate_papers.py from `{command}`. -->\n"
+    lines = sum(document.outcomes.values())
+    yield f"{len(document.statements)} statements, {lines} lines: {counts}.\n"
+    reasons: dict[str, int] = {}
+    for title in dict.fromkeys(TITLES.values()):
+        chosen = [one for one in document.statements if TITLES[one.kind] == title]
+        if chosen:
+            yield f"### {title}\n"
+            yield _row(COLUMNS)
+            yield _row("---" for _ in COLUMNS)
+            for one in chosen:
+                yield from _rows(one, reasons)
+            yield ""
+    yield "### Reasons\n"
+    for reason, number in reasons.items():
+        yield f"{number}. {escaped(reason)}"
+    yield ""
+
+
+def _rows(statement: StatementMessage, reasons: dict[str, int]) -> Iterator[str]:
+    """Yield a row for each line; the first names the statement and where it is carried out."""
+    name = statement.name.replace("-", " ", 1)
+    head = f"**{escaped(name)}**: {escaped(statement.says)} (`{statement.where}`)"
+    for line in statement.lines:
+        outcome = line.outcome
+        if line.reason:
+            outcome += f" [{reasons.setdefault(line.reason, len(reasons) + 1)}]"
+        yield _row([head, *map(escaped, (line.what, line.printed, line.ours, outcome))])
+        head = ""
+
+
+def _row(cells: Iterator[str] | list[str] | tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def escaped(text: str) -> str:
+    """Return text without the characters that Markdown reads; code in backquotes stays."""
+    parts = re.split(r"(`[^`]*`)", text)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([\\*_\[\]<>|$~#])", r"\\\1", part)
+        for part in parts
+    )
+
+
+def main() -> None:
+    """Write the files of the documents that are named, or of all."""
+    for name in sys.argv[1:] or DOCUMENTS:
+        (FOLDER / f"{name}.inc").write_text(included(name), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

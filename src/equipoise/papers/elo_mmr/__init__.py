@@ -1,0 +1,1 @@
+"""Elo-MMR: its equations, tables, theorems as experiments, options and claims."""
