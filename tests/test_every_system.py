@@ -64,6 +64,7 @@ VARIANTS = [
     Variant("elo-mmr", {"rho": "inf"}),
     Variant("elo-mmr", {"rho": 0, "split_ties": True}),
     Variant("elo-mmr", {"opponents": 2, "remembered": 3}),
+    Variant("elo-mmr", {"tie_loss": 0.3, "tie_win": 0.8}),
     Variant("elo-mmx", {}),
     Variant("elo-mmx", {"weight_limit": 0.3, "sigma_limit": 60, "drift_per_day": 3}),
     Variant("elo-mmx", {"beta": 150, "gamma": 40, "split_ties": True, "rate_all_ties": True}),

@@ -45,7 +45,7 @@ class Results(NamedTuple):
 
     rating, slope : prior mu and 1/delta_bar (Gaussian: 1/delta) of all opponents and the player
     lost, won : slope times 1 if the opponent did better, or worse; both for a tie (also for the
-        player), or half of both if ties are split
+        player), half of both if ties are split, or the weights of a tie
     tied : slope if a tie is a term of its own: Gaussian ties that are not split
     """
 
@@ -67,9 +67,10 @@ def _room_for(n: int) -> Results:
 
 
 class Ties(NamedTuple):
-    """The term of a tie: `both` times a win plus a loss, and `own` times a term of its own."""
+    """The term of a tie: so much of a loss and of a win, and `own` times a term of its own."""
 
-    both: float
+    lost: float
+    won: float
     own: float
 
 
@@ -77,17 +78,17 @@ class Ties(NamedTuple):
 def _ties(split_ties: bool, gaussian: Option) -> Ties:
     """Return the term of a tie in this model (READINGS B3)."""
     if split_ties:
-        return Ties(0.5, 0.0)
+        return Ties(0.5, 0.5, 0.0)
     # f'/f of the logistic density is F's loss plus its win; that of the normal density is not.
-    return Ties(1.0, 0.0) if gaussian is None else Ties(0.0, 1.0)
+    return Ties(1.0, 1.0, 0.0) if gaussian is None else Ties(0.0, 0.0, 1.0)
 
 
 @inner_kernel
 def _meet(met: Results, k: int, rating: float, slope: float, result: int, ties: Ties) -> None:
     """Fill in opponent k; result: 1 beaten by the player, 0 tied, -1 did better."""
     met.rating[k], met.slope[k] = rating, slope
-    met.lost[k] = slope * (ties.both if result == 0 else 1.0 if result < 0 else 0.0)
-    met.won[k] = slope * (ties.both if result == 0 else 1.0 if result > 0 else 0.0)
+    met.lost[k] = slope * (ties.lost if result == 0 else 1.0 if result < 0 else 0.0)
+    met.won[k] = slope * (ties.won if result == 0 else 1.0 if result > 0 else 0.0)
     met.tied[k] = slope * (ties.own if result == 0 else 0.0)
 
 
@@ -164,8 +165,28 @@ def solve_directly(
 
     rating, slope : shape (n,), in the order of the places
     """
+    return _solve(rating, slope, places, _ties(split_ties, gaussian), gaussian)
+
+
+@kernel
+def solve_weighted_ties(
+    rating: Floats,
+    slope: Floats,
+    places: Ints,
+    lost: float,
+    won: float,
+    gaussian: Option,
+) -> tuple[Floats, float]:
+    """Return what `solve_directly` does, where a tie is so much of a loss and so much of a win."""
+    return _solve(rating, slope, places, Ties(lost, won, 0.0), gaussian)
+
+
+@kernel
+def _solve(
+    rating: Floats, slope: Floats, places: Ints, ties: Ties, gaussian: Option
+) -> tuple[Floats, float]:
+    """Return the performances of all places, place by place."""
     met = _room_for(len(rating))
-    ties = _ties(split_ties, gaussian)
     performances = np.empty(len(places) - 1)
     worst = -1.0
     for g in range(len(performances)):

@@ -70,6 +70,8 @@ class EloMMRParameters(System):
     rate_all_ties: bool = False
     opponents: int | None = field(default=None, metadata={"note": FEW_OPPONENTS})
     remembered: int | None = None
+    tie_loss: float | None = field(default=None, metadata={"later": True})
+    tie_win: float | None = field(default=None, metadata={"later": True})
 
     name: ClassVar[str]
     gaussian: ClassVar[bool]
@@ -98,9 +100,25 @@ class EloMMRParameters(System):
         for name in ("opponents", "remembered"):
             count = getattr(self, name)
             require(count is None or count >= 1, name, "at least 1", count)
+        self._check_ties()
         for note in self.notes:
             # The caller is two calls up: above this method and the __init__ of the class.
             warnings.warn(note, ApproximationWarning, stacklevel=3)
+
+    def _check_ties(self) -> None:
+        """Check the weights of a tie."""
+        if self.tie_loss is None and self.tie_win is None:
+            return
+        if self.tie_loss is None or self.tie_win is None:
+            raise InvalidParameterError("tie_loss and tie_win must be given together")
+        if self.split_ties or self.opponents is not None:
+            raise InvalidParameterError(
+                "tie_loss and tie_win cannot be combined with split_ties or opponents"
+            )
+        # With a weight of 0 the last or the first place would have no finite performance.
+        for name in ("tie_loss", "tie_win"):
+            weight = getattr(self, name)
+            require(0 < weight <= 1, name, "above 0 and at most 1", weight)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -167,8 +185,8 @@ class EloMMRParameters(System):
         """Rate all matches of a job in order."""
         wanted = option(len(job.trace.expected) > 0)
         job = job._replace(settings=job.settings._replace(expected=wanted))
-        if self.opponents is not None:
-            # With few opponents players are rated one after the other, on one thread.
+        if self.opponents is not None or self.tie_loss is not None:
+            # With few opponents or weighted ties, players are rated in turn, on one thread.
             return self.kernel(job)(job, 0, len(job.matches.time))
         return rate_in_turn(job, self.kernel(job), rate_shared, learn_from, workers)
 
@@ -209,6 +227,8 @@ class EloMMRParameters(System):
             logistic=option(not self.gaussian),
             gaussian=option(self.gaussian),
             expected=None,
+            tie_loss=self.tie_loss or 0.0,
+            tie_win=self.tie_win or 0.0,
         )
 
     def own(self, state: State, history: History, start: int, stop: int) -> Beliefs:
@@ -266,6 +286,9 @@ class EloMMR(EloMMRParameters):
         breaks Theorems 5.2, 5.5 and 5.6, so that a better place may get a lower performance and a
         worse one a higher rating, and it is slower than counting all
     remembered : number of newest performances that stay logistic (B6); None keeps all
+    tie_loss, tie_win : w_l and w_v of footnote 2: a tie is so much of a loss and so much of a win,
+        each above 0 and at most 1; 1 and 1 is the default model, 0.5 and 0.5 `split_ties`. Slower:
+        all terms are summed for every place
     Warns : ApproximationWarning   where `opponents` is given, once for each object
 
     Examples

@@ -150,17 +150,20 @@ def _terms(
     rating, score = single.before.table[:, RATING], single.scores(i)
     tie = score == 0.5
     counted = _counted(system, rating, i)
-    share = counted * np.where(tie, 0.5 if system.split_ties else 1.0, 1.0)
+    half = 0.5 if system.split_ties else 1.0
+    lost, won = system.tie_loss or half, system.tie_win or half
     if system.gaussian:
         z = (x - rating) / field.delta
         wins = np.array([normal_hazard(-value) for value in z])
         losses = np.array([normal_hazard(value) for value in z])
-        ties = 0.5 * (wins - losses) if system.split_ties else -z
+        whole = not system.split_ties and system.tie_loss is None
+        ties = -z if whole else won * wins - lost * losses
         return counted * np.where(tie, ties, np.where(score > 0.5, wins, -losses)) / field.delta
     bars = SCALE_OF_DEVIATION * field.delta
     below = chance((x - rating) / bars, "logistic")
     wins, losses = 1.0 - below, -below
-    return share * np.where(tie, wins + losses, np.where(score > 0.5, wins, losses)) / bars
+    ties = won * wins + lost * losses
+    return counted * np.where(tie, ties, np.where(score > 0.5, wins, losses)) / bars
 
 
 def _opponents(

@@ -36,7 +36,7 @@ from equipoise.rating.elo_mmr.belief import (
     update_gaussian_belief,
     update_scratch,
 )
-from equipoise.rating.elo_mmr.direct import solve_nearest
+from equipoise.rating.elo_mmr.direct import solve_nearest, solve_weighted_ties
 from equipoise.rating.elo_mmr.gaussian import gaussian_on_one_thread, gaussian_on_workers
 from equipoise.rating.elo_mmr.performance import (
     order_by_place,
@@ -63,6 +63,7 @@ class Settings(NamedTuple):
     opponents : None for all
     logistic, gaussian : the model of performances, one of them None
     expected : whether the trace wants the expected performance
+    tie_loss, tie_win : w_l and w_v, the weights of a loss and of a win in a tie; 0 if not given
     """
 
     weight_limit: float
@@ -76,6 +77,8 @@ class Settings(NamedTuple):
     logistic: Option
     gaussian: Option
     expected: Option
+    tie_loss: float
+    tie_win: float
 
 
 #: `own` of the job is `Beliefs`.
@@ -234,11 +237,16 @@ def performances_in(
     opponents: int | None,
     logistic: Option,
     gaussian: Option,
+    tie_loss: float,
+    tie_win: float,
 ) -> tuple[Floats, float]:
     """Phase one: return (performances, shape (n,), and a residual, below 0 if all converged)."""
     rating, slope, places = field.rating, field.slope, field.places
     if opponents is not None and opponents < len(rating) - 1:
         return solve_nearest(rating, slope, places, split_ties, gaussian, opponents)
+    if tie_loss > 0.0:
+        by_place, residual = solve_weighted_ties(rating, slope, places, tie_loss, tie_win, gaussian)
+        return spread(by_place, places), residual
     by_place, residual = solve_all(rating, slope, places, split_ties, logistic, gaussian)
     return spread(by_place, places), residual
 
@@ -279,6 +287,8 @@ def rate_matches(job: BeliefJob, start: int, stop: int) -> tuple[int, float]:
             settings.opponents,
             settings.logistic,
             settings.gaussian,
+            settings.tie_loss,
+            settings.tie_win,
         )
         trace_expected(
             job.trace.expected, field, settings.expected, settings.logistic, settings.gaussian
