@@ -16,7 +16,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from equipoise.errors import InvalidParameterError, UnconfirmedError
-from equipoise.store.commits import Commits, oldest_on_server
+from equipoise.store.commits import Commits, oldest_on_server, weak_commits
 from equipoise.store.connection import Store, checked_url, open_store
 from trials.standby import StandbyPair
 
@@ -200,3 +200,35 @@ def test_the_oldest_commit_counts() -> None:
     ending.set()
     thread.join()
     assert commits.oldest() == 0.0
+
+
+@pytest.mark.parametrize(
+    ("option", "several_hosts", "said"),
+    [
+        ("on", False, None),
+        ("local", False, None),
+        ("off", False, "synchronous_commit is off"),
+        ("off", True, "synchronous_commit is off"),
+        ("on", True, "synchronous_standby_names is empty"),
+        ("local", True, "synchronous_standby_names is empty"),
+    ],
+)
+def test_settings_that_lose_confirmed_commits_are_noticed(
+    postgres_url: str, option: str, several_hosts: bool, said: str | None
+) -> None:
+    """A standby is missed only where the address names more than one server."""
+    store = open_store(postgres_url)
+    with store.write() as connection:
+        connection.exec_driver_sql(f"SET LOCAL synchronous_commit = {option}")
+        found = weak_commits(connection, several_hosts)
+    assert found is None if said is None else said in str(found)
+    store.close()
+
+
+def test_commits_that_do_not_wait_for_the_standby_are_noticed(standby_url: str) -> None:
+    store = open_store(standby_url)
+    assert store.weakness() is None
+    with store.write() as connection:
+        connection.exec_driver_sql("SET LOCAL synchronous_commit = local")
+        assert "synchronous_commit is local" in str(weak_commits(connection, True))
+    store.close()

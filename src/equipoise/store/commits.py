@@ -88,6 +88,37 @@ def accepts_writes(connection: Connection) -> bool:
     return bool(connection.execute(text(f"{query}'off'")).scalar())
 
 
+_DURABILITY = text(
+    "SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names')"
+)
+
+
+def weak_commits(connection: Connection, several_hosts: bool) -> str | None:
+    """Return how PostgreSQL may lose what it has confirmed, None if it is set up as intended.
+
+    several_hosts : whether the address names several servers, thus a standby is meant to take over
+    """
+    commit, names = connection.execute(_DURABILITY).one()
+    if commit == "off":
+        return (
+            "synchronous_commit is off: matches that were acknowledged right before a crash of the "
+            "database are lost; set it to on"
+        )
+    if not several_hosts:
+        return None
+    if not names.strip():
+        return (
+            "the database has several hosts, but synchronous_standby_names is empty: if the "
+            "primary dies, the matches acknowledged last are lost"
+        )
+    if commit == "local":
+        return (
+            "synchronous_commit is local: commits do not wait for the standby, and if the primary "
+            "dies, the matches acknowledged last are lost; set it to on"
+        )
+    return None
+
+
 def commit_confirmed(connection: Connection, transaction: RootTransaction) -> None:
     """Commit a transaction of PostgreSQL, for however long that takes.
 

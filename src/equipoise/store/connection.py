@@ -23,7 +23,7 @@ from equipoise.errors import (
     NotFoundError,
     UnavailableError,
 )
-from equipoise.store.commits import Commits, commit_confirmed
+from equipoise.store.commits import Commits, commit_confirmed, weak_commits
 from equipoise.store.derived import standings
 from equipoise.store.migrations.migrating import check_schema, migrate_schema, too_new
 from equipoise.store.sizes import OPTION, SIZES, Sizes
@@ -214,6 +214,13 @@ class Store:
             log.error("%s", found)
         self.outdated = found
         return found is None
+
+    def weakness(self) -> str | None:
+        """Return how the database may lose what it has confirmed; None if nothing is known."""
+        if self.is_sqlite:
+            return None
+        with self.read() as connection:
+            return weak_commits(connection, _has_several_hosts(self.engine.url))
 
     def is_sound(self) -> bool:
         """Return whether SQLite finds no damage in the whole file; True for PostgreSQL."""

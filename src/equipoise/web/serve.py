@@ -74,7 +74,11 @@ def serve(
         driver = checked_url(settings.replica).drivername
         require(driver != "sqlite", "replica", "a standby of PostgreSQL", driver)
     # Problems of the database are reported here, once, and not by every process.
-    open_store(settings.database).close()
+    store = open_store(settings.database)
+    weakness = store.weakness()
+    store.close()
+    if weakness is not None:
+        log.warning("%s", weakness)
     listening = _listen(host, port)
     try:
         with _environment(settings, workers):
