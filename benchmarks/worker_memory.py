@@ -67,7 +67,7 @@ def measured(matches: int) -> dict[str, float]:
 
     sampler = threading.Thread(target=sample)
     sampler.start()
-    grid = {"k": [8.0, 16.0, 24.0, 32.0, 48.0, 64.0]}
+    grid = {"k": (8.0, 16.0, 24.0, 32.0, 48.0, 64.0)}
     begin = time.perf_counter()
     found = eq.tune(eq.Elo(), history, grid, workers=2, min_history=0)
     seconds = time.perf_counter() - begin

@@ -59,7 +59,7 @@ nitpick_ignore_regex = [
     ("py:.*", "date|datetime"),
     # Type variables have no page.
     ("py:.*", r"equipoise\.rating\.one_call\.\w+\._Name"),
-    ("py:.*", r"(collections|datetime|numpy|np|pl|polars|typing|os|types)\..*"),
+    ("py:.*", r"(collections|concurrent|datetime|numpy|np|pl|polars|typing|os|types)\..*"),
     # What a value keeps for itself.
     ("py:class", r"equipoise\..*\._\w+"),
     # That of matplotlib, which is imported for type checkers only.

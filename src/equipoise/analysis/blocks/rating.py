@@ -24,8 +24,8 @@ from equipoise.analysis.files.reading import (
     unused_at,
     unused_notes,
     unused_of,
-    with_performance,
 )
+from equipoise.data.history import with_performance
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.formats.blocks.parquet import LargeTable, UnsuitedError, open_large

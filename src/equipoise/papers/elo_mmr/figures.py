@@ -54,7 +54,7 @@ def figure1(facts: Facts) -> Figure:
         "performance behind it.",
         _SIZE,
     )
-    right = figure.add_axes(left.get_position())
+    right = figure.add_axes(left.get_position().bounds)
     x, square, logistic = densities(facts)
     _curve(left, x, square, 0)
     _curve(left, x, logistic, 1)
