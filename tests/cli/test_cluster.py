@@ -64,6 +64,22 @@ def test_a_cluster_gives_the_same_answers(
     alone = answer(capsys, "verify")
     there = answer(capsys, "verify", "--cluster", scheduler)
     assert without_seconds(there) == without_seconds(alone)
+    # Relative paths, and folders of finished pools, mean the same there.
+    rows = (EXAMPLES / "contests.csv").read_text().splitlines()
+    table = [f"{rows[0]},mode", *(f"{row},{'ab'[row[-1] > '4']}" for row in rows[1:])]
+    Path("modes.csv").write_text("\n".join(table))
+    for folder, more in (("here", []), ("there", ["--cluster", scheduler])):
+        words = ["rate", "modes.csv", "--by", "mode", "--system", "elo", "--skip-bad"]
+        assert run([*words, "--output", f"{folder}/", *more]) == 0
+    written = sorted(one.relative_to("here") for one in Path("here").rglob("ratings.csv"))
+    assert len(written) == 2
+    for one in written:
+        assert Path("here", one).read_bytes() == Path("there", one).read_bytes()
+    search = ["tune", str(EXAMPLES / "contests.csv"), "--system", "elo", "--grid", "k=16,32"]
+    search += ["--first", "50%"]
+    alone = answer(capsys, *search)
+    there = answer(capsys, *search, "--cluster", scheduler)
+    assert there["trials"] == alone["trials"]
 
 
 @pytest.mark.no_kernel

@@ -228,6 +228,7 @@ class _Call:
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     named: Mapping[str, Any] = field(default_factory=dict)
+    folder: str = field(default_factory=os.getcwd)
 
     def __call__(self) -> Any:
         here = code_of_this_process()
@@ -235,6 +236,10 @@ class _Call:
             from distributed import get_worker
 
             raise ConflictError(_differs(f"worker {get_worker().address}", here, self.expected))
+        if os.getcwd() != self.folder:
+            # Relative paths mean the same as here, where the folder exists.
+            with suppress(OSError):
+                os.chdir(self.folder)
         return self.function(*self.arguments, **self.named)
 
     def __repr__(self) -> str:

@@ -92,7 +92,8 @@ def rate(
         "gets folders there. What an earlier command finished is kept.",
         "COLUMN[,COLUMN]",
     ),
-    workers: int = option(1, "With --by: number of processes.", "N", min=1),
+    workers: int | None = option(None, "With --by: number of processes. [default: 1]", "N", min=1),
+    cluster: options.Cluster,
     again: bool = option(False, "With --by: rate again also what is finished and unchanged."),
     threads: options.Threads,
     raw: options.RawText,
@@ -141,9 +142,14 @@ def rate(
             )
         from equipoise.cli.files.rate_by import rate_by
 
-        return rate_by(system.chosen(settings), request, by, workers, again, as_json=as_json)
-    if workers > 1 or again:
-        raise InvalidParameterError(f"{'--again' if again else '--workers'} needs --by")
+        with cluster.executor(workers) as executor:
+            return rate_by(
+                *(system.chosen(settings), request, by, workers or 1, again, executor),
+                as_json=as_json,
+            )
+    if cluster.cluster is not None or (workers or 1) > 1 or again:
+        needs = "--again" if again else "--workers" if cluster.cluster is None else "--cluster"
+        raise InvalidParameterError(f"{needs} needs --by")
     with working("rating") as job:
         answer = rating.rate(system.chosen(settings), request, job.progress, say)
     summary = rating.summary_of(answer, job.compilation.kernels)

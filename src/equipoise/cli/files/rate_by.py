@@ -18,6 +18,8 @@ from equipoise.cli.tables import table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from equipoise.analysis.files.rating import RateRequest
     from equipoise.messages.histories import PoolRated, RateByMessage
     from equipoise.rating.system import RatingSystem
@@ -35,6 +37,7 @@ def rate_by(
     by: str,
     workers: int,
     again: bool,
+    executor: Executor | None = None,
     *,
     as_json: bool,
 ) -> int:
@@ -44,7 +47,7 @@ def rate_by(
     columns = tuple(one.strip() for one in by.split(","))
     asked = rating.RateByRequest(rate=request, by=columns, workers=workers, again=again)
     with working("rating pools") as job:
-        answer = rating.rate_by(system, asked, job.progress)
+        answer = rating.rate_by(system, asked, job.progress, executor=executor)
     message = rating.message_of(answer)
     if as_json:
         print_json(message)

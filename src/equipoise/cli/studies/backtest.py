@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -82,6 +83,7 @@ def backtest(
         "FILE.html",
     ),
     workers: options.Workers,
+    cluster: options.Cluster,
     threads: options.Threads,
     reading: options.ReadingWhole,
     dry_run: options.DryRun,
@@ -121,8 +123,9 @@ def backtest(
         workers=workers or 1,
         threads=options.thread_count(threads),
     )
-    with working("backtest") as job:
-        answer = work.backtest_message(work.compare(chosen, request, job.progress))
+    with cluster.executor(workers) as executor, working("backtest") as job:
+        asked = replace(request, executor=executor)
+        answer = work.backtest_message(work.compare(chosen, asked, job.progress))
     if as_json:
         print_json(answer)
         return None

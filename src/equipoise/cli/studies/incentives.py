@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
 from equipoise.cli import options
@@ -88,6 +89,7 @@ def incentives(
     details: bool = option(False, "Print the thrown matches too."),
     title: options.Title,
     workers: options.Workers,
+    cluster: options.Cluster,
     threads: options.Threads,
     reading: options.Reading,
     as_json: options.Json,
@@ -121,8 +123,9 @@ def incentives(
         threads=options.thread_count(threads),
     )
     chosen = systems.chosen(settings)
-    with working("trying plans") as job:
-        answer = work.audit_incentives(chosen, request, job.progress)
+    with cluster.executor(workers) as executor, working("trying plans") as job:
+        asked = replace(request, executor=executor)
+        answer = work.audit_incentives(chosen, asked, job.progress)
     if as_json:
         print_json(work.message_of(answer))
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import typer
@@ -89,6 +90,7 @@ def tune(
         None, "Name of the study in the database. [default: system and metric]", "NAME"
     ),
     workers: options.Workers,
+    cluster: options.Cluster,
     under_way: int | None = option(
         None,
         "Number of sampled trials that run while the next one is proposed. It belongs to the study "
@@ -162,10 +164,14 @@ def tune(
         under_way=under_way,
         threads=options.thread_count(threads),
     )
-    with working("trials") as job, _resume_hint(study):
+    with (
+        cluster.executor(workers) as executor,
+        working("trials") as job,
+        _resume_hint(study),
+    ):
         answer = work.search(
             given,
-            request,
+            replace(request, executor=executor),
             job.progress,
             lambda count: say(f"the study already has {counted(count, 'trial')}"),
         )
