@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import signal
-import threading
-import time
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -100,31 +98,20 @@ def test_an_audit_is_the_same_on_any_engine(others: Any) -> None:
     assert incentives(EloMMR(), history, [], workers=2) == []
 
 
-class Shot(ProcessPool):
-    """A pool of which a worker is killed again and again, at any moment."""
-
-    def __init__(self, times: int) -> None:
-        super().__init__(2)
-        self.kills = 0
-        self._times = times
-        threading.Thread(target=self._shoot, daemon=True).start()
-
-    def _shoot(self) -> None:
-        while self.kills < self._times:
-            time.sleep(0.5)
-            for pid in self.pids()[:1]:
-                os.kill(pid, signal.SIGKILL)
-                self.kills += 1
-
-
 def test_a_search_with_killed_workers_finds_the_same() -> None:
-    choices = {"k": tuple(float(value) for value in range(4, 160, 2))}
-    alone = tune(Elo(), contests(60, 200), choices, min_history=2)
-    executor: Executor
-    with Shot(times=2) as executor:
-        shot = tune(Elo(), contests(60, 200), choices, min_history=2, executor=executor)
-        assert shot == alone
-        assert executor.kills >= 1
+    choices = {"k": tuple(float(value) for value in range(4, 160, 4))}
+    alone = tune(Elo(), contests(), choices, min_history=2)
+    killed: list[int] = []
+
+    def kill_one(done: int, total: int) -> None:
+        if done in (5, 15) and pool.pids():
+            killed.append(pool.pids()[0])
+            os.kill(killed[-1], signal.SIGKILL)
+
+    with ProcessPool(2) as pool:
+        shot = tune(Elo(), contests(), choices, min_history=2, executor=pool, progress=kill_one)
+    assert len(killed) == 2
+    assert shot == alone
 
 
 def test_the_shared_history_is_gone_afterwards(

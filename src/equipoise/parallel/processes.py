@@ -244,6 +244,8 @@ class _Worker:
             code = self._start()
         if self._process is not None and self._connection is not None:
             return self._process, self._connection
+        if code is not None and code < 0:
+            raise WorkerLostError(_how_it_ended(code))
         raise EquipoiseError(
             f"worker processes do not start: of {_STARTS} in a row none was ready, and of the last "
             f"{_how_it_ended(code)}. A script must be importable: what it does belongs under "
@@ -258,7 +260,12 @@ class _Worker:
         with self._lock:
             if self._closed:
                 raise WorkerLostError("the pool was shut down")
-            process.start()
+            try:
+                process.start()
+            except BrokenPipeError:  # killed before it had read what it is to do
+                ours.close()
+                theirs.close()
+                return None
             self._process, self._connection, self._function = process, ours, None
         # With its other end open here, a dead process would not close the connection.
         theirs.close()
