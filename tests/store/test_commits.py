@@ -232,3 +232,21 @@ def test_commits_that_do_not_wait_for_the_standby_are_noticed(standby_url: str) 
         connection.exec_driver_sql("SET LOCAL synchronous_commit = local")
         assert "synchronous_commit is local" in str(weak_commits(connection, True))
     store.close()
+
+
+def _idle(store: Store) -> None:
+    with store.write() as connection:
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 100")
+        connection.exec_driver_sql("DELETE FROM keys")
+        time.sleep(1.0)
+        connection.exec_driver_sql("SELECT 1")
+
+
+def test_an_idle_transaction_that_the_server_ends_is_not_stored(postgres_url: str) -> None:
+    """The error is that of a database that does not answer; the next transaction connects anew."""
+    store = open_store(postgres_url)
+    _add(store)
+    with pytest.raises(OperationalError, match="idle-in-transaction"):
+        _idle(store)
+    assert _keys(store) == 1
+    store.close()
