@@ -232,3 +232,49 @@ def test_commits_that_do_not_wait_for_the_standby_are_noticed(standby_url: str) 
         connection.exec_driver_sql("SET LOCAL synchronous_commit = local")
         assert "synchronous_commit is local" in str(weak_commits(connection, True))
     store.close()
+
+
+def _idle(store: Store) -> None:
+    with store.write() as connection:
+        connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 100")
+        connection.exec_driver_sql("DELETE FROM keys")
+        time.sleep(1.0)
+        connection.exec_driver_sql("SELECT 1")
+
+
+def test_an_idle_transaction_that_the_server_ends_is_not_stored(postgres_url: str) -> None:
+    """The error is that of a database that does not answer; the next transaction connects anew."""
+    store = open_store(postgres_url)
+    _add(store)
+    with pytest.raises(OperationalError, match="idle-in-transaction"):
+        _idle(store)
+    assert _keys(store) == 1
+    store.close()
+
+
+def _add_in_a_third_of_a_second(store: Store) -> None:
+    with store.write() as connection:
+        connection.exec_driver_sql("SET LOCAL statement_timeout = 300")
+        connection.execute(text(ADD))
+
+
+def test_a_statement_timeout_does_not_end_the_wait_of_a_commit(
+    standby_servers: StandbyPair, standby_url: str
+) -> None:
+    """PostgreSQL ends that time before it commits; the commit is confirmed once the standby is."""
+    store = open_store(standby_url)
+    standby_servers.standby.signal(signal.SIGSTOP)
+    try:
+        with ThreadPoolExecutor(1) as thread:
+            done = thread.submit(_add_in_a_third_of_a_second, store)
+            try:
+                standby_servers.wait_for_commit()
+                time.sleep(1.0)
+                assert not done.done()
+            finally:
+                standby_servers.standby.signal(signal.SIGCONT)
+            done.result(60)
+    finally:
+        standby_servers.standby.signal(signal.SIGCONT)
+    assert _keys(store) == 1
+    store.close()

@@ -179,6 +179,10 @@ class Store:
             yield
         except DBAPIError as error:
             if not is_damage(error):
+                if error.connection_invalidated and not isinstance(error, OperationalError):
+                    # The server has ended the session, for example as it was idle for too long.
+                    cause = error.orig or error
+                    raise OperationalError(error.statement, error.params, cause) from error
                 raise
             if self.damage is None:
                 self.damage = _damaged(reason_of(error))
