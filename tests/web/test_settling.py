@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -236,7 +237,16 @@ def test_the_clock_of_the_database_is_used(store: Store) -> None:
 
 
 def test_the_task_settles_every_second(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And ends when it is told to."""
+    """Also after a failure; and ends when it is told to."""
+    real = rate_counts.settle
+    failures = [ZeroDivisionError()]
+
+    def fails_once(*args: Any, **kwargs: Any) -> dict[bytes, int]:
+        if failures:
+            raise failures.pop()
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(rate_counts, "settle", fails_once)
     monkeypatch.setattr(settling, "SECONDS", 0.01)
     rates = Rates(ServiceSettings(rate_limit=1.0, rate_burst=10), shared=True)
     rates.check_key(1, 0.0)
@@ -245,6 +255,9 @@ def test_the_task_settles_every_second(store: Store, monkeypatch: pytest.MonkeyP
         task = RateSettling(store, rates)
         await task.stop()
         task.start()
+        while failures:
+            await asyncio.sleep(0.01)
+        rates.check_key(1, 0.0)
         while await asyncio.to_thread(rows, store) == 0:
             await asyncio.sleep(0.01)
         await task.stop()

@@ -51,7 +51,10 @@ class RateSettling:
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(SECONDS)
-            await self.settle()
+            try:
+                await self.settle()
+            except Exception:  # limits are counted here all the same, and the next one may succeed
+                log.exception("rate limits could not be settled")
 
     async def settle(self) -> None:
         """Settle once. If the database does not answer, each process goes on by itself."""
