@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -65,13 +66,14 @@ def test_a_cluster_gives_the_same_answers(
     there = answer(capsys, "verify", "--cluster", scheduler)
     assert without_seconds(there) == without_seconds(alone)
     # Relative paths, and folders of finished pools, mean the same there.
-    rows = (EXAMPLES / "contests.csv").read_text().splitlines()
-    table = [f"{rows[0]},mode", *(f"{row},{'ab'[row[-1] > '4']}" for row in rows[1:])]
-    Path("modes.csv").write_text("\n".join(table))
+    for mode in ("a", "b"):
+        part = Path("season", f"mode={mode}")
+        part.mkdir(parents=True)
+        shutil.copy(EXAMPLES / "contests.csv", part / "part.csv")
     for folder, more in (("here", []), ("there", ["--cluster", scheduler])):
-        words = ["rate", "modes.csv", "--by", "mode", "--system", "elo", "--skip-bad"]
+        words = ["rate", "season/**/*.csv", "--by", "mode", "--system", "elo"]
         assert run([*words, "--output", f"{folder}/", *more]) == 0
-    written = sorted(one.relative_to("here") for one in Path("here").rglob("ratings.csv"))
+    written = sorted(one.relative_to("here") for one in Path("here").rglob("ratings.*"))
     assert len(written) == 2
     for one in written:
         assert Path("here", one).read_bytes() == Path("there", one).read_bytes()
