@@ -269,8 +269,11 @@ def test_the_examples_of_the_commands_run(here: Path) -> None:
     epilogs = (*parts, keys.CREATE_EXAMPLE, keys.LIST_EXAMPLE, keys.REVOKE_EXAMPLE)
     lines = [line.strip() for epilog in epilogs for line in epilog.splitlines()]
     commands = [line.removeprefix("equipoise ") for line in lines if line.startswith("equipoise ")]
-    assert len(commands) == 8
+    assert len(commands) == 9
+    (here / "exports").mkdir()
     for command in commands:
+        if "exports/" in command:
+            assert run(["export", "contests", "--what", "log", "--output", "exports/2.ndjson"]) == 0
         assert run(shlex.split(command)) == 0, command
     assert {"contests.ndjson", "ratings.csv"} <= set(os.listdir())
 
