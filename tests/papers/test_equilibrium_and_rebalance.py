@@ -7,16 +7,23 @@ what the lines compare.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+from equipoise.data.tournaments.games import Games
 from equipoise.papers.items import Document, Facts, Item
 from equipoise.papers.lines import Line
+from equipoise.papers.performance import statements
 from equipoise.papers.performance.document import PERFORMANCE
 from equipoise.papers.performance.tournaments import table
+from equipoise.papers.rebalance import examples
 from equipoise.papers.rebalance.document import REBALANCE
+from equipoise.teams.parties.rebalance import rebalance
+from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
 from formats.comparing import real_data
 
 ROOT = Path(__file__).parents[2]
@@ -114,3 +121,26 @@ def test_the_games_of_palma_are_those_of_the_records():
         names for side in ("white", "black") for names in zip(ours[side], theirs[side], strict=True)
     }
     assert len(renamed) == 18
+
+
+def test_random_requests_of_full_teams_are_answered_by_combination():
+    """The experiment on combination is of combination, and that on permutation of permutation."""
+    for requests, method in (
+        (examples.strict_requests(20, 0), "combination"),
+        (examples.random_requests(20, 0), "permutation"),
+    ):
+        assert {rebalance(one).method for one in requests} == {method}
+
+
+def test_uniqueness_and_independence_can_fail(monkeypatch: pytest.MonkeyPatch):
+    """Both experiments compare with something that does not come from the same computation."""
+
+    def wrong(games: Games, **more: object) -> Equilibrium:
+        found = performance_equilibrium(games, **more)
+        tilted = found.rating + 1e-3 * games.initial * np.arange(games.players)
+        return replace(found, rating=tilted)
+
+    monkeypatch.setattr(statements, "performance_equilibrium", wrong)
+    facts = Facts(cases=24, seed=5)
+    assert statements.theorem_2(facts)[0].outcome == "differs"
+    assert statements.independent(facts)[0].outcome == "differs"

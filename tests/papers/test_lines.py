@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from equipoise.papers.lines import agrees, compared, dropped, half_unit, never
+from equipoise.papers.lines import agrees, compared, dropped, half_unit, holds, largest, never
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,17 @@ def test_violations_are_counted() -> None:
     assert never("x", 1, 20).outcome == "differs"
     assert dropped("x", 7, 20, of="lobby").ours == "7 in 20 lobbies"
     assert dropped("x", 7, 20).outcome == "beyond"
+
+
+def test_what_is_stored_says_so_even_if_it_is_reproduced() -> None:
+    stored = "Stored: commit 1234."
+    assert compared("x", "78.5", 78.467, reason="other data", source=stored).reason == stored
+    assert compared("x", "78.5", 78.4, reason="Other.", source=stored).reason == f"Other. {stored}"
+    assert holds("x", "ahead", "+1", True, source=stored).reason == stored
+
+
+@pytest.mark.parametrize("values", [(1.0, math.nan), (math.nan, 1.0)])
+def test_a_value_that_is_no_number_is_not_passed_over(values: tuple[float, float]) -> None:
+    assert math.isnan(largest(*values))
+    assert agrees("x", largest(*values), 1e-9, 2).outcome == "differs"
+    assert largest(1.0, 3.0, 2.0) == 3.0

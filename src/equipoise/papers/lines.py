@@ -33,7 +33,7 @@ class Line:
 
     printed, ours : as they are shown
     difference : ours less printed; of formulas the largest found; None where there is no number
-    reason : of a difference, or why it is not done
+    reason : of a difference, or why it is not done; of what is not computed, where it comes from
     """
 
     what: str
@@ -51,14 +51,26 @@ def half_unit(printed: str) -> float:
     return float(0.5 * 10.0 ** (int(exponent or 0) - decimals))
 
 
+def largest(*values: float) -> float:
+    """Return the largest value, NaN if one is: `max` may pass over it, and hide a failure."""
+    return math.nan if any(map(math.isnan, values)) else max(values)
+
+
 def compared(
-    what: str, printed: str, ours: float, *, reason: str = "", digits: int | None = None
+    what: str,
+    printed: str,
+    ours: float,
+    *,
+    reason: str = "",
+    source: str = "",
+    digits: int | None = None,
 ) -> Line:
     """Return a line on a printed number.
 
     printed : as printed, such as "78.6" or "2,999"
     digits : decimals of ours that are shown, one more than printed by default
     reason : why ours differs; shown if it does
+    source : where ours comes from if it is stored, not computed; always shown
     """
     value, half = float(printed.replace(",", "")), half_unit(printed)
     if digits is None:
@@ -73,8 +85,12 @@ def compared(
         printed=printed,
         ours=f"{ours:,.{digits}f}",
         difference=difference,
-        reason="" if same else reason,
+        reason=_both("" if same else reason, source),
     )
+
+
+def _both(reason: str, source: str) -> str:
+    return " ".join(one for one in (reason, source) if one)
 
 
 def agrees(
@@ -118,14 +134,16 @@ def dropped(what: str, violations: int, cases: int, *, reason: str = "", of: str
     )
 
 
-def holds(what: str, printed: str, ours: str, truth: bool, *, reason: str = "") -> Line:
-    """Return a line on a statement that is true or false."""
+def holds(
+    what: str, printed: str, ours: str, truth: bool, *, reason: str = "", source: str = ""
+) -> Line:
+    """Return a line on a statement that is true or false; reason, source : see `compared`."""
     return Line(
         what=what,
         outcome="reproduced" if truth else "differs",
         printed=printed,
         ours=ours,
-        reason="" if truth else reason,
+        reason=_both("" if truth else reason, source),
     )
 
 

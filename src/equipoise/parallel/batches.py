@@ -34,7 +34,7 @@ def run_batches(
     """Yield function(task) for every task, in the order of the tasks, as `run_tasks` does.
 
     batch : number of tasks that travel together; by default at most ten on an executor, and one on
-        the embedded pool, where the way is short
+        our own processes, where the way is short
     names : name of a task, for errors; it is made here
     """
     require(batch is None or batch >= 1, "batch", "at least 1", batch)

@@ -1,4 +1,4 @@
-"""A pool of processes that survives its workers.
+"""An executor of processes that survives its workers.
 
 Every worker process has a connection of its own and gets one task at a time. So a worker that dies
 takes exactly one task with it, it is known which one, and a new process takes the worker's place.
@@ -104,7 +104,7 @@ class ProcessPool(Executor):
         """Hand a call to the next free worker; function, arguments and result must be picklable."""
         with self._lock:
             if self._closed:
-                raise RuntimeError("the pool of processes was shut down")
+                raise RuntimeError("the executor was shut down")
             future: Future[T] = Future()
             try:
                 job = _Job(future, self._pickled(fn), _dumps((args, kwargs)))

@@ -1,6 +1,6 @@
 """Independent tasks on any engine: results in the order of the tasks, whoever finishes first.
 
-An engine is any `concurrent.futures.Executor`: the embedded pool of processes, threads, that of a
+An engine is any `concurrent.futures.Executor`: our own processes, threads, that of a
 Dask client. Results do not depend on it.
 """
 
@@ -19,7 +19,7 @@ from equipoise.numeric.workers import available_cores
 from equipoise.parallel.processes import ProcessPool, WorkerLostError
 from equipoise.wording import printable
 
-#: Tasks taken before the result of the first is consumed, for every worker of the embedded pool.
+#: Tasks taken before the result of the first is consumed, for each of our own workers.
 _AHEAD = 32
 #: The same in all, for an executor of which it is not known how many workers it has.
 _AHEAD_ELSEWHERE = 256
@@ -45,15 +45,15 @@ def run_tasks(
     """Yield function(task) for every task, in the order of the tasks.
 
     function, tasks : picklable where the work leaves this process. A function is sent once to each
-        worker of the embedded pool, with all that it holds
-    executor : carries out the work and stays open; None for the embedded pool
-    workers : processes of the embedded pool, by default one for each core; with 1 the work is done
+        worker of our own processes, with all that it holds
+    executor : carries out the work and stays open; None for processes of our own
+    workers : how many processes of our own, by default one for each core; with 1 the work is done
         in this process
     names : name of a task, for errors
     attempts : how often a task is given to a worker that dies of it or hangs
     under_way : tasks whose result has not been consumed. Task n is taken from `tasks` when result
         n - under_way has been consumed, no earlier and no later, so tasks may depend on results
-    seconds : a worker of the embedded pool that needs longer for a task is killed. Another executor
+    seconds : a worker of our own that needs longer for a task is killed. Another executor
         is given up when none of its tasks ends for so long
     prepare : is called before any work, once on this machine: it compiles kernels. An executor with
         a method `prepare` is asked to call it on all of its machines

@@ -154,7 +154,7 @@ _THEOREMS: Sequence[Item] = (
 
 _ALGORITHMS: Sequence[Item] = (
     _item("algorithm", "1", "a round", _algorithm("performance", "rating", "deviation")),
-    _item("algorithm", "2", "diffuse", _algorithm("deviation")),
+    _item("algorithm", "2", "diffuse", formulas.diffusion_as_printed),
     _item("algorithm", "3", "update", _algorithm("performance", "rating")),
 )
 

@@ -26,7 +26,7 @@ from equipoise.papers.elo_mmr.fields import (
     system,
 )
 from equipoise.papers.items import Facts
-from equipoise.papers.lines import Line, agrees, beyond, holds, never, stated
+from equipoise.papers.lines import Line, agrees, beyond, holds, largest, never, stated
 from equipoise.rating.elo_mmr.elo_mmr import EloMMX
 from equipoise.rating.replay import replay
 
@@ -38,12 +38,11 @@ RHOS = (0.0, 0.04, 1.0, math.inf)
 
 
 class Compared(NamedTuple):
-    """Largest differences between the package and the printed algorithms."""
+    """Largest differences between the package and the printed algorithms, in points."""
 
     performance: float
     rating: float
     deviation: float
-    weights: float
     cases: int
 
 
@@ -51,7 +50,7 @@ class Compared(NamedTuple):
 def algorithms(cases: int, seed: int) -> Compared:
     """Rate random contests by Algorithms 1 to 3 as printed, and by the package."""
     rng = np.random.default_rng(seed)
-    worst, count = np.zeros(4), 0
+    worst, count = [0.0] * 3, 0
     for rho in RHOS:
         contests, done = [], 0
         while done < max(cases // len(RHOS), 8):
@@ -69,14 +68,38 @@ def algorithms(cases: int, seed: int) -> Compared:
             field = [printed[i] for i in member]
             p = rate_round(field, ranks.tolist(), BETA, GAMMA, rho)
             for k, one in enumerate(field):
-                worst[0] = max(worst[0], abs(p[k] - trace["performance"][row]))
-                worst[1] = max(worst[1], abs(one.mu - trace["rating"][row]))
-                worst[2] = max(worst[2], abs(one.sigma - trace["deviation"][row]))
-                worst[3] = max(worst[3], abs(one.sigma**-2 - math.fsum(one.w)) * one.sigma**2)
+                worst[0] = largest(worst[0], abs(p[k] - trace["performance"][row]))
+                worst[1] = largest(worst[1], abs(one.mu - trace["rating"][row]))
+                worst[2] = largest(worst[2], abs(one.sigma - trace["deviation"][row]))
                 row += 1
         count += row
-    performance, rating, deviation, weights = worst.tolist()
-    return Compared(performance, rating, deviation, weights, count)
+    performance, rating, deviation = worst
+    return Compared(performance, rating, deviation, count)
+
+
+def diffusion_as_printed(facts: Facts) -> list[Line]:
+    """Return lines on Algorithm 2: every weight and the Gaussian mean, after one diffusion."""
+    rng, mean, weights = np.random.default_rng(facts.seed + 12), 0.0, 0.0
+    cases = max(facts.cases // 4, 5)
+    for number in range(cases):
+        belief = random_belief(rng, system(rho=RHOS[number % len(RHOS)]))
+        (centre, weight), (p, w) = belief.gaussian, belief.terms()
+        printed = Player(belief.rating, math.sqrt(belief.variance))
+        printed.p, printed.w = [centre, *p.tolist()], [weight, *w.tolist()]
+        gamma = float(rng.uniform(1, 100))
+        printed.diffuse(gamma, RHOS[number % len(RHOS)])
+        belief.diffuse(gamma**2)
+        (centre, weight), (p, w) = belief.gaussian, belief.terms()
+        # Terms without weight may be gone.
+        kept = np.array(printed.w[1:])[len(printed.w) - 1 - len(w) :]
+        lost = math.fsum(printed.w[1 : len(printed.w) - len(w)])
+        mean = largest(mean, abs(centre - printed.p[0]))
+        apart = [lost, abs(weight - printed.w[0]), *np.abs(kept - w).tolist()]
+        weights = largest(weights, largest(*apart) * belief.variance)
+    return [
+        agrees("p_0, points", mean, _POINTS, cases, of="player"),
+        agrees("every weight, of the total", weights, _ROUNDING, cases, of="player"),
+    ]
 
 
 def algorithm(facts: Facts, names: tuple[str, ...]) -> list[Line]:
@@ -116,7 +139,7 @@ def derivative(facts: Facts) -> list[Line]:
             h = 1e-2
             around = belief.log_density(np.array([s - h, s + h]))
             numeric = -(around[1] - around[0]) / (2 * h)
-            worst = max(worst, abs(numeric - belief.slope(s)))
+            worst = largest(worst, abs(numeric - belief.slope(s)))
     return [agrees("dL/ds, against differences of -ln (7)", worst, 1e-7, 5 * len(found))]
 
 
@@ -126,7 +149,7 @@ def uncertainty(facts: Facts) -> list[Line]:
     ratios, apart = [], []
     for belief in found:
         weights = belief.gaussian[1] + math.fsum(belief.terms()[1])
-        worst = max(worst, abs(1 / math.sqrt(weights) - math.sqrt(belief.variance)))
+        worst = largest(worst, abs(1 / math.sqrt(weights) - math.sqrt(belief.variance)))
         if not belief.system.gaussian:
             mean, deviation = moments(belief)
             ratios.append(math.sqrt(belief.variance) / deviation)
@@ -169,14 +192,14 @@ def convolution(facts: Facts) -> list[Line]:
         delta = math.hypot(sigma, BETA)
         exact = np.convolve(prior, normal, "same") * step
         ours = np.exp(-0.5 * (x / delta) ** 2) / (delta * math.sqrt(2 * math.pi))
-        worst = max(worst, float(np.abs(exact - ours).max() * delta))
+        worst = largest(worst, float(np.abs(exact - ours).max() * delta))
         bar = BAR * BETA
         peaked = 1 / (4 * bar * np.cosh(np.clip(x / (2 * bar), -300, 300)) ** 2)
         mixed = np.cumsum(np.convolve(prior, peaked, "same")) * step * step
         # Half of the last step, so that the sum is the integral up to x.
         mixed -= 0.5 * step * np.gradient(mixed, step)
         heuristic = 0.5 * (1 + np.tanh(x / (2 * BAR * delta)))
-        logistic = max(logistic, float(np.abs(mixed - heuristic).max()))
+        logistic = largest(logistic, float(np.abs(mixed - heuristic).max()))
     return [
         agrees("Gaussian model: f_i, relative", worst, 1e-9, 4),
         beyond(
@@ -197,7 +220,7 @@ def diffused(facts: Facts) -> list[Line]:
         before, rating = belief.variance, belief.rating
         gamma2 = float(rng.uniform(1, 10_000))
         belief.diffuse(gamma2)
-        worst = max(
+        worst = largest(
             worst, abs(belief.variance / (before + gamma2) - 1), abs(belief.rating - rating)
         )
     return [
@@ -264,11 +287,11 @@ def logistic_functions(facts: Facts) -> list[Line]:
         as_fraction = 1 / (1 + math.exp(y))
         f = 1 / (4 * bar) / math.cosh(y / 2) ** 2
         slip += abs(big - as_fraction) > 1e-9
-        worst[0] = max(worst[0], abs(math.exp(y) / (bar * (1 + math.exp(y)) ** 2) - f) * bar)
-        worst[1] = max(worst[1], abs(f - big * (1 - big) / bar) * bar)
+        worst[0] = largest(worst[0], abs(math.exp(y) / (bar * (1 + math.exp(y)) ** 2) - f) * bar)
+        worst[1] = largest(worst[1], abs(f - big * (1 - big) / bar) * bar)
         lost, tied, won = (one / delta for one in ldv(LOGISTIC, (x - mu) / delta))
-        worst[2] = max(worst[2], abs(tied - (lost + won)) * delta)
-        worst[3] = max(worst[3], abs(tied - (1 - 2 * big) / bar) * delta)
+        worst[2] = largest(worst[2], abs(tied - (lost + won)) * delta)
+        worst[3] = largest(worst[3], abs(tied - (1 - 2 * big) / bar) * delta)
     return [
         holds(
             "F as a fraction is F by tanh",
@@ -298,7 +321,7 @@ def weighted_mean(facts: Facts) -> list[Line]:
         z = (belief.rating - p) * math.pi / math.sqrt(12 * belief.beta2)
         share = np.where(z == 0, 1.0, np.tanh(z) / np.where(z == 0, 1.0, z)) * math.pi**2 / 6
         total = weight * mean + math.fsum(w * share * p)
-        worst = max(worst, abs(total / (weight + math.fsum(w * share)) - belief.rating))
+        worst = largest(worst, abs(total / (weight + math.fsum(w * share)) - belief.rating))
         outside += int(((share > math.pi**2 / 6 * (1 + 1e-12)) | (share <= 0)).sum())
         most = max(most, float(share.max(initial=0.0)))
     return [
@@ -329,7 +352,7 @@ def expected_rank(facts: Facts) -> list[Line]:
             tied = ranks == ranks[i]
             expected = math.fsum((1 - above)[ranks <= ranks[i]] / bar[ranks <= ranks[i]])
             observed = math.fsum(above[ranks >= ranks[i]] / bar[ranks >= ranks[i]])
-            worst = max(worst, abs(expected - observed) * float(bar[tied].min()))
+            worst = largest(worst, abs(expected - observed) * float(bar[tied].min()))
     return [agrees("Q_i at our performance", worst, 1e-8, cases, of="contest")]
 
 

@@ -324,7 +324,7 @@ def monotonic_rating(facts: Facts) -> list[Line]:
             better = past.copy()
             better[int(rng.integers(len(past)))] += float(rng.uniform(1, 300))
             was, now = Belief(of).play(past.tolist()), Belief(of).play(better.tolist())
-            wrong += now.rating < was.rating - _ROUNDING
+            wrong += now.rating <= was.rating
         lines.append(never(label, wrong, cases, of="player"))
     return lines
 

@@ -162,7 +162,7 @@ _ITEMS = (
         "claim",
         "note 6",
         "CPR is defined for all scores",
-        _says(beyond, "CPR, for 0 % and 100 % too", "complete_performance"),
+        statements.complete,
         "complete_performance",
     ),
     _item(

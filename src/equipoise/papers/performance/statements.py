@@ -17,7 +17,7 @@ from equipoise.arrays import Floats
 from equipoise.data.tournaments.games import Games
 from equipoise.errors import NoEquilibriumError
 from equipoise.papers.items import Facts
-from equipoise.papers.lines import Line, agrees, dropped, holds, never
+from equipoise.papers.lines import Line, agrees, dropped, holds, largest, never
 from equipoise.papers.performance.tournaments import random_tournaments, round_robin
 from equipoise.tournament.curves import Curve, CurveName, curve_of, potential_of
 from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
@@ -27,6 +27,7 @@ from equipoise.tournament.equilibrium.iteration import (
     performance_potential,
 )
 from equipoise.tournament.existence.graph import existence
+from equipoise.tournament.formulas import complete_performance
 from equipoise.tournament.pairs import gather_pairs
 from equipoise.tournament.recursive import recursive_performance
 
@@ -118,7 +119,7 @@ def slopes_are_even(facts: Facts) -> Iterator[Line]:
     worst = 0.0
     for games in tournaments(facts):
         e = [expected_scores(games, games.initial + c, curve_of("elo")) for c in (0.0, 321.0)]
-        worst = max(worst, float(np.max(np.abs(e[0] - e[1]))))
+        worst = largest(worst, float(np.max(np.abs(e[0] - e[1]))))
     yield agrees("E(x + c) = E(x)", worst, _ROUNDING, facts.cases, of="tournament")
 
 
@@ -138,7 +139,7 @@ def fixed_points(facts: Facts) -> list[Line]:
     worst, tprs = 0.0, 0
     for games, found in solved(facts):
         f = performance_function(games, _ratings(games, found.rating))
-        worst = max(worst, float(np.nanmax(np.abs(f - found.rating), initial=0.0)))
+        worst = largest(worst, float(np.max(np.abs(f - found.rating))))
         tpr = performance_function(games)
         again = performance_function(games, _ratings(games, tpr))
         tprs += bool(np.max(np.abs(again - tpr)) > _SOLVED)
@@ -162,19 +163,24 @@ def equivalence(facts: Facts) -> Iterator[Line]:
         for games in tournaments(few, closed=True):
             found = performance_equilibrium(games, anchor=1500.0, curve=name)
             e = expected_scores(games, found.rating, curve_of(name))
-            worst = max(worst, float(np.max(np.abs(e - games.scored()))))
+            worst = largest(worst, float(np.max(np.abs(e - games.scored()))))
             f = performance_function(games, _ratings(games, found.rating), curve=name)
-            fixed = max(fixed, float(np.max(np.abs(f - found.rating))))
+            fixed = largest(fixed, float(np.max(np.abs(f - found.rating))))
         yield agrees(f"{name}: E(x*) = m, points", worst, 1e-8, few.cases, of="tournament")
         yield agrees(f"{name}: f(x*) = x*, rating points", fixed, _SOLVED, few.cases)
-    other = 0
+    other = players = 0
     for games in tournaments(facts, closed=True):
-        e = expected_scores(games, games.initial, curve_of("elo"))
-        f = performance_function(games)
-        other += bool(np.allclose(e, games.scored(), atol=1e-8)) != bool(
-            np.allclose(f, games.initial, atol=_SOLVED)
-        )
-    yield never("one without the other, at random ratings", other, facts.cases, of="tournament")
+        # E_i falls short of m_i exactly if f_i(x) is above x_i. At random ratings neither is 0.
+        short = games.scored() - expected_scores(games, games.initial, curve_of("elo"))
+        above = performance_function(games) - games.initial
+        other += int(np.sum((short > 0) != (above > 0)))
+        players += games.players
+    yield never(
+        "at random ratings: f_i(x) above x_i, but E_i(x) not below m_i, or the reverse",
+        other,
+        players,
+        of="player",
+    )
 
 
 def equation_1(facts: Facts) -> list[Line]:
@@ -189,7 +195,7 @@ def equation_1(facts: Facts) -> list[Line]:
                 x[row] = f[row] + move
                 over = expected_scores(games, x, curve_of("elo"), 1.3)[row] - games.scored()[row]
                 if move == 0.0:
-                    worst = max(worst, abs(float(over)))
+                    worst = largest(worst, abs(float(over)))
                 else:
                     sides += over * move <= 0
     return [
@@ -210,7 +216,7 @@ def equation_3(facts: Facts) -> list[Line]:
             x = games.initial.copy()
             x[row] = tpr[row]
             e = expected_scores(games, x, curve_of("elo"))
-            worst = max(worst, abs(float(e[row] - scored[row])))
+            worst = largest(worst, abs(float(e[row] - scored[row])))
     return [
         agrees("points expected at the TPR less m_i", worst, 1e-8, facts.cases, of="tournament"),
         never("TPR of 0 % or 100 %, or none of another score", wrong, facts.cases, of="tournament"),
@@ -249,9 +255,9 @@ def proposition_2(facts: Facts) -> Iterator[Line]:
     for games, found in solved(facts):
         here = performance_potential(games)
         there = performance_potential(games, _ratings(games, games.initial + 123.0))
-        moved = max(moved, abs(here.value - there.value))
+        moved = largest(moved, abs(here.value - there.value))
         e = expected_scores(games, games.initial, curve_of("elo"))
-        slope = max(slope, float(np.max(np.abs(here.gradient - (games.scored() - e)))))
+        slope = largest(slope, float(np.max(np.abs(here.gradient - (games.scored() - e)))))
         bent += bool(np.max(np.linalg.eigvalsh(here.curvature)) > 1e-12)
         best = performance_potential(games, _ratings(games, found.rating)).value
         near = found.rating + rng.normal(0.0, 30.0, games.players)
@@ -272,7 +278,7 @@ def equation_4(facts: Facts) -> list[Line]:
         t = (games.initial[games.white] - games.initial[games.black]) / 1.4
         slope = curve_of("elo").slope(t)
         printed = -np.sum(games.weights * slope * (h[games.white] - h[games.black]) ** 2) / 1.4
-        worst = max(worst, abs(float(h @ found.curvature @ h - printed)))
+        worst = largest(worst, abs(float(h @ found.curvature @ h - printed)))
     return [agrees("h' P'' h", worst, 1e-10, facts.cases, of="tournament")]
 
 
@@ -286,7 +292,7 @@ def equation_5(facts: Facts) -> list[Line]:
         t = games.initial[games.white] - games.initial[games.black]
         over = games.points - games.weights * curve_of("elo").expected(t)
         printed = np.sum((h[games.white] - h[games.black]) * over)
-        worst = max(worst, abs(float(h @ np.nan_to_num(found.gradient) - printed)))
+        worst = largest(worst, abs(float(h @ np.nan_to_num(found.gradient) - printed)))
     return [agrees("D_h P", worst, 1e-9, facts.cases, of="tournament")]
 
 
@@ -354,19 +360,20 @@ def theorem_1(facts: Facts) -> Iterator[Line]:
 
 
 def theorem_2(facts: Facts) -> list[Line]:
-    """Return Theorem 2: one equilibrium except for a constant, which fails if groups never met."""
+    """Return Theorem 2: one equilibrium except for a constant, which fails if groups never met.
+
+    The other equilibrium is the highest point of P, climbed to from the ratings before.
+    """
     facts = _fewer(facts)
     worst, loose = 0.0, 0
     for games, found in solved(facts):
-        started = performance_equilibrium(games, anchor=1500.0, select="initial")
-        apart = started.rating - found.rating
-        worst = max(worst, float(np.ptp(apart)))
+        worst = largest(worst, float(np.ptp(_climbed(games) - found.rating)))
     cases = tournaments(facts)
     for games in cases:
         loose += existence(gather_pairs(games), games.players).components > 1
     return [
         agrees(
-            "two equilibria differ by one constant, rating points",
+            "ours and the highest point of P differ by one constant, rating points",
             worst,
             _SOLVED,
             facts.cases,
@@ -382,6 +389,24 @@ def theorem_2(facts: Facts) -> list[Line]:
     ]
 
 
+def _climbed(games: Games) -> Floats:
+    """Return where P is highest, by Newton's method from the ratings before, steps halved."""
+    x = games.initial.copy()
+    here = performance_potential(games, _ratings(games, x))
+    for _ in range(200):
+        step = -np.linalg.pinv(here.curvature) @ here.gradient
+        if np.max(np.abs(step)) < 1e-9:
+            break
+        # A long step may pass over the maximum, where P is almost linear.
+        step *= min(1.0, 400.0 / float(np.max(np.abs(step))))
+        there = performance_potential(games, _ratings(games, x + step))
+        while there.value < here.value - 1e-9 and np.max(np.abs(step)) > 1e-9:
+            step *= 0.5
+            there = performance_potential(games, _ratings(games, x + step))
+        x, here = x + step, there
+    return x
+
+
 def selection(facts: Facts) -> Iterator[Line]:
     """Yield section 4: the iteration from equal ratings, and what it depends on."""
     worst, tried, still = 0.0, 0, 0
@@ -394,7 +419,7 @@ def selection(facts: Facts) -> Iterator[Line]:
             still += 1
             continue
         tried += 1
-        worst = max(worst, float(np.max(np.abs(run.ratings[-1] - found.rating))))
+        worst = largest(worst, float(np.max(np.abs(run.ratings[-1] - found.rating))))
     yield agrees(
         "limit of the iteration less ours, rating points",
         worst,
@@ -422,13 +447,12 @@ def independent(facts: Facts) -> list[Line]:
     """Return that PPRs do not depend on ratings before the tournament, given their average."""
     facts = _fewer(facts)
     worst = 0.0
-    for games, found in solved(facts):
+    for games, _ in solved(facts):
+        found = performance_equilibrium(games)
         other = replace(games, rating=games.initial[::-1].copy())
-        worst = max(
+        worst = largest(
             worst,
-            float(
-                np.max(np.abs(performance_equilibrium(other, anchor=1500.0).rating - found.rating))
-            ),
+            float(np.max(np.abs(performance_equilibrium(other).rating - found.rating))),
         )
     return [
         agrees(
@@ -446,7 +470,8 @@ def paradox(facts: Facts) -> list[Line]:
         weak = games.players
         points = np.array([0.5])
         row = int(rng.integers(games.players))
-        # One more player, who only draws with the last two of the table, and then loses to `row`.
+        # One more player, who makes a tenth of a point against each of the two lowest rated; in
+        # `won` it also loses to `row`.
         order = np.argsort(games.initial)[:2]
         ids = np.arange(weak + 1)
         base = Games(
@@ -484,6 +509,25 @@ def paradox(facts: Facts) -> list[Line]:
             facts.cases,
             of="tournament",
         ),
+    ]
+
+
+def complete(facts: Facts) -> list[Line]:
+    """Return that CPR exists for every score, also where TPR does not."""
+    missing = players = extreme = 0
+    for games in tournaments(facts):
+        scored, played = games.scored(), games.played()
+        met = played > 0
+        missing += int(np.sum(~np.isfinite(complete_performance(games)[met])))
+        players += int(np.sum(met))
+        extreme += int(np.sum(met & ((scored == 0) | (scored == played))))
+    return [
+        never(
+            f"no CPR of a player with games, {extreme:,} of them with 0 % or 100 %",
+            missing,
+            players,
+            of="player",
+        )
     ]
 
 

@@ -34,7 +34,7 @@ REBALANCE = Document(
         _item("ruleset", "permutation", "up to two teams of up to three", examples.auto_backfill),
         _item("table", "permutation", "six sequences", examples.permutation),
         _item("example", "permutation", "the backfill of session 1", examples.result_6),
-        _item("algorithm", "combination", "vertically: full teams", examples.rules_hold),
+        _item("algorithm", "combination", "vertically: full teams", examples.strict_rules_hold),
         _item("ruleset", "combination", "two teams of three", examples.options),
         _item("table", "combination", "eight sequences", examples.combination),
         _item("example", "combination", "the new match", examples.result_7),

@@ -75,7 +75,7 @@ def rows(name: str) -> Iterator[Line]:
         yield compared(f"{what}: distance", text, one.distance, digits=4, reason=reason)
 
 
-_EACH_ROUNDED = "the print rounds each team's term to two digits before it adds them (READINGS D1)"
+_EACH_ROUNDED = "the print rounds each team's term to two digits before it adds them (reading D1)"
 
 
 def permutation(_: Facts) -> Iterator[Line]:
@@ -95,9 +95,16 @@ def _chosen(name: str) -> int:
 
 def result_6(_: Facts) -> list[Line]:
     """Return which row is the answer of the permutation."""
+    answer = found("permutation")
+    least = min((one.member_count_difference, one.distance) for one in answer.candidates)
+    equal = [
+        str(number)
+        for number, one in enumerate(answer.candidates, 1)
+        if one.member_count_difference == least[0] and one.distance <= least[1] + 1e-9
+    ]
     return [
         compared("result used for the backfill", "6", float(_chosen("permutation"))),
-        beyond("equal results; the last one found is taken", "1, 5 and 6"),
+        beyond("equal results; the last one found is taken", ", ".join(equal)),
     ]
 
 
@@ -127,7 +134,7 @@ def greedy(_: Facts) -> Iterator[Line]:
         totals = " ".join(f"{team}:{total:g}" for team, total in one.order)
         yield holds(f"{what}: totals before", row["totals"], totals, totals == row["totals"])
         party = in_words([one.party])
-        slip = "a slip: G and H came as a party, as the same row's result shows (READINGS D6)"
+        slip = "a slip: G and H came as a party, as the same row's result shows (reading D6)"
         yield holds(f"{what}: party", row["party"], party, party == row["party"], reason=slip)
         yield compared(f"{what}: assigned to team", str(row["team"]), float(one.team))
     teams = [in_words(one) for one in answer.teams]
@@ -159,7 +166,7 @@ def methods(_: Facts) -> Iterator[Line]:
     yield beyond(
         "strict, exactly 12 players",
         twelve.method,
-        reason="the text has fewer than 12 and more than 12; 12 is read as combination (D5)",
+        reason="the text has fewer than 12 and more than 12; 12 is combination here (reading D5)",
     )
 
 
@@ -198,7 +205,7 @@ def options(_: Facts) -> Iterator[Line]:
     on = default.ruleset.rebalance_enable
     yield holds("rebalance_enable is on by default", "yes", "yes" if on else "no", on)
     off = rebalance(_solo((2, 2, 2, 2), 4, rebalance_enable=False))
-    yield beyond("rebalance_enable false", off.method, reason="order of arrival, and a note (D5)")
+    yield beyond("rebalance_enable false", off.method, reason="in order of arrival (reading D5)")
 
 
 def auto_backfill(_: Facts) -> list[Line]:
@@ -210,7 +217,13 @@ def auto_backfill(_: Facts) -> list[Line]:
         got = "an error"
     else:
         got = "an answer"
-    return [beyond("a session although auto_backfill is false", got, reason="READINGS D5")]
+    return [
+        beyond(
+            "a session although auto_backfill is false",
+            got,
+            reason="as decided in reading D5",
+        )
+    ]
 
 
 def fields(_: Facts) -> list[Line]:
@@ -233,15 +246,54 @@ def fields(_: Facts) -> list[Line]:
         beyond(
             "notes more with a reference of 1 than of 100",
             str(noted),
-            reason="the matchmaker's tolerance; a result beyond it is reported (D7)",
+            reason="the matchmaker's tolerance; a result beyond it is reported (reading D7)",
         ),
         beyond(
             "max: the same teams with 100 and 3000",
             "yes" if teams[0] == teams[1] else "no",
-            reason="max is a divisor, used only to add several attributes (D7)",
+            reason="max is a divisor, used only to add several attributes (reading D7)",
         ),
-        beyond("criteria other than distance", other, reason="none is described (D7)"),
+        beyond("criteria other than distance", other, reason="none is described (reading D7)"),
     ]
+
+
+def _parties(rng: np.random.Generator, sizes: Iterable[int]) -> list[MatchedParty]:
+    return [
+        MatchedParty(
+            players=tuple(
+                MatchedPlayer(
+                    player=f"p{number}.{at}", attributes={"mmr": float(rng.integers(0, 3000))}
+                )
+                for at in range(size)
+            ),
+            party=f"party {number}",
+        )
+        for number, size in enumerate(sizes)
+    ]
+
+
+def strict_requests(cases: int, seed: int) -> Iterator[RebalanceRequest]:
+    """Yield requests of two full teams of 2 to 5 players, in parties of 1 to 3."""
+    rng = np.random.default_rng(seed)
+    for _ in range(cases):
+        size = int(rng.integers(2, 6))
+        sizes: list[int] = []
+        for _ in range(2):
+            left = size
+            while left:
+                sizes.append(int(rng.integers(1, min(left, 3) + 1)))
+                left -= sizes[-1]
+        yield RebalanceRequest(
+            ruleset=Ruleset(
+                min_number=2,
+                max_number=2,
+                player_min_number=size,
+                player_max_number=size,
+                rules=(Rule(attribute="mmr", reference=100, max=3000),),
+            ),
+            session=(),
+            parties=tuple(_parties(rng, rng.permutation(sizes).tolist())),
+        )
 
 
 def random_requests(cases: int, seed: int) -> Iterator[RebalanceRequest]:
@@ -249,18 +301,7 @@ def random_requests(cases: int, seed: int) -> Iterator[RebalanceRequest]:
     rng = np.random.default_rng(seed)
     for _ in range(cases):
         sizes = rng.integers(1, 4, int(rng.integers(2, 7)))
-        parties = [
-            MatchedParty(
-                players=tuple(
-                    MatchedPlayer(
-                        player=f"p{number}.{at}", attributes={"mmr": float(rng.integers(0, 3000))}
-                    )
-                    for at in range(size)
-                ),
-                party=f"party {number}",
-            )
-            for number, size in enumerate(sizes.tolist())
-        ]
+        parties = _parties(rng, sizes.tolist())
         session = rng.random() < 0.5
         room = int(sizes.sum())
         yield RebalanceRequest(
@@ -278,11 +319,26 @@ def random_requests(cases: int, seed: int) -> Iterator[RebalanceRequest]:
 
 
 def rules_hold(facts: Facts) -> Iterator[Line]:
-    """Yield what the overview promises, over random requests."""
-    split = worse = several = last = 0
+    """Yield what the overview promises, over random requests that permutation answers."""
     few = max(1, facts.cases // 10)
-    for one in random_requests(few, facts.seed):
+    yield from _hold(random_requests(few, facts.seed), few, "permutation")
+
+
+def strict_rules_hold(facts: Facts) -> Iterator[Line]:
+    """Yield the same over random requests that combination answers, and that teams are full."""
+    few = max(1, facts.cases // 10)
+    yield from _hold(strict_requests(few, facts.seed), few, "combination")
+    uneven = sum(
+        rebalance(one).member_count_difference != 0 for one in strict_requests(few, facts.seed)
+    )
+    yield never("a team that is not full", uneven, few, of="request")
+
+
+def _hold(requests: Iterable[RebalanceRequest], few: int, method: str) -> Iterator[Line]:
+    split = worse = several = last = other = 0
+    for one in requests:
         answer = rebalance(one, candidates=True)
+        other += answer.method != method
         parties = {party.ids for _, party in one.everyone()}
         split += {party for team in answer.teams for party in team} != parties
         scores = [(each.member_count_difference, each.distance) for each in answer.candidates]
@@ -296,6 +352,7 @@ def rules_hold(facts: Facts) -> Iterator[Line]:
         ]
         several += len(equal) > 1
         last += answer.teams != equal[-1].teams
+    yield never(f"another method than {method}", other, few, of="request")
     yield never("a party that is split, or lost", split, few, of="request")
     yield never("a listed sequence that is better than the answer", worse, few, of="request")
     yield never("an answer that is not the last of equals", last, few, of="request")

@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Callable
 from functools import cache
+from inspect import signature
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from equipoise.arrays import Floats
 from equipoise.data.lobby import Lobby
 from equipoise.papers.items import Facts
-from equipoise.papers.lines import Line, agrees, beyond, compared, holds, never
+from equipoise.papers.lines import Line, agrees, beyond, compared, holds, largest, never
 from equipoise.teams.lobby.lobby_split import balance
 
 LAMBDA = 0.8
@@ -139,9 +140,10 @@ def objective(facts: Facts) -> list[Line]:
     """Return a line on J of our teams, and on its weight."""
     found = cases(_count(facts), facts.seed)
     worst = max(abs(one.objective - one.our_objective) for one in found)
+    default = float(signature(balance).parameters["uncertainty_weight"].default)
     return [
         agrees("the least J of all splits", worst, 1e-9, len(found), of="lobby"),
-        compared("lambda", "0.8", LAMBDA),
+        compared("lambda", "0.8", default),
     ]
 
 
@@ -160,7 +162,7 @@ def uncertainties(facts: Facts) -> list[Line]:
     worst = 0.0
     for one in found:
         u = [v / math.sqrt(len(t)) for v, t in zip(one.uncertainties, one.teams, strict=True)]
-        worst = max(worst, abs(abs(u[0] - u[1]) - one.our_deviation_difference))
+        worst = largest(worst, abs(abs(u[0] - u[1]) - one.our_deviation_difference))
     return [agrees("U_A/sqrt|A| - U_B/sqrt|B|", worst, 1e-9, len(found), of="lobby")]
 
 

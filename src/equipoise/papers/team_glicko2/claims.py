@@ -21,6 +21,7 @@ from equipoise.papers.lines import (
     compared,
     dropped,
     holds,
+    largest,
     never,
     not_done,
 )
@@ -306,7 +307,7 @@ def effective(facts: Facts) -> list[Line]:
         boost = min(2 * rd, 200.0)
         recent = r + min(boost, max(-boost, 80.0 * ema))
         w = 0.5 * (rd**2 / (rd**2 + 80.0**2))
-        worst = max(worst, abs(own - (r + w * (recent - r))))
+        worst = largest(worst, abs(own - (r + w * (recent - r))))
     return [agrees("R_eff", worst, 1e-9, facts.cases)]
 
 
@@ -363,7 +364,7 @@ def decayed(facts: Facts, *, cap: bool = False) -> list[Line]:
                 value = math.sqrt(value**2 + sigma[i] ** 2)
                 value = min(value, 350.0 / 173.7178)
             at_cap += value == 350.0 / 173.7178
-            worst = max(worst, abs(value - float(ours[i])))
+            worst = largest(worst, abs(value - float(ours[i])))
             cases += 1
     found = [agrees("phi' after a pause, period by period", worst, 1e-9, cases, of="reading")]
     return [*found, beyond("at the cap", f"{at_cap:,} in {cases:,} readings")] if cap else found
@@ -467,13 +468,13 @@ def short_term(facts: Facts) -> list[Line]:
     )
     trace = replay(TeamGlicko2(), history, trace=True).trace
     assert trace is not None
-    form = trace.columns["form"][mine]
+    form, earlier = trace.columns["form"][mine], float(trace.columns["form"][mine[0] - 10])
     return [
         holds(
             "form after 10 matches of +2 deviations",
             "rises",
-            f"{form[9]:+.2f}, from {trace.columns['form'][mine[0] - 10]:+.2f}",
-            bool(form[9] > 0.5),
+            f"{form[9]:+.2f}, from {earlier:+.2f}",
+            bool(form[9] > earlier + 0.5),
         )
     ]
 

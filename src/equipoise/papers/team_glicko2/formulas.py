@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.papers.items import Facts
-from equipoise.papers.lines import Line, agrees, beyond
+from equipoise.papers.lines import Line, agrees, beyond, largest
 from equipoise.rating.classical.glicko2 import game, opponent_weight
 from equipoise.rating.replay import replay
 from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2
@@ -246,8 +246,8 @@ def form(facts: Facts) -> list[Line]:
         ema[who] = clip if games[who] == 0 else (1 - alpha) * ema[who] + alpha * clip
         games[who] += 1
         games_played += 1
-        worst = max(worst, abs(ema[who] - one.trace["form"][i]))
-        worst = max(worst, abs(games[who] - one.trace["form_matches"][i]))
+        worst = largest(worst, abs(ema[who] - one.trace["form"][i]))
+        worst = largest(worst, abs(games[who] - one.trace["form_matches"][i]))
     return [agrees("perfEMA' and perfGames'", worst, _ROUNDING, games_played, of="participation")]
 
 
@@ -300,7 +300,7 @@ def of_one_game(facts: Facts, symbol: str) -> list[Line]:
         _, information, surprise = game(mu, update.mu_opp, update.phi_opp, player.score)
         ours = 1.0 / information if symbol == "v" else surprise / information
         printed = update.v if symbol == "v" else update.delta
-        worst = max(worst, abs(ours - printed) / max(1.0, abs(printed)))
+        worst = largest(worst, abs(ours - printed) / max(1.0, abs(printed)))
     return [agrees(symbol, worst, _ROUNDING, len(found), of="participation")]
 
 
@@ -318,5 +318,5 @@ def bisected(facts: Facts) -> list[Line]:
                 low = middle
             else:
                 high = middle
-        worst = max(worst, abs(math.exp(0.5 * low) - update.sigma))
+        worst = largest(worst, abs(math.exp(0.5 * low) - update.sigma))
     return [agrees("sigma', against bisection", worst, 1e-12, len(found), of="participation")]
