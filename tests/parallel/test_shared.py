@@ -92,6 +92,44 @@ def test_what_a_killed_process_leaves_is_deleted_by_the_next(tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_files_of_others_in_the_folder_stay(tmp_path: Path) -> None:
+    # A lock named .lock would stand for the folder itself, and uv.lock for a folder uv.
+    for name in (".lock", "uv.lock", f"{'A' * 40}.lock", "0123.lock"):
+        (tmp_path / name).touch()
+    for name in ("uv", "A" * 40, "uv.1.tmp"):
+        (tmp_path / name).mkdir()
+    before = sorted(tmp_path.iterdir())
+    with share(columns(), tmp_path):
+        pass
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_link_is_no_lock(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "other").touch()
+    (root / f"{'a' * 40}.lock").symlink_to(tmp_path / "other")
+    with share(1, root):
+        pass
+    assert (tmp_path / "other").exists()
+    assert (root / f"{'a' * 40}.lock").is_symlink()
+
+
+def test_nothing_is_loaded_that_others_could_have_written(tmp_path: Path) -> None:
+    with share(columns(), tmp_path) as shared:
+        for folder in (tmp_path, Path(shared.folder)):
+            folder.chmod(0o777)
+            with pytest.raises(EquipoiseError, match="writable by nobody else"):
+                shared.load()
+            folder.chmod(0o700)
+        link = tmp_path / ("b" * 40)
+        link.symlink_to(shared.folder)
+        with pytest.raises(EquipoiseError, match="writable by nobody else"):
+            Shared(str(link)).load()
+        link.unlink()
+        shared.load()
+
+
 def test_only_this_user_may_write_there(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     with pytest.raises(EquipoiseError, match="writable by nobody else"), share(1, tmp_path):

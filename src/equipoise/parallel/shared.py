@@ -17,6 +17,7 @@ import hashlib
 import mmap
 import os
 import pickle
+import re
 import secrets
 import shutil
 import stat
@@ -37,6 +38,8 @@ FOLDER_VARIABLE = "EQUIPOISE_SHARED_FOLDER"
 _ALIGNED = 64
 _VALUE, _ARRAYS, _LAYOUT = "value", "arrays", "layout"
 _LOCK = ".lock"
+#: Names of folders with values: a hash. The folder of all may be one that has other files as well.
+_NAME = re.compile(r"[0-9a-f]{40}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +55,14 @@ class Shared:
         """Return the value, whose arrays are those of the file.
 
         Raises : NotFoundError   this machine does not have the folder
+            EquipoiseError   others could change it
         """
         folder = Path(self.folder)
         try:
+            # On another machine, anybody may have made a folder of this name before.
+            for one in (folder.parent, folder):
+                if not _is_own(one):
+                    raise _not_own(one)
             layout = pickle.loads((folder / _LAYOUT).read_bytes())
             content = (folder / _VALUE).read_bytes()
             buffers = _mapped(folder / _ARRAYS, layout)
@@ -98,7 +106,10 @@ def share(value: object, folder: str | os.PathLike[str] | None = None) -> Iterat
     raw = [buffer.raw() for buffer in buffers]
     layout = _layout(raw)
     name = _name(content, layout, raw)
-    lock = _held(root / f"{name}{_LOCK}")
+    try:
+        lock = _held(root / f"{name}{_LOCK}")
+    except OSError as error:  # a full disk, or a file system without locks
+        raise _unwritable(root, error) from None
     try:
         if not (root / name).is_dir():
             _write(root, name, content, layout, raw)
@@ -120,19 +131,31 @@ def _root(folder: str | os.PathLike[str] | None) -> Path:
         root = Path(tempfile.gettempdir(), f"equipoise-shared-{'' if user is None else user}")
     try:
         root.mkdir(mode=0o700, parents=bool(given), exist_ok=True)
-        found = root.lstat()
+        own = _is_own(root)
     except OSError as error:
         raise _unwritable(root, error) from None
-    others = stat.S_IWGRP | stat.S_IWOTH
-    if user is not None and (
-        not stat.S_ISDIR(found.st_mode) or found.st_uid != user or found.st_mode & others
-    ):
-        # Whoever could write there could make this process run anything.
-        raise EquipoiseError(
-            f"the folder of shared values must belong to this user and be writable by nobody else; "
-            f"got {root} ({FOLDER_VARIABLE} names another folder)"
-        )
+    if not own:
+        raise _not_own(root)
     return root
+
+
+def _is_own(folder: Path) -> bool:
+    """Return whether a folder is this user's and nobody else can write there. Raises : OSError.
+
+    Whoever could write there could make this process run anything.
+    """
+    if not hasattr(os, "getuid"):
+        return True
+    found = folder.lstat()
+    others = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not others
+
+
+def _not_own(folder: Path) -> EquipoiseError:
+    return EquipoiseError(
+        f"the folder of shared values must belong to this user and be writable by nobody else; "
+        f"got {folder} ({FOLDER_VARIABLE} names another folder)"
+    )
 
 
 def _unwritable(root: Path, error: OSError) -> EquipoiseError:
@@ -207,14 +230,17 @@ def _release(root: Path, name: str, lock: int | None) -> None:
 
 
 def delete_unused(root: Path) -> None:
-    """Delete the folders of processes that were killed."""
+    """Delete the folders of processes that were killed, and nothing else."""
     if _fcntl() is None:
         return
     for path in root.glob(f"*{_LOCK}"):
+        name = path.name.removesuffix(_LOCK)
+        if _NAME.fullmatch(name) is None or path.is_symlink():
+            continue
         with suppress(FileNotFoundError):
             lock = os.open(path, os.O_RDWR)
             try:
-                _delete_if_unused(root, path.name.removesuffix(_LOCK), lock)
+                _delete_if_unused(root, name, lock)
             finally:
                 os.close(lock)
 
