@@ -20,8 +20,10 @@ import pytest
 from equipoise.analysis.files.rating import RateRequest
 from equipoise.analysis.files.reading import HistoryRequest
 from equipoise.analysis.partitioned.finished import RECORD
+from equipoise.analysis.partitioned.places import places_of
 from equipoise.analysis.partitioned.rating import RateByRequest, message_of, rate_by
 from equipoise.cli import run
+from equipoise.errors import InvalidParameterError
 from equipoise.formats.opening.partitions import MISSING, folder_name, partition_files, values_of
 from equipoise.parallel.processes import ProcessPool
 from equipoise.rating.registry import make_system
@@ -388,3 +390,10 @@ def test_a_killed_command_goes_on_where_it_was(
     assert found["rated"] == 64 - done
     whole = contents(tmp_path / "whole")
     assert {name: data for name, data in contents(out).items() if ".tmp" not in name} == whole
+
+
+@pytest.mark.parametrize("option", ["--output", "--save", "--trace"])
+def test_a_new_folder_without_a_slash_is_named(tmp_path: Path, option: str) -> None:
+    with pytest.raises(InvalidParameterError, match=rf"{option} must be a folder, .*\(.*new/\)"):
+        places_of({option: str(tmp_path / "new")}, str(tmp_path / "data"))
+    assert not (tmp_path / "new").exists()

@@ -45,6 +45,9 @@ def places_of(given: Mapping[str, str | None], source: object) -> Places:
             continue
         is_folder = path.endswith(("/", os.sep)) or Path(path).is_dir()
         folder, name = (Path(path), _NAMES[option]) if is_folder else _split(path)
+        # A name without an ending is most likely a folder that does not exist yet.
+        rule = f"a folder, with a slash at its end ({path}/), or a file with an ending"
+        require(is_folder or Path(name).suffix != "", option, rule, path)
         if option == "--save":
             require(name.endswith(".npz"), option, "a folder or a file that ends in .npz", path)
         else:

@@ -40,7 +40,7 @@ def reproduce(
         default=None,
     ),
     table: str | None = argument(
-        "What of it: a statement such as table-2, theorem-5.5 or equation-9, or all of a kind: "
+        "Statement of the document, such as table-2, theorem-5.5 or equation-9, or all of a kind: "
         "tables, theorems, equations. [default: all]",
         "STATEMENT",
         default=None,
