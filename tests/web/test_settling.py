@@ -115,6 +115,31 @@ def test_a_caller_of_one_process_finds_its_bucket_empty_at_the_others(
     assert other.of_address(60) == 50
 
 
+def test_a_clock_that_is_set_back_locks_nobody_out(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By arithmetic: 8 bursts of 50 s and 60 s, instead of the day by which the clock was wrong."""
+    clock, database = Clock(monkeypatch), Clock(monkeypatch)
+    settings = ServiceSettings(rate_limit=1.0, rate_burst=50)
+    process = Process(store, clock, settings)
+    assert process.of_key(99) == 50
+    database.now += 86_400.0
+    process.settle()
+    database.now -= 86_400.0
+    clock.now += 50.0
+    assert process.of_key(1) == 1  # the first that the database hears of after the clock was set
+    process.of_key(10)
+    process.settle()
+    for _ in range(8 * 50 + 60 + 50):
+        clock.now += 1.0
+        database.now += 1.0
+    assert process.of_key(99) == 50
+    process.settle()
+    clock.now += 50.0
+    database.now += 50.0
+    assert process.of_key(99) == 50
+
+
 @pytest.mark.parametrize("kind", ["of_address", "of_wrong"])
 def test_addresses_and_wrong_keys_are_shared_too(
     store: Store, monkeypatch: pytest.MonkeyPatch, kind: str

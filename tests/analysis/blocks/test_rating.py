@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import tempfile
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,9 @@ from equipoise.analysis.blocks import rating as in_blocks
 from equipoise.analysis.blocks.rating import memory_for, memory_of
 from equipoise.analysis.files.rating import RateAnswer, RateRequest, rate
 from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.errors import InvalidDataError, InvalidParameterError
+from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.formats.blocks import repeated, sorting
+from equipoise.formats.blocks.parquet import LargeTable
 from equipoise.rating.registry import make_system
 from rating.histories import examples
 
@@ -243,6 +247,56 @@ def test_a_full_disk_is_noticed_before_sorting(path: Path, monkeypatch: pytest.M
     usage = shutil.disk_usage(path.parent)._replace(free=100)
     monkeypatch.setattr(sorting.shutil, "disk_usage", lambda folder: usage)
     with pytest.raises(InvalidParameterError, match="needs about 1 MB of disk"):
+        rated(path, "elo", "1GB")
+
+
+def test_a_disk_that_others_fill_while_sorting_is_named(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    season().reverse().write_parquet(path)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pl.DataFrame, "write_ipc", full)
+    with pytest.raises(InvalidParameterError, match=r"No space left on device.*set TMPDIR"):
+        rated(path, "elo", "1GB")
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+@pytest.mark.parametrize("how", ["again", "replaced", "deleted", "garbage"])
+@pytest.mark.parametrize("sorted_", [True, False])
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    path: Path, how: str, sorted_: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of the old file and a part of the new one would be rated as one history."""
+    table = season() if sorted_ else season().reverse()
+    table.write_parquet(path)
+    read = LargeTable.slices
+
+    def change() -> None:
+        other = path.with_name("other.parquet")
+        if how == "garbage":
+            other.write_bytes(b"PAR1 no more")
+        else:
+            table.write_parquet(other)
+        if how == "deleted":
+            path.unlink()
+        elif how == "again":
+            os.utime(path, ns=(0, path.stat().st_mtime_ns + 1))
+        else:
+            other.replace(path)
+
+    def slices(table: LargeTable, rows: int) -> Iterator[pl.DataFrame]:
+        for number, frame in enumerate(read(table, rows)):
+            if number == 1:
+                change()
+            yield frame
+
+    monkeypatch.setattr(LargeTable, "slices", slices)
+    with pytest.raises(ConflictError, match=r"season.parquet changed while it was read"):
         rated(path, "elo", "1GB")
 
 

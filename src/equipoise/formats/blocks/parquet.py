@@ -8,7 +8,7 @@ the complete file is refused (`UnsuitedError`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,12 +19,12 @@ import polars as pl
 from equipoise.arrays import Ints
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.blocks.sorting import KEY, ROW
 from equipoise.formats.games.as_matches import build_matches, is_matches
 from equipoise.formats.games.layout import has_long_columns
 from equipoise.formats.options import CANONICAL, KEPT, Options
-from equipoise.formats.table import Table, shown
+from equipoise.formats.table import Table, refuse, shown
 from equipoise.formats.tables.checks import ADJACENT
 from equipoise.formats.tables.clock_times import join_clock_times
 from equipoise.formats.tables.columns import arrange_columns
@@ -55,6 +55,7 @@ class LargeTable:
     named : column with a meaning -> its name in the file
     present : columns of `_ALL_OR_NONE` with a value in any row
     notes : sentences on how columns were understood
+    stamp : what changes when the file is written again or replaced
     sample : the first rows with all columns, as a history; None if they hold no valid match
     """
 
@@ -67,6 +68,7 @@ class LargeTable:
     notes: tuple[str, ...]
     sample: History | None
     bytes_a_row: float
+    stamp: tuple[int, ...]
 
     @property
     def time(self) -> str | None:
@@ -76,10 +78,27 @@ class LargeTable:
     def slices(self, rows: int) -> Iterator[pl.DataFrame]:
         """Yield consecutive rows of the file, with their numbers and times for sorting."""
         for at in range(0, self.rows, rows):
-            frame = pl.scan_parquet(self.path).select(self.columns).slice(at, rows).collect()
+            frame = self._part(self.columns, at, rows)
             yield frame.with_columns(
                 pl.Series(ROW, np.arange(at, at + len(frame))),
                 *([] if self.time is None else [_microseconds(frame[self.time]).alias(KEY)]),
+            )
+
+    def _part(self, columns: Sequence[str], at: int, rows: int) -> pl.DataFrame:
+        """Return rows of the file. Raises : ConflictError if it is not the one that was opened."""
+        try:
+            frame = pl.scan_parquet(self.path).select(columns).slice(at, rows).collect()
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            self._check_unchanged()
+            reason = str(error).strip().splitlines() or [type(error).__name__]
+            refuse(str(self.path), "must be a readable Parquet file", reason[0])
+        self._check_unchanged()
+        return frame
+
+    def _check_unchanged(self) -> None:
+        if _stamp(self.path) != self.stamp:
+            raise ConflictError(
+                f"{self.path} changed while it was read: run the same again once it is complete"
             )
 
     def blocks(self, rows: int) -> Iterator[pl.DataFrame]:
@@ -105,7 +124,7 @@ class LargeTable:
         in_order = numbered = True
         wanted = [match] if self.time is None else [match, self.time]
         for at in range(0, self.rows, rows):
-            frame = pl.scan_parquet(self.path).select(wanted).slice(at, rows).collect()
+            frame = self._part(wanted, at, rows)
             if self.time is not None and in_order:
                 times = _microseconds(frame[self.time])
                 in_order, last_time = _rises(times, last_time)
@@ -180,6 +199,7 @@ def open_large(source: object, options: Options, uses: frozenset[str]) -> LargeT
     Raises : UnsuitedError, with the reason
     """
     path = _path_of(source)
+    stamp = _stamp(path)
     scan = pl.scan_parquet(path)
     try:
         schema = scan.collect_schema()
@@ -218,7 +238,17 @@ def open_large(source: object, options: Options, uses: frozenset[str]) -> LargeT
         notes=arranged.notes,
         sample=_sample(table, options),
         bytes_a_row=head.select(kept).estimated_size() / len(head) + 16.0,
+        stamp=stamp,
     )
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """Return what changes when a file is written again, replaced or deleted."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _path_of(source: object) -> Path:

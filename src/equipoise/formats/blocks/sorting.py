@@ -64,7 +64,14 @@ class SortedRuns:
         """Write the next rows of the table as one run; `KEY` and `ROW` are among the columns."""
         frame = frame.sort(KEY, maintain_order=True)
         path = self._folder / f"run-{len(self._paths)}.arrow"
-        frame.write_ipc(path, compression="lz4", record_batch_size=_BATCH)
+        try:
+            frame.write_ipc(path, compression="lz4", record_batch_size=_BATCH)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            # Others write to the same disk, so the check beforehand promises nothing.
+            raise InvalidParameterError(
+                f"the file cannot be sorted by time in {self._folder.parent}: {error} (set TMPDIR "
+                "to a folder with more room, or sort the file by time)"
+            ) from None
         self._paths.append(path)
         self._samples.append(frame[KEY].gather_every(_SAMPLED).to_numpy().copy())
 

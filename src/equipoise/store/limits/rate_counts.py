@@ -15,12 +15,18 @@ from sqlalchemy.dialects import postgresql, sqlite
 from equipoise.store.connection import Store
 from equipoise.store.schema import rate_counts
 
+#: Microseconds of an hour.
+_LONGEST = 3_600_000_000
 #: Rows of one statement. SQLite takes 32,766 parameters.
 _ROWS = 5_000
 
 
 def settle(
-    store: Store, used: Mapping[bytes, int], *, patience: float | None = None
+    store: Store,
+    used: Mapping[bytes, int],
+    *,
+    longest: int = _LONGEST,
+    patience: float | None = None,
 ) -> dict[bytes, int]:
     """Take from buckets what callers have used, and return how empty they are now.
 
@@ -28,6 +34,8 @@ def settle(
     than it had is filled later, so nothing is forgiven.
     It does not wait for the disk: a crash may forget a second.
 
+    longest : microseconds; a bucket that would be filled later than that is filled then, because
+        the clock was set back. Otherwise a caller could do nothing until it is as late as before
     patience : as in `Store.write`
     Raises : TimeoutError
     """
@@ -35,6 +43,7 @@ def settle(
     found: dict[bytes, int] = {}
     insert = sqlite.insert if store.is_sqlite else postgresql.insert
     latest = func.max if store.is_sqlite else func.greatest
+    earliest = func.min if store.is_sqlite else func.least
     with store.write(durable=False, patience=patience) as connection:
         now = _clock(store, connection)
         for first in range(0, len(callers), _ROWS):
@@ -43,7 +52,8 @@ def settle(
                 for caller in callers[first : first + _ROWS]
             ]
             added = insert(rate_counts).values(rows)
-            full = latest(rate_counts.c.full, now) + added.excluded.full - now
+            before = earliest(latest(rate_counts.c.full, now), now + longest)
+            full = before + added.excluded.full - now
             both = added.on_conflict_do_update(
                 index_elements=[rate_counts.c.caller], set_={"full": full}
             )

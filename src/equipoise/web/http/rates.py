@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 _BUCKETS = 20_000
 #: The part of its burst that a caller uses before other processes hear of it.
 _UNTOLD = 0.02
+#: Processes whose bursts a bucket can miss, and seconds on top of that.
+_TOGETHER, _SLACK = 8, 60.0
 
 
 class RateLimiter:
@@ -47,6 +49,11 @@ class RateLimiter:
 
     def __len__(self) -> int:
         return len(self._buckets)
+
+    @property
+    def longest(self) -> float:
+        """Seconds in which a bucket is full again that many processes have emptied together."""
+        return _TOGETHER * self._burst / self._rate + _SLACK if self._rate else 0.0
 
     def take(self, who: Hashable, now: float) -> float:
         """Take a token and return 0. If there is none, return the seconds until there is one.
@@ -117,6 +124,11 @@ class Rates:
             rate, burst = settings.address_rate, settings.address_burst
             self._addresses = RateLimiter(rate, burst, shared=shared)
         self._warned = False
+
+    @property
+    def longest(self) -> float:
+        """As in `RateLimiter`, for all limits."""
+        return max(one.longest for one in (self._wrong, self._keys, self._addresses))
 
     def take_used(self) -> dict[bytes, tuple[RateLimiter, Hashable, int]]:
         """Return limit, caller and what it has used, by a hash that other processes share.

@@ -73,7 +73,8 @@ class RateSettling:
 
     def _settled(self, amounts: dict[bytes, int]) -> dict[bytes, int]:
         """Settle, and now and then delete what is full; in another thread."""
-        found = rate_counts.settle(self._store, amounts, patience=SECONDS)
+        longest = round(1e6 * self._rates.longest)
+        found = rate_counts.settle(self._store, amounts, longest=longest, patience=SECONDS)
         self._before_clearing -= 1
         if self._before_clearing <= 0:
             self._before_clearing = _CLEARING
