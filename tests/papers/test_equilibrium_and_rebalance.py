@@ -114,3 +114,11 @@ def test_the_games_of_palma_are_those_of_the_records():
         names for side in ("white", "black") for names in zip(ours[side], theirs[side], strict=True)
     }
     assert len(renamed) == 18
+
+
+def test_the_iteration_moves_apart_after_every_sweep_also_with_idle_players():
+    """Without an equilibrium it has no fixed point (Theorem 1); players without games count not."""
+    (item,) = PERFORMANCE.chosen("theorem-1")
+    (line,) = [one for one in item.check(Facts(cases=400)) if "200 steps" in one.what]
+    moving, _, tried, _ = line.ours.split()
+    assert int(moving) == int(tried) > 10
