@@ -172,6 +172,13 @@ _OPTIONS: Sequence[Item] = (
         options.split_ties,
         "EloMMR(split_ties=True)",
     ),
+    _item(
+        "option",
+        "tie weights",
+        "footnote 2: w_l losses and w_v wins",
+        options.tie_weights,
+        "EloMMR(tie_loss=, tie_win=)",
+    ),
     _item("option", "Gaussian", "sections 3 and 4: Elo-MMR-chi", formulas.diffused, "EloMMX"),
     _item("option", "newcomers", "section 4.1: their mean and variance", options.initial_values),
     _item("option", "rho", "section 4.1: momentum", options.rho, "EloMMR(rho=)"),

@@ -6,8 +6,10 @@ Source: [EM]_ sections 1 to 7, footnote 2.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from importlib.resources import as_file, files
+from typing import Any
 
 import numpy as np
 
@@ -34,26 +36,50 @@ from equipoise.rating.replay import replay
 
 def split_ties(facts: Facts) -> list[Line]:
     """Return a line on footnote 2: half a win and half a loss for a tie, as printed."""
-    rng, worst = np.random.default_rng(facts.seed + 20), 0.0
     cases = max(facts.cases // 10, 5)
-    of = system(split_ties=True)
+    worst = _worst_of_ties(facts.seed + 20, cases, 0.5, 0.5, split_ties=True)
+    return [agrees("performance, points", worst, 1e-6, cases, of="contest")]
+
+
+def tie_weights(facts: Facts) -> Iterator[Line]:
+    """Yield lines on footnote 2: w_l losses and w_v wins for a tie, as printed."""
+    cases = max(facts.cases // 10, 5)
+    for loss, win in ((1.0, 1.0), (0.3, 0.8), (0.9, 0.1)):
+        worst = _worst_of_ties(facts.seed + 28, cases, loss, win, tie_loss=loss, tie_win=win)
+        what = f"w_l = {loss:g}, w_v = {win:g}: performance, points"
+        yield agrees(what, worst, 1e-6, cases, of="contest")
+    yield not_done(
+        "w_l = 0 or w_v = 0",
+        "The footnote allows them; but with w_v = 0 the last place has no positive term, and with "
+        "w_l = 0 the first no negative one, so their performances are infinite. An error says so.",
+        printed="0 to 1",
+    )
+
+
+def _worst_of_ties(seed: int, cases: int, loss: float, win: float, **parameters: Any) -> float:
+    """Return the largest difference of a performance, with a tie as so much loss and win."""
+    rng, worst = np.random.default_rng(seed), 0.0
+    of = system(**parameters)
     for _ in range(cases):
         ratings, deviations, ranks = random_field(rng)
         ours = rate_once(of, ratings, deviations, ranks)["performance"]
         bar = np.sqrt(deviations**2 + GAMMA**2 + BETA**2) * math.sqrt(3) / math.pi
         i = int(rng.integers(len(ranks)))
-        worst = largest(worst, abs(_halved(ratings, bar, ranks, i) - float(ours[i])))
-    return [agrees("performance, points", worst, 1e-6, cases, of="contest")]
+        printed = _with_tie_weights(ratings, bar, ranks, i, loss, win)
+        worst = largest(worst, abs(printed - float(ours[i])))
+    return worst
 
 
-def _halved(ratings: Floats, bar: Floats, ranks: Ints, i: int) -> float:
-    """Return the zero of Q_i with d replaced by (l + v)/2."""
-    win = np.where(ranks == ranks[i], 0.5, ranks > ranks[i])
-    loss = np.where(ranks == ranks[i], 0.5, ranks < ranks[i])
+def _with_tie_weights(
+    ratings: Floats, bar: Floats, ranks: Ints, i: int, loss: float, win: float
+) -> float:
+    """Return the zero of Q_i with d replaced by w_l l + w_v v."""
+    won = np.where(ranks == ranks[i], win, ranks > ranks[i])
+    lost = np.where(ranks == ranks[i], loss, ranks < ranks[i])
 
     def falling(x: float) -> float:
         big = 0.5 * (1 + np.tanh((x - ratings) / (2 * bar)))
-        return -math.fsum((win * (1 - big) - loss * big) / bar)
+        return -math.fsum((won * (1 - big) - lost * big) / bar)
 
     return zero(falling, float(ratings[i]))
 
