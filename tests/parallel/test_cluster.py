@@ -13,11 +13,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from equipoise.errors import ConflictError, InvalidParameterError, UnavailableError
 from equipoise.parallel import cluster
 from equipoise.parallel.cluster import Certificates, connect
+from equipoise.parallel.shared import FOLDER_VARIABLE, share
 
 distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
 
@@ -369,3 +371,51 @@ def test_a_lost_scheduler_ends_the_work_with_a_sentence(tmp_path: Path) -> None:
                 future.result(LONG)
             with pytest.raises(UnavailableError, match="was lost"):
                 executor.submit(square, 2).result(LONG)
+
+
+#: Runs in a worker: files of the folder in which the main process shares cannot be opened.
+_HIDES = """
+import sys
+def hide(event, given):
+    if event == "open" and str(given[0]).startswith({folder!r}):
+        raise FileNotFoundError(given[0])
+sys.addaudithook(hide)
+"""
+
+
+@pytest.mark.slow
+def test_a_shared_value_is_sent_to_workers_that_do_not_see_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on another machine: to those that are there and to those that come later."""
+    own, theirs = tmp_path / "own", tmp_path / "theirs"
+    (tmp_path / "hide.py").write_text(_HIDES.format(folder=str(own)))
+    preload = ("--preload", str(tmp_path / "hide.py"))
+    with Machines(tmp_path / "log", "tcp://127.0.0.1") as machines:
+        monkeypatch.setenv(FOLDER_VARIABLE, str(theirs))
+        machines.work(*preload)
+        _wait_for_worker(machines.address)
+        with connect(machines.address, seconds=LONG) as executor:
+            value = {"numbers": np.arange(1000)}
+            with share(value, own, executor) as shared:
+                for _ in range(2):
+                    found = executor.submit(shared.load).result(LONG)
+                    assert found["numbers"].tolist() == list(range(1000))
+                    assert not executor.submit(shared.is_visible).result(LONG)
+                    first = machines.work(*preload)
+                    _wait_for_workers(executor, 2)
+                    for place in list(executor._client.nthreads()):
+                        call = cluster._Call(executor._expected, shared.load, ())
+                        assert executor._sent(call, place).result(LONG)["numbers"].sum() == 499500
+                    first.terminate()
+                    first.wait(LONG)
+                assert len([one for one in theirs.iterdir() if one.is_dir()]) == 1
+            assert list(theirs.iterdir()) == []
+            assert list(own.iterdir()) == []
+
+
+def _wait_for_workers(executor: cluster.Cluster, count: int) -> None:
+    deadline = time.monotonic() + LONG
+    while executor.workers < count and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert executor.workers >= count

@@ -131,7 +131,7 @@ class Scoring:
             if progress is not None:
                 progress(min(done * self.scored.history.participations, total), total)
 
-        with share(replace(self, threads=1)) as shared:
+        with share(replace(self, threads=1), executor=executor) as shared:
             results = run_tasks(
                 partial(_parts_of, shared),
                 [*systems.items(), (BASELINE, None)],

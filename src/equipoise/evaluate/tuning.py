@@ -173,7 +173,7 @@ def trial_workers(
         return
     # The parameters given compiled the kernels of this machine already; others have none.
     first = getattr(executor, "prepare", None)
-    with share(_mappable(objective)) as shared:
+    with share(_mappable(objective), executor=executor) as shared:
         work = partial(_trial, shared)
         yield lambda asked: run_tasks(
             work,

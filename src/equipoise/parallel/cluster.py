@@ -34,6 +34,7 @@ from equipoise.errors import (
     require,
 )
 from equipoise.parallel.processes import WorkerLostError
+from equipoise.parallel.shared import Shared
 from equipoise.wording import counted, how_to_install
 
 if TYPE_CHECKING:
@@ -147,6 +148,23 @@ class Cluster(Executor):
         call = _Call(self._expected, function, (), {})
         for future in [self._sent(call, worker) for worker in machines.values()]:
             future.result()
+
+    @contextmanager
+    def sent(self, shared: Shared) -> Iterator[None]:
+        """Send a shared value once to every worker, also later ones, unless all see its folder."""
+        if all(self._client.run(shared.is_visible).values()):
+            yield
+            return
+        from equipoise.parallel.deliveries import Delivery
+
+        name = f"equipoise-{uuid.uuid4().hex}"
+        try:
+            self._client.register_plugin(Delivery(shared.files()), name=name)
+            yield
+        finally:
+            if self._client.status == "running":
+                with suppress(Exception):  # workers that end let the value go themselves
+                    self._client.unregister_worker_plugin(name)
 
     def is_here(self) -> bool:
         """Return whether all workers run on this machine and so see its files."""

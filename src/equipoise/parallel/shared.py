@@ -23,7 +23,8 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from concurrent.futures import Executor
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -57,7 +58,7 @@ class Shared:
         Raises : NotFoundError   this machine does not have the folder
             EquipoiseError   others could change it
         """
-        folder = Path(self.folder)
+        folder = _COPIES.get(Path(self.folder).name, Path(self.folder))
         try:
             # On another machine, anybody may have made a folder of this name before.
             for one in (folder.parent, folder):
@@ -73,6 +74,53 @@ class Shared:
             ) from None
         return pickle.loads(content, buffers=buffers)
 
+    def is_visible(self) -> bool:
+        """Return whether this process can read the files."""
+        try:
+            (Path(self.folder) / _LAYOUT).read_bytes()
+        except OSError:
+            return False
+        return True
+
+    def files(self) -> Files:
+        """Return the content of the files, for a machine that does not see them."""
+        folder = Path(self.folder)
+        contents = {name: (folder / name).read_bytes() for name in (_VALUE, _LAYOUT, _ARRAYS)}
+        return Files(folder.name, contents)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Files:
+    """The files of a shared value, to be sent to another machine.
+
+    name : of the folder, a hash of the content; contents : by name of the file
+    """
+
+    name: str
+    contents: dict[str, bytes]
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Write the files to the folder of this machine: `load` finds them there in the block.
+
+        Processes of a machine write the same folder, so they map the same file.
+        Raises : EquipoiseError   nothing can be written there
+        """
+        root = _root(None)
+        delete_unused(root)
+        lock = _held(root / f"{self.name}{_LOCK}")
+        try:
+            if not (root / self.name).is_dir():
+                _write_files(root, self.name, self.contents)
+            _COPIES[self.name] = root / self.name
+            yield
+        finally:
+            _COPIES.pop(self.name, None)
+            _release(root, self.name, lock)
+
+
+#: Folders of values that another machine sent to this process, by name.
+_COPIES: dict[str, Path] = {}
 
 #: Where an array is in the file, its bytes, and whether it was read-only.
 _Place = tuple[int, int, bool]
@@ -92,11 +140,17 @@ def _mapped(path: Path, layout: list[_Place]) -> list[memoryview]:
 
 
 @contextmanager
-def share(value: object, folder: str | os.PathLike[str] | None = None) -> Iterator[Shared]:
+def share(
+    value: object,
+    folder: str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+) -> Iterator[Shared]:
     """Write a value for other processes, and yield where it is.
 
     folder : of all shared values; None for that of the environment, or one of this user among the
         temporary files
+    executor : of the tasks that read the value. If it has a method `sent(shared)`, this sends the
+        value to machines that do not see the folder, for as long as the block
     Raises : EquipoiseError   nothing can be written there, or others could change it
     """
     root = _root(folder)
@@ -113,7 +167,10 @@ def share(value: object, folder: str | os.PathLike[str] | None = None) -> Iterat
     try:
         if not (root / name).is_dir():
             _write(root, name, content, layout, raw)
-        yield Shared(str(root / name))
+        shared = Shared(str(root / name))
+        send = getattr(executor, "sent", None)
+        with nullcontext() if send is None else send(shared):
+            yield shared
     finally:
         _release(root, name, lock)
 
@@ -186,15 +243,29 @@ def _write(
     root: Path, name: str, content: bytes, layout: list[_Place], raw: list[memoryview]
 ) -> None:
     """Write the files of a value into a folder that appears completely or not at all."""
-    beside = root / f"{name}.{secrets.token_hex(4)}.tmp"
-    try:
-        beside.mkdir(mode=0o700)
+    with _appearing(root, name) as beside:
         (beside / _VALUE).write_bytes(content)
         (beside / _LAYOUT).write_bytes(pickle.dumps(layout))
         with (beside / _ARRAYS).open("wb") as file:
             for (start, _, _), one in zip(layout, raw, strict=True):
                 file.seek(start)
                 file.write(one)
+
+
+def _write_files(root: Path, name: str, contents: dict[str, bytes]) -> None:
+    """Write files that were sent into a folder that appears completely or not at all."""
+    with _appearing(root, name) as beside:
+        for file, content in contents.items():
+            (beside / file).write_bytes(content)
+
+
+@contextmanager
+def _appearing(root: Path, name: str) -> Iterator[Path]:
+    """Yield a new folder, which gets its name when the block ends."""
+    beside = root / f"{name}.{secrets.token_hex(4)}.tmp"
+    try:
+        beside.mkdir(mode=0o700)
+        yield beside
         with suppress(OSError):  # another process was faster, with the same content
             beside.rename(root / name)
         if not (root / name).is_dir():

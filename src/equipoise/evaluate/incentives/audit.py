@@ -182,7 +182,7 @@ def incentives(
     else:
         # Every player costs a replay of the history; in this process all of them share one.
         soonest = min(considered, key=lambda one: int(one.match[0]))
-        with share(audit) as shared:
+        with share(audit, executor=executor) as shared:
             found = list(
                 run_tasks(
                     partial(_audited, shared),
