@@ -19,6 +19,7 @@ import pytest
 
 from equipoise.analysis.files.rating import RateRequest
 from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.partitioned import finished
 from equipoise.analysis.partitioned.finished import RECORD
 from equipoise.analysis.partitioned.places import places_of
 from equipoise.analysis.partitioned.rating import RateByRequest, message_of, rate_by
@@ -158,6 +159,71 @@ def test_finished_pools_are_kept_until_something_changes(
     assert message(capsys, *arguments, "--set", "k=10")["rated"] == 4
     (ratings.parent / RECORD).write_text("{")
     assert message(capsys, *arguments, "--set", "k=10")["rated"] == 1
+
+
+def test_a_record_that_lies_is_not_believed(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments: list[str | Path] = [data, "--output", f"{tmp_path}/out/ratings.csv"]
+    message(capsys, *arguments)
+    found = sorted((tmp_path / "out").rglob(RECORD))
+    found[0].write_text('{"x": ' + 100_000 * "[")
+    found[1].write_bytes(b'{"version": "\xff"}')
+    found[2].unlink()
+    found[2].mkdir()
+    found[3].unlink()
+    os.mkfifo(found[3])
+    done = message(capsys, *arguments, status=1)
+    assert [one["status"] for one in done["pools"]] == ["rated", "rated", "failed", "failed"]
+    assert not list((tmp_path / "out").rglob(".*"))
+
+
+def test_ratings_of_another_command_are_not_kept_as_ours(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two commands write to one folder: one replaces the ratings before the other's record."""
+    arguments: list[str | Path] = [data, "--output", f"{tmp_path}/out/ratings.csv"]
+    alone = message(capsys, *arguments)
+    ratings = Path(alone["pools"][0]["files"]["--output"])
+    ours = ratings.read_bytes()
+    record = finished.record
+
+    def after_another(folder: Path, *given: Any) -> None:
+        (folder / "ratings.csv").write_bytes(b"player,rating\nann,9999\n")
+        record(folder, *given)
+
+    monkeypatch.setattr(finished, "record", after_another)
+    message(capsys, *arguments, "--again")
+    monkeypatch.undo()
+    assert ratings.read_bytes() != ours
+    assert message(capsys, *arguments)["rated"] == 4
+    assert ratings.read_bytes() == ours
+
+
+def test_links_in_the_output_are_followed_and_stay(
+    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "out" / "mode=ranked" / "region=eu"
+    folder.mkdir(parents=True)
+    (tmp_path / "elsewhere.csv").write_text("old")
+    (folder / "ratings.csv").symlink_to(tmp_path / "elsewhere.csv")
+    message(capsys, data, "--output", f"{tmp_path}/out/ratings.csv")
+    assert (folder / "ratings.csv").is_symlink()
+    assert (tmp_path / "elsewhere.csv").read_text() != "old"
+
+
+def test_a_name_that_is_too_long_fails_its_pool_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = pl.concat(
+        matches(0, 4).with_columns((pl.col("match") + 10 * at).alias("match"), mode=pl.lit(value))
+        for at, value in enumerate(("ok", 300 * "x"))
+    )
+    table.write_parquet(tmp_path / "all.parquet")
+    given = [tmp_path / "all.parquet", "--output", f"{tmp_path}/out/"]
+    found = message(capsys, *given, columns="mode", status=1)
+    assert [one["status"] for one in found["pools"]] == ["rated", "failed"]
+    assert "too long" in found["pools"][1]["error"]
 
 
 def test_a_bad_file_fails_its_pool_alone(

@@ -52,6 +52,31 @@ def check_distinct(paths: Mapping[str, str | os.PathLike[str] | None]) -> None:
 
 
 @contextmanager
+def replaced_files(paths: Mapping[str, Path]) -> Iterator[dict[str, str]]:
+    """Yield a path to write to for each of several files; they are replaced if the block succeeds.
+
+    All are beside the files, with their endings. Pipes and devices are written to directly.
+    """
+    drafts: dict[Path, Path] = {}
+    given: dict[str, str] = {}
+    try:
+        for name, path in paths.items():
+            check_place(path)
+            place = path.resolve()
+            if not place.exists() or place.is_file():
+                drafts[place] = place.with_name(f".{secrets.token_hex(4)}.{place.name}")
+            given[name] = str(drafts.get(place, place))
+        yield given
+        for place, draft in drafts.items():
+            if place.exists():
+                draft.chmod(place.stat().st_mode & 0o777)
+            draft.replace(place)
+    finally:
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
+
+
+@contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary file next to `path`; it replaces `path` if the block succeeds."""
     check_place(path)

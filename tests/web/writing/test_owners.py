@@ -452,6 +452,69 @@ def test_a_second_answer_to_a_post_is_left_alone(tmp_path: Path) -> None:
     asyncio.run(go())
 
 
+def _frame(content: bytes) -> bytes:
+    return module._LENGTH.pack(len(content)) + content
+
+
+#: What is sent instead of an answer to the post with a number.
+NONSENSE = {
+    "no pickle": lambda number: _frame(b"HTTP/1.1 400"),
+    "an empty frame": lambda number: _frame(b""),
+    "no tuple": lambda number: _frame(pickle.dumps(7)),
+    "no answer": lambda number: _frame(pickle.dumps((number,))),
+    "a number": lambda number: _frame(pickle.dumps((number, 7))),
+    "numbers": lambda number: _frame(pickle.dumps((number, [7]))),
+    "half of a huge frame": lambda number: module._LENGTH.pack(2**32 - 1) + b"x" * 1000,
+    "an unknown class": lambda number: _frame(b"cequipoise.web.later\nAnswer\n."),
+}
+
+
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_a_post_that_is_answered_with_nonsense_is_committed_here(
+    tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As while the program is replaced by a later version under the running service."""
+    monkeypatch.setattr(module, "LEASE", 0.5)
+
+    class Mad(Silent):
+        def data_received(self, data: bytes) -> None:
+            at = 0
+            while at < len(data):
+                (length,) = module._LENGTH.unpack_from(data, at)
+                at += module._LENGTH.size + length
+                frame = pickle.loads(data[at - length : at])
+                if len(frame) > 1:
+                    self.transport.write(NONSENSE[kind](frame[0]))
+                else:
+                    self.transport.write(_frame(pickle.dumps(frame)))
+
+    async def go() -> None:
+        async with beside(tmp_path, Mad) as here:
+            await connected(here)
+            futures = [here.owners[0].enqueue(POOLS[1], POST) for _ in range(3)]
+            await asyncio.wait_for(asyncio.gather(*futures), 30)
+            link = here.owners[0]._links[1]
+            assert (link._sent, link._matches) == ({}, 0)
+
+    asyncio.run(go())
+
+
+def test_an_owner_that_is_sent_nonsense_goes_on(tmp_path: Path) -> None:
+    async def go() -> None:
+        async with machine(tmp_path) as here:
+            path = str(tmp_path / "1.socket")
+            for kind in NONSENSE.values():
+                reader, writer = await asyncio.open_unix_connection(path)
+                writer.write(kind(1))
+                writer.write_eof()
+                await asyncio.wait_for(reader.read(), 30)
+                writer.close()
+            assert await here.post(0, 1) == PostedMessage(1, 0, 1)
+            assert len(here.writers[1].got) == 1
+
+    asyncio.run(go())
+
+
 def test_a_client_that_leaves_keeps_no_room(tmp_path: Path) -> None:
     """Its post is answered to nobody, but what it took of the queue is free afterwards."""
 

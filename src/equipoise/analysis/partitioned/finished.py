@@ -16,6 +16,7 @@ import msgspec
 
 from equipoise.data.files import whole_file
 from equipoise.data.history import History
+from equipoise.errors import InvalidParameterError
 from equipoise.messages.histories import RateSummary
 
 #: Name of a record. Readers of partitioned data sets pass files by that begin with _.
@@ -83,23 +84,31 @@ def kept(folder: Path, made_from: str, outputs: Mapping[str, Path]) -> RateSumma
 
     outputs : path by the name of the option
     """
+    files = [folder / RECORD, *outputs.values()]
     try:
+        if not all(path.is_file() for path in files):  # a pipe would be waited for
+            return None
         record = msgspec.json.decode((folder / RECORD).read_bytes(), type=_Record)
         same = (
             record.form == _FORM
             and record.made_from == made_from
             and record.outputs == {name: file_hash(path) for name, path in outputs.items()}
         )
-    except (OSError, msgspec.MsgspecError):
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError):
         return None
     return record.summary if same else None
 
 
 def record(
-    folder: Path, version: str, made_from: str, outputs: Mapping[str, Path], summary: RateSummary
+    folder: Path, version: str, made_from: str, hashes: Mapping[str, str], summary: RateSummary
 ) -> None:
-    """Write down that ratings are finished."""
-    hashes = {name: file_hash(path) for name, path in outputs.items()}
-    found = _Record(_FORM, version, made_from, hashes, summary)
-    with whole_file(folder / RECORD) as file:
+    """Write down that ratings are finished.
+
+    hashes : of the files that were written, by the name of the option
+    """
+    path = folder / RECORD
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise InvalidParameterError(f"{path} must be a file; it is something else")
+    found = _Record(_FORM, version, made_from, dict(hashes), summary)
+    with whole_file(path) as file:
         file.write(msgspec.json.encode(found))

@@ -7,6 +7,7 @@ finished is kept.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +33,7 @@ from equipoise.analysis.partitioned.pools import (
     pools_of,
     request_of,
 )
+from equipoise.data.files import replaced_files
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import (
@@ -361,15 +363,18 @@ def _rated(
                 return RatedPool(values=values, status="kept", files=files, summary=summary)
         for path in paths.values():
             path.parent.mkdir(parents=True, exist_ok=True)
-        one = replace(
-            job.request.rate,
-            history=request,
-            output=files.get("--output"),
-            trace=files.get("--trace"),
-            save=files.get("--save"),
-        )
-        summary = summary_of(rate(job.made(), one, given=given), 0)
-        finished.record(folder, equipoise.__version__, made_from, paths, summary)
+        with replaced_files(paths) as drafts:
+            one = replace(
+                job.request.rate,
+                history=request,
+                output=drafts.get("--output"),
+                trace=drafts.get("--trace"),
+                save=drafts.get("--save"),
+            )
+            summary = summary_of(rate(job.made(), one, given=given), 0)
+            # Before another command that writes to the same folder can replace them.
+            hashes = {option: finished.file_hash(path) for option, path in drafts.items()}
+        finished.record(folder, equipoise.__version__, made_from, hashes, summary)
     except (EquipoiseError, OSError) as error:
         return _failed(values, paths, error)
     return RatedPool(values=values, status="rated", files=files, summary=summary)
@@ -386,7 +391,8 @@ def _failed(
     elif isinstance(error, OSError):
         place = "" if error.filename is None else f"{error.filename}: "
         text = f"{place}{error.strerror or error}"
-    there = {option: str(path) for option, path in paths.items() if path.exists()}
+    # Unlike a path's own method, this is False for names that are too long.
+    there = {option: str(path) for option, path in paths.items() if os.path.exists(path)}
     return RatedPool(values=values, status="failed", files=there, error=text, problems=problems)
 
 

@@ -251,7 +251,13 @@ class _Frames(asyncio.Protocol):
             if len(self._buffer) < begins + length:
                 break
             at = begins + length
-            self._take(self, pickle.loads(memoryview(self._buffer)[begins:at]))
+            try:
+                self._take(self, pickle.loads(memoryview(self._buffer)[begins:at]))
+            except Exception as error:  # noqa: BLE001  # whatever another version sends
+                log.warning("what another worker sent cannot be read: %r", error)
+                self._buffer = bytearray()
+                self.abort()
+                return
         del self._buffer[:at]
 
     def send(self, frame: tuple[Any, ...]) -> None:
@@ -366,19 +372,23 @@ class _Link:
         """Take an answer of the owner."""
         self._asked = 0
         self._heard.set()
-        sent = self._sent.pop(frame[0], None)
+        sent = self._sent.get(frame[0])
         if sent is None:
             return
-        self._matches -= len(sent.post.matches)
+        # An answer that makes no sense raises while its post is among those that are not answered.
         answer = frame[1]
+        if answer is not None:
+            answer = answer.exception() if isinstance(answer, Failed) else _unpacked(answer)
+        del self._sent[frame[0]]
+        self._matches -= len(sent.post.matches)
         if answer is None:
             self._uncommitted(sent, True)
         elif sent.future.done():
             return
-        elif isinstance(answer, Failed):
-            sent.future.set_exception(answer.exception())
+        elif isinstance(answer, BaseException):
+            sent.future.set_exception(answer)
         else:
-            sent.future.set_result(_unpacked(answer))
+            sent.future.set_result(answer)
 
     def _drop(self, frames: _Frames) -> None:
         """Give up a connection; what was not answered is committed here."""
