@@ -12,6 +12,9 @@ list the winner first.
 from __future__ import annotations
 
 import math
+import mmap
+import sys
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -29,6 +32,8 @@ from equipoise.rating.system import RatingSystem
 
 #: Columns of a trace with the ratings before a match.
 _KNOWN_BEFORE = ("rating_before", "deviation_before")
+#: Bytes of a float64.
+_ITEM = 8
 
 
 class Predictor(Protocol):
@@ -39,6 +44,44 @@ class Predictor(Protocol):
     def predict(self, start: int, stop: int) -> Outlook:
         """Return the outlook of the participations of matches start:stop."""
         ...
+
+
+class _PassingTrace:
+    """Columns of a trace, of which only the rows of the newest matches take memory.
+
+    A system writes rows where they are in the history, so a column is as long as the history. Rows
+    that were handed out go back to the operating system; where it cannot take them they stay.
+    """
+
+    def __init__(self, names: Sequence[str], rows: int) -> None:
+        self._memory = {name: _private(rows * _ITEM) for name in names}
+        #: float64; what is not written is not defined
+        self.columns = {
+            name: np.frombuffer(memory, np.float64, rows) for name, memory in self._memory.items()
+        }
+
+    def clear(self, rows: slice) -> None:
+        """Fill rows with NaN, as matches that are not rated leave them."""
+        for column in self.columns.values():
+            column[rows] = np.nan
+
+    def take(self, rows: slice) -> dict[str, Floats]:
+        """Return a copy of rows, which are not kept."""
+        found = {name: column[rows].copy() for name, column in self.columns.items()}
+        first, last = (
+            edge * _ITEM // mmap.PAGESIZE * mmap.PAGESIZE for edge in (rows.start, rows.stop)
+        )
+        if sys.platform != "win32" and first < last:
+            for memory in self._memory.values():
+                memory.madvise(mmap.MADV_DONTNEED, first, last - first)
+        return found
+
+
+def _private(size: int) -> mmap.mmap:
+    """Return memory of this process, of which pages exist once they are written."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, max(size, 1))
+    return mmap.mmap(-1, max(size, 1), flags=mmap.MAP_PRIVATE)
 
 
 class SystemPredictor:
@@ -67,20 +110,20 @@ class SystemPredictor:
         # What playing at home is worth changes from match to match where it is learned.
         self._learns = isinstance(system, System) and system.learns_advantage
         names = (*_KNOWN_BEFORE, HEAD_START) if self._learns else _KNOWN_BEFORE
-        self._trace = {name: np.full(history.participations, np.nan) for name in names}
+        self._trace = _PassingTrace(names, history.participations)
 
     def predict(self, start: int, stop: int) -> Outlook:
         """Rate matches start:stop, and return the outlook that was expected before each."""
         history = self._history
-        self._system.run(self._state, history, start, stop, self._trace, self._workers)
         rows = slice(int(history.offsets[start]), int(history.offsets[stop]))
+        self._trace.clear(rows)
+        self._system.run(self._state, history, start, stop, self._trace.columns, self._workers)
+        trace = self._trace.take(rows)
         if self._learns:
-            rating = self._trace["rating_before"][rows] + self._trace[HEAD_START][rows]
-            return self._system.outlook(rating, self._trace["deviation_before"][rows])
+            rating = trace["rating_before"] + trace[HEAD_START]
+            return self._system.outlook(rating, trace["deviation_before"])
         return self._system.outlook(
-            self._trace["rating_before"][rows],
-            self._trace["deviation_before"][rows],
-            history.slice(start, stop),
+            trace["rating_before"], trace["deviation_before"], history.slice(start, stop)
         )
 
 

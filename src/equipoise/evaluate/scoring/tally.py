@@ -137,6 +137,8 @@ class TallyParts(NamedTuple):
 class Tally:
     """The sums of one system, added up piece after piece.
 
+    It keeps nothing for every match: every worker of a search has one, but all share the history.
+
     scored : the participations that are scored
     sums : see `Sums`
     calibration : see `PairScores`
@@ -147,11 +149,11 @@ class Tally:
     def __init__(self, scored: Scored, by_experience: bool = False) -> None:
         self.scored = scored
         every = int(scored.scored.sum())
-        length = max(math.ceil(every / BLOCKS), 1)
-        self._block = np.maximum(np.cumsum(scored.scored) - 1, 0) // length
-        self._size = np.searchsorted(SIZE_EDGES, scored.teams, side="right") - 1
+        self._length = max(math.ceil(every / BLOCKS), 1)
+        # Of how many matches it is known how many are scored, and this number.
+        self._counted = (0, 0)
         self.sums = Sums(
-            np.zeros((math.ceil(every / length), 10)),
+            np.zeros((math.ceil(every / self._length), 10)),
             np.zeros((len(EARLIER_EDGES), 10)),
             np.zeros((len(SIZE_EDGES), 10)),
         )
@@ -173,7 +175,9 @@ class Tally:
     def add(self, start: int, stop: int, predicted: PredictedTeams, scores: Scores) -> None:
         """Add the metrics of matches start:stop."""
         scored = self.scored
-        add_teams(predicted, scores, self._block[start:stop], self._size[start:stop], self.sums)
+        block = self._blocks(start, stop)
+        size = np.searchsorted(SIZE_EDGES, scored.teams[start:stop], side="right") - 1
+        add_teams(predicted, scores, block, size, self.sums)
         offsets = scored.history.offsets[start : stop + 1]
         rows = slice(int(offsets[0]), int(offsets[-1]))
         match = np.repeat(np.arange(stop - start), np.diff(offsets))
@@ -182,7 +186,16 @@ class Tally:
         add_participations(predicted, scores, match, team, scored.earlier[rows], counts, self.sums)
         self.calibration += scores.calibration
         if self.by_experience is not None:
-            np.add.at(self.by_experience, self._block[start:stop], scores.by_experience)
+            np.add.at(self.by_experience, block, scores.by_experience)
+
+    def _blocks(self, start: int, stop: int) -> Ints:
+        """Return the block of each of the matches start:stop."""
+        known, number = self._counted if self._counted[0] <= start else (0, 0)
+        number += int(np.count_nonzero(self.scored.scored[known:start]))
+        so_far = number + np.cumsum(self.scored.scored[start:stop])
+        self._counted = (stop, int(so_far[-1]) if stop > start else number)
+        found: Ints = np.maximum(so_far - 1, 0) // self._length
+        return found
 
     def metrics(self) -> dict[str, float]:
         """Return every metric; NaN if nothing is scored."""
