@@ -53,6 +53,31 @@ from equipoise.cli.declaring import LETTERS
             ["equipoise: No such option: --zzz", "See `equipoise rate --help`."],
         ),
         (
+            ["tune", "x.csv", "--workers", "0"],
+            ["equipoise: --workers must be at least 1; got '0'", "See `equipoise tune --help`."],
+        ),
+        (
+            ["rate", "x.csv", "--threads", "two"],
+            [
+                "equipoise: --threads must be a whole number; got 'two'",
+                "See `equipoise rate --help`.",
+            ],
+        ),
+        (
+            ["simulate", "--mean-skill", "wide"],
+            [
+                "equipoise: --mean-skill must be a number; got 'wide'",
+                "See `equipoise simulate --help`.",
+            ],
+        ),
+        (
+            ["convert", "x.csv", "y.csv", "--as", "table"],
+            [
+                "equipoise: --as must be one of history, games, contests, pgn, trf; got 'table'",
+                "See `equipoise convert --help`.",
+            ],
+        ),
+        (
             ["--system", "elo"],
             [
                 "equipoise: No such option: --system. Options of a command come after its name.",

@@ -9,8 +9,12 @@ from typing import Any
 
 import typer
 
+from equipoise.wording import printable
+
 #: How like an option a word must be to be taken for a slip, from 0 to 1.
 _LIKE = 0.7
+#: Texts in quotes.
+_TEXTS = re.compile(r"'([^']*)'")
 
 
 def help_wanted(error: typer.TyperException) -> bool:
@@ -28,6 +32,8 @@ def explain_usage(error: typer.TyperException) -> tuple[str, list[str]]:
     advice: list[str] = []
     if option := getattr(error, "option_name", ""):
         message = _of_option(error, option, context)
+    elif rule := _of_value(error):
+        message = rule
     elif type(error).__name__ == "MissingParameter" and context is not None:
         parameter = getattr(error, "param", None)
         message = _of_missing(parameter, context)
@@ -48,6 +54,45 @@ def _of_option(error: typer.TyperException, option: str, context: Any) -> str:
     if context is not None and context.parent is None:
         return f"No such option: {option}. Options of a command come after its name."
     return f"No such option: {option}"
+
+
+#: What a value must be, by the library's name of the error and with its limits.
+_RULES = {
+    "greater_than_equal": "at least {ge}",
+    "less_than_equal": "at most {le}",
+    "greater_than": "greater than {gt}",
+    "less_than": "less than {lt}",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "bool_parsing": "true or false",
+}
+
+
+def _of_value(error: typer.TyperException) -> str | None:
+    """Return the message on a value that is refused; None if the library does not say why.
+
+    Typer's own words name the library's types, and not the value.
+    """
+    found = getattr(error.__cause__, "errors", None)
+    parameter: Any = getattr(error, "param", None)
+    if found is None or parameter is None:
+        return None
+    problem = found()[0]
+    kind, value = problem["type"], problem["input"]
+    choices = _TEXTS.findall(problem["msg"].partition(" is not one of ")[2])
+    if kind == "value_error" and choices:
+        rule = f"one of {', '.join(choices)}"
+    elif kind in _RULES:
+        rule = _RULES[kind].format(**problem.get("ctx", {}))
+    else:
+        return None
+    if parameter.param_type_name == "option":
+        name = max(parameter.opts, key=len)
+    else:
+        name = parameter.metavar or parameter.name.upper()
+    return f"{name} must be {rule}; got {printable(repr(value))}"
 
 
 def _of_missing(parameter: Any, context: Any) -> str:
