@@ -23,11 +23,12 @@ pytestmark = pytest.mark.slow
 
 
 def is_running(pid: int) -> bool:
+    """Return whether a thread of a process runs: the first may have ended before the others."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return text.rpartition(")")[2].split()[0] != "Z"
+        states = [one.read_text() for one in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except OSError:  # one ended just now
+        return Path(f"/proc/{pid}").exists()
+    return any(text.rpartition(")")[2].split()[0] not in "ZX" for text in states)
 
 
 def ends(pid: int, seconds: float = 10.0) -> bool:
@@ -69,6 +70,22 @@ def test_a_worker_that_hangs_is_killed_and_its_task_repeated(tmp_path: Path) -> 
     found = run_tasks(tiny.HangsOnce(tmp_path, 1), range(4), workers=2, seconds=1.0)
     assert list(found) == [0, 1, 4, 9]
     assert time.monotonic() - start < 30
+
+
+def test_a_worker_that_stops_in_the_middle_of_its_answer_is_killed(tmp_path: Path) -> None:
+    found = run_tasks(tiny.StopsOnce(tmp_path / "mark"), range(4), workers=2, seconds=2.0)
+    assert list(found) == [0, 1, 4, 9]
+
+
+def test_a_worker_that_stops_before_it_has_its_arguments_is_killed() -> None:
+    """The pipe is full then, and the pool waits in the middle of sending."""
+    with ProcessPool(1, seconds=2.0) as pool:
+        pid = pool.submit(tiny.own_id, 0).result()
+        os.kill(pid, signal.SIGSTOP)
+        large = bytes(10_000_000)
+        with pytest.raises(WorkerLostError, match="it took longer than 2 seconds"):
+            pool.submit(len, large).result(timeout=30)
+        assert pool.submit(len, large).result(timeout=60) == len(large)
 
 
 def test_a_worker_killed_while_idle_is_replaced() -> None:

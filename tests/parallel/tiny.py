@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import time
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 
@@ -72,6 +74,24 @@ class HangsOnce:
             mark.touch()
             time.sleep(600)
         return number * number
+
+
+@dataclass(frozen=True)
+class StopsOnce:
+    """Stops its process in the middle of the answer for number 1, once."""
+
+    mark: Path
+
+    def __call__(self, number: int) -> int:
+        if number == 1 and not self.mark.exists():
+            self.mark.touch()
+            Connection._send_bytes = _stop_midway  # type: ignore[attr-defined]
+        return number * number
+
+
+def _stop_midway(connection: Connection, message: bytes) -> None:
+    os.write(connection.fileno(), struct.pack("!i", len(message)) + bytes(message)[:1])
+    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 @dataclass(frozen=True)

@@ -220,16 +220,20 @@ class _Worker:
         """Return whether a call succeeded, and its result or error. Raises : WorkerLostError."""
         process, connection = self._started()
         new = job.function is not self._function
-        try:
-            connection.send_bytes(_dumps((job.function if new else None, job.arguments)))
-            self._function = job.function
-            # The connection comes first: a process may answer and end.
-            if not wait([connection, process.sentinel], self._seconds):
-                raise WorkerLostError(f"it took longer than {self._seconds:g} seconds")
-            answer = connection.recv_bytes()
-        except (EOFError, OSError) as error:
-            process.join(_END_SECONDS)
-            raise WorkerLostError(_how_it_ended(process.exitcode)) from error
+        with _Limit(process, self._seconds) as limit:
+            try:
+                connection.send_bytes(_dumps((job.function if new else None, job.arguments)))
+                self._function = job.function
+                # The connection comes first: a process may answer and end.
+                wait([connection, process.sentinel])
+                answer = connection.recv_bytes()
+            except (EOFError, OSError) as error:
+                if limit.passed:
+                    reason = f"it took longer than {self._seconds:g} seconds"
+                else:
+                    process.join(_END_SECONDS)
+                    reason = _how_it_ended(process.exitcode)
+                raise WorkerLostError(reason) from error
         done, value = pickle.loads(answer)
         return done, value
 
@@ -244,7 +248,9 @@ class _Worker:
             code = self._start()
         if self._process is not None and self._connection is not None:
             return self._process, self._connection
-        if code is not None and code < 0:
+        if code is None:
+            raise WorkerLostError("its process was not ready in time, or ended too early")
+        if code < 0:
             raise WorkerLostError(_how_it_ended(code))
         raise EquipoiseError(
             f"worker processes do not start: of {_STARTS} in a row none was ready, and of the last "
@@ -293,6 +299,37 @@ class _Worker:
             process.join(_END_SECONDS)
             with suppress(ValueError):  # the kernel has not ended it yet
                 process.close()
+
+
+class _Limit:
+    """A limit of time, after which a process is killed, whatever it or its pipe is doing.
+
+    A worker may be stopped while it takes its arguments or sends its answer, and this process then
+    waits in the middle of a message, where no wait has a limit of its own.
+
+    seconds : None for no limit
+    passed : whether the process was killed
+    """
+
+    def __init__(self, process: BaseProcess, seconds: float | None) -> None:
+        self.passed = False
+        self._process = process
+        self._timer = None if seconds is None else threading.Timer(seconds, self._kill)
+
+    def _kill(self) -> None:
+        self.passed = True
+        with suppress(ValueError):  # it has ended, and was closed, in this moment
+            self._process.kill()
+
+    def __enter__(self) -> _Limit:
+        if self._timer is not None:
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def _how_it_ended(code: int | None) -> str:
