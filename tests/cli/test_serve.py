@@ -90,8 +90,8 @@ def test_the_demo_can_be_read_by_anybody_and_leaves_nothing(
         (["--set", "readers=none"], "readers: Expected `int`"),
         (["--set", "readers"], "--set takes NAME=VALUE"),
         (["--database", "mysql://x"], "the database must be sqlite:///FILE or"),
-        (["--port", "70000"], "'--port'"),
-        (["--workers", "0"], "'--workers'"),
+        (["--port", "70000"], "--port must be at most 65535; got '70000'"),
+        (["--workers", "0"], "--workers must be at least 1; got '0'"),
     ],
 )
 def test_wrong_usage_is_explained(
