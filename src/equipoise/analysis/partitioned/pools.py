@@ -18,6 +18,7 @@ from equipoise.arrays import Ids, Ints
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
+from equipoise.evaluate.resampling import some_matches
 from equipoise.formats.opening.naming import natural
 from equipoise.formats.opening.partitions import PartitionFile, partition_files
 
@@ -131,34 +132,13 @@ def part_of(history: History, matches: Ints) -> History:
 
     matches : rising numbers
     """
-    sizes = history.sizes()[matches]
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    rows = np.arange(offsets[-1]) + np.repeat(history.offsets[matches] - offsets[:-1], sizes)
-    players, player = np.unique(history.player[rows], return_inverse=True)
-
-    def of_rows(column: Ids | None) -> Ids | None:
-        return None if column is None else column[rows]
-
-    def of_matches(column: Ids | None) -> Ids | None:
-        return None if column is None else column[matches]
-
+    part = some_matches(history, matches)
+    players, player = np.unique(part.player, return_inverse=True)
     return replace(
-        history,
+        part,
         match_ids=history.match_ids[matches],
         player_ids=history.player_ids[players],
-        offsets=offsets,
         player=player.astype(np.int64),
-        team=history.team[rows],
-        rank=history.rank[rows],
-        time=of_matches(history.time),
-        order=of_matches(history.order),
-        weight=of_matches(history.weight),
-        performance_ceiling=of_matches(history.performance_ceiling),
-        performance=of_rows(history.performance),
-        share=of_rows(history.share),
-        statistics={name: column[rows] for name, column in history.statistics.items()},
-        attributes={name: column[rows] for name, column in history.attributes.items()},
-        team_labels=of_rows(history.team_labels),
     )
 
 
