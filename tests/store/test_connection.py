@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import text
 
 from equipoise.errors import ConflictError, DamagedError, InvalidParameterError, NotFoundError
-from equipoise.store.connection import open_store
+from equipoise.store import connection
+from equipoise.store.connection import checked_url, open_store
 
 
 def test_a_commit_to_sqlite_is_on_the_disk(sqlite_url: str) -> None:
@@ -207,3 +208,30 @@ def test_reads_of_one_moment_belong_together(database_url: str) -> None:
     with store.read() as reading:
         assert reading.execute(count).scalar() == 1
     store.close()
+
+
+@pytest.mark.parametrize(("given", "driver"), [("none", None), ("0", 0), ("7", 7)])
+def test_the_address_may_say_when_statements_are_prepared(
+    given: str, driver: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The driver takes a number or None, and an address is text."""
+    pytest.importorskip("psycopg")
+    url = checked_url(f"postgresql://nobody@db.example/league?prepare_threshold={given}")
+    engine = connection._engine(url)
+    seen: list[object] = []
+
+    def connect(*_: object, **options: object) -> None:
+        seen.append(options["prepare_threshold"])
+        raise OSError("no server here")
+
+    monkeypatch.setattr(engine.dialect, "connect", connect)
+    with pytest.raises(OSError, match="no server here"):
+        engine.connect()
+    assert seen == [driver]
+    # The address of another process for this database still says so.
+    assert f"prepare_threshold={given}" in engine.url.render_as_string()
+
+
+def test_another_threshold_is_refused() -> None:
+    with pytest.raises(InvalidParameterError, match=r"from 0 on, or none; got 'never'"):
+        checked_url("postgresql://nobody@db.example/league?prepare_threshold=never")

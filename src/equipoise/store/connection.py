@@ -50,6 +50,8 @@ _POSTGRES_OPTIONS = {
 }
 #: The option that says which of several hosts is meant; by default the first that accepts writes.
 _PRIMARY = "target_session_attrs"
+#: The option of the driver, not of PostgreSQL, after how many uses the server keeps a statement.
+PREPARE = "prepare_threshold"
 #: An address that lists several hosts, as PostgreSQL's own programs take it.
 _SEVERAL_HOSTS = re.compile(r"(postgresql(?:\+\w+)?://(?:[^@/?]*@)?)([^@/?,]+(?:,[^@/?,]+)+)(/.*)?")
 
@@ -349,6 +351,8 @@ def checked_url(url: str) -> URL:
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername not in ("sqlite", "postgresql+psycopg"):
         raise InvalidParameterError(rule)
+    if parsed.drivername != "sqlite":
+        _prepare_threshold(parsed)
     if _PRIMARY not in parsed.query and _has_several_hosts(parsed):
         parsed = parsed.update_query_dict({_PRIMARY: "read-write"})
     if parsed.drivername == "sqlite":
@@ -360,6 +364,23 @@ def checked_url(url: str) -> URL:
         if not folder.is_dir():
             raise NotFoundError(f"no folder {folder} for the database")
     return parsed
+
+
+def _prepare_threshold(url: URL) -> dict[str, int | None]:
+    """Return the argument of the driver that the address gives, if it does.
+
+    Raises : InvalidParameterError
+    """
+    given = url.query.get(PREPARE)
+    if given is None:
+        return {}
+    if given == "none":
+        return {PREPARE: None}
+    if not isinstance(given, str) or re.fullmatch(r"\d{1,9}", given, re.ASCII) is None:
+        raise InvalidParameterError(
+            f"{PREPARE} of the database must be a whole number from 0 on, or none; got {given!r}"
+        )
+    return {PREPARE: int(given)}
 
 
 def _hosts(text: str) -> dict[str, str]:
@@ -394,7 +415,10 @@ def _engine(url: URL) -> Engine:
             event.listen(engine, "connect", _set_up_sqlite)
             event.listen(engine, "begin", _begin_sqlite)
             return engine
-        given = {name: value for name, value in _POSTGRES_OPTIONS.items() if name not in url.query}
+        given: dict[str, str | int | None] = {
+            name: value for name, value in _POSTGRES_OPTIONS.items() if name not in url.query
+        }
+        given |= _prepare_threshold(url)  # instead of its text in the address
         return create_engine(url, pool_pre_ping=True, connect_args=given, **options)
     except (ModuleNotFoundError, NoSuchModuleError) as error:
         raise InvalidParameterError(

@@ -21,7 +21,7 @@ from sqlalchemy.engine import URL, make_url
 
 from equipoise.data import times
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError, NotFoundError
-from equipoise.store.connection import checked_url
+from equipoise.store.connection import PREPARE, checked_url
 
 #: Endings of the backups of SQLite and PostgreSQL.
 SQLITE, POSTGRESQL = ".db", ".dump"
@@ -203,6 +203,7 @@ def _run(program: str, url: URL, *arguments: str, last: str | None = None) -> No
             f"PostgreSQL needs its program {program}, which is not in PATH: install the client "
             "programs of your version of PostgreSQL"
         )
+    url = url.difference_update_query([PREPARE])
     address = url.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
     environment = dict(os.environ)
     if url.password is not None:
