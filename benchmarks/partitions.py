@@ -13,13 +13,22 @@ affects little; waiting for a disk (fsync is off) and the client are not in them
 The second part fills one form further and further: how posts, pages and the size grow.
 
     python benchmarks/partitions.py [matches] [rounds]
+
+With `curve`, only the second part is measured, for these numbers of matches, and its table is
+printed. There a post is also timed by the clock of the client, which waits for other work on the
+machine.
+
+    python benchmarks/partitions.py curve 1e5 1e6
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -231,17 +240,21 @@ def compare(connection: psycopg.Connection, pools: int, matches: int, rounds: in
     return Part(f"{pools:,} pools, {matches:,} matches in all", columns, rows)
 
 
-def curve(connection: psycopg.Connection, matches: int) -> Part:
+def curve(connection: psycopg.Connection, counts: list[int], pool_counts: list[int]) -> Part:
     """Return how one PostgreSQL without partitions grows."""
     rows = []
-    for pools in (10, 1_000):
-        for count in (matches // 8, matches // 2, 2 * matches):
+    for pools in pool_counts:
+        for count in counts:
             # Anew, because posts have taken the next numbers.
             form = Form(connection, "none", pools)
             form.fill(count)
-            post = statistics.median([seconds(form, form.post, 200) for _ in range(3)])
-            page = statistics.median([seconds(form, form.page, 100) for _ in range(3)])
             size = form.size()
+            began, posts, took = time.perf_counter(), 200, []
+            for _ in range(3):
+                took.append(seconds(form, form.post, posts))
+            clock = (time.perf_counter() - began) / (3 * posts)
+            post = statistics.median(took)
+            page = statistics.median([seconds(form, form.page, 100) for _ in range(3)])
             players = form.players * pools
             rows.append(
                 (
@@ -249,17 +262,22 @@ def curve(connection: psycopg.Connection, matches: int) -> Part:
                     f"{players:,}",
                     f"{form.stored:,}",
                     f"{1000 * post:.2f}",
+                    f"{1 / post:,.0f}",
+                    f"{1 / clock:,.0f}",
                     f"{1000 * page:.2f}",
                     f"{size / 1e6:,.0f}",
                     f"{size / form.stored:,.0f}",
                 )
             )
+            print(*rows[-1], f"load {os.getloadavg()[0]:.0f}", flush=True)
         connection.execute(b"drop schema none cascade")
     columns = (
         "pools",
         "players",
         "matches",
         "post, ms",
+        "posts a second of a core",
+        "posts a second by the clock",
         "page, ms",
         "size, MB",
         "bytes a match",
@@ -267,10 +285,9 @@ def curve(connection: psycopg.Connection, matches: int) -> Part:
     return Part("One PostgreSQL without partitions, one client", columns, rows)
 
 
-def main() -> None:
-    """Measure and report."""
-    matches = int(float(sys.argv[1])) if len(sys.argv) > 1 else 400_000
-    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+@contextmanager
+def one_connection() -> Iterator[psycopg.Connection]:
+    """Give a connection to an empty database of a new server."""
     with running_postgres() as server:
         server.forget_crashes()
         with (
@@ -279,8 +296,20 @@ def main() -> None:
                 url.replace("postgresql+psycopg://", "postgresql://"), autocommit=True
             ) as connection,
         ):
-            parts = [compare(connection, pools, matches, rounds) for pools in (10, 5_000)]
-            parts.append(curve(connection, matches))
+            yield connection
+
+
+def main() -> None:
+    """Measure and report."""
+    if sys.argv[1:2] == ["curve"]:
+        with one_connection() as connection:
+            curve(connection, [int(float(count)) for count in sys.argv[2:]], [1, 10, 1_000])
+        return
+    matches = int(float(sys.argv[1])) if len(sys.argv) > 1 else 400_000
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 5
+    with one_connection() as connection:
+        parts = [compare(connection, pools, matches, rounds) for pools in (10, 5_000)]
+        parts.append(curve(connection, [matches // 8, matches // 2, 2 * matches], [10, 1_000]))
     report_parts("partitions", (__doc__ or "").strip(), parts)
 
 
