@@ -83,7 +83,7 @@ def assert_same_players(state: State, slow: SlowEloMMR) -> None:
 def test_every_rating_equals_that_of_the_slow_reference(
     model: Model, played: list[Contest], chosen: dict[str, float]
 ) -> None:
-    """Algorithms 1-3 with ties, weights, own deviations, drift, ceilings and short memory (B1-B8)."""
+    """Algorithms 1-3 with ties, weights, own deviations, drift, ceilings, short memory (B1-B8)."""
     note(f"{chosen}")
     slow = SLOW[model](**chosen)
     rounds = rate_slowly(slow, played)
