@@ -30,7 +30,7 @@ from equipoise.rating.federations.facts import FACTS
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, system_class
 from equipoise.rating.replay import TRACE_COLUMNS, predict, replay
-from equipoise.rating.system import USABLE, RatingSystem
+from equipoise.rating.system import OF_ROUNDS, USABLE, RatingSystem
 from rating.entry_histories import LEARNERS
 from rating.histories import examples
 
@@ -772,6 +772,8 @@ def with_another(history: History, name: str, needs_time: bool = False) -> tuple
         )
     rng = np.random.default_rng(5)
     column = {
+        "beta": rng.uniform(50.0, 400.0, history.matches),
+        "gamma": rng.uniform(0.0, 90.0, history.matches),
         "weight": rng.uniform(0.3, 2.0, history.matches),
         "performance_ceiling": np.full(history.matches, 1000.0),
         "performance": rng.normal(10.0, 3.0, history.participations),
@@ -845,9 +847,13 @@ def test_compiled_kernels_give_the_bits_of_plain_python() -> None:
 def test_a_column_changes_something_where_the_system_says_it_uses_it(
     variant: Variant, name: str
 ) -> None:
-    """And not one bit where it does not."""
+    """And not one bit where it does not; own deviations are then refused."""
     system = system_of(variant)
     both = with_another(full_season(system), name, system.capabilities.needs_time)
+    if name in OF_ROUNDS and name not in system.capabilities.uses:
+        with pytest.raises(InvalidDataError, match=f"{system.name} cannot rate a {name} for each"):
+            outcome(system, both[1])
+        return
     one, other = (outcome(system, history) for history in both)
     used = name in system.capabilities.uses
     same = one.keys() == other.keys() and all(
@@ -865,7 +871,8 @@ def test_what_is_not_used_is_told(variant: Variant) -> None:
     able = system_of(variant).capabilities
     history = full_season(system_of(variant))
     told = able.unused(history)
-    wanted = [name for name in USABLE if name not in (*able.uses, "time", "score", *FACTS)]
+    not_told = (*able.uses, "time", "score", *OF_ROUNDS, *FACTS)
+    wanted = [name for name in USABLE if name not in not_told]
     assert told == wanted + (["side"] if "side" in able.uses else [])
     bare = dataclasses.replace(
         history, weight=None, performance_ceiling=None, performance=None, share=None, attributes={}

@@ -84,6 +84,8 @@ class Contest(NamedTuple):
     time: float | None = None
     weight: float = 1.0
     ceiling: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
 
 
 def dense(ranks: Sequence[int] | Ints) -> Ints:
@@ -108,7 +110,16 @@ def history_of(contests: Sequence[Contest], players: int | None = None) -> Histo
         time=np.array([microseconds(time) for time in times]) if times else None,
         weight=np.array([contest.weight for contest in contests]),
         performance_ceiling=np.array(ceilings),
+        beta=_numbers([one.beta for one in contests]),
+        gamma=_numbers([one.gamma for one in contests]),
     )
+
+
+def _numbers(values: Sequence[float | None]) -> Floats | None:
+    """Return a column with NaN for None; None if all are None."""
+    if all(one is None for one in values):
+        return None
+    return np.array([math.nan if one is None else one for one in values])
 
 
 def microseconds(days: float) -> int:
@@ -156,12 +167,14 @@ def contests(
     timed: bool | None = False,
     weighted: bool = False,
     capped: bool = False,
+    rounds: bool = False,
     ties: bool = True,
 ) -> list[Contest]:
     """Draw contests among some of up to `max_players` players, in the order of time.
 
     smallest : players that a contest has at least
     timed, weighted, capped : whether contests have times (None: perhaps), weights, ceilings
+    rounds : whether some contests have a beta or a gamma of their own
     """
     pool = draw(st.integers(min_players, max_players))
     if timed is None:
@@ -175,12 +188,15 @@ def contests(
         now += 0.25 * draw(st.integers(0, 400)) if timed else 0.0
         weight = draw(st.sampled_from([0.05, 0.5, 1.0, 1.0, 2.5])) if weighted else 1.0
         ceiling = draw(st.sampled_from([None, 1300.0, 1500.0, 1720.5])) if capped else None
-        drawn.append(Contest(tuple(players), tuple(ranks), now if timed else None, weight, ceiling))
+        beta = draw(st.sampled_from([None, 15.0, 90.0, 600.0])) if rounds else None
+        gamma = draw(st.sampled_from([None, 0.0, 20.0, 300.0])) if rounds else None
+        time = now if timed else None
+        drawn.append(Contest(tuple(players), tuple(ranks), time, weight, ceiling, beta, gamma))
     return drawn
 
 
 #: Histories that use every column that Elo-MMR reads.
-full_histories = contests(timed=True, weighted=True, capped=True, max_players=8)
+full_histories = contests(timed=True, weighted=True, capped=True, rounds=True, max_players=8)
 
 
 def places(count: int, *, ties: bool = True) -> st.SearchStrategy[list[int]]:

@@ -48,6 +48,8 @@ def rate_slowly(slow: SlowEloMMR, played: Sequence[Contest]) -> list[Round | Non
             time=contest.time,
             weight=contest.weight,
             ceiling=contest.ceiling,
+            beta=contest.beta,
+            gamma=contest.gamma,
         )
         for contest in played
     ]
@@ -75,13 +77,13 @@ def assert_same_players(state: State, slow: SlowEloMMR) -> None:
 @every_model
 @examples(250)
 @given(
-    contests(timed=True, weighted=True, capped=True, max_contests=8),
+    contests(timed=True, weighted=True, capped=True, rounds=True, max_contests=8),
     parameters(),
 )
 def test_every_rating_equals_that_of_the_slow_reference(
     model: Model, played: list[Contest], chosen: dict[str, float]
 ) -> None:
-    """Algorithms 1-3 with ties, weights, drift, ceilings and short memory (READINGS B1-B8)."""
+    """Algorithms 1-3 with ties, weights, own deviations, drift, ceilings, short memory (B1-B8)."""
     note(f"{chosen}")
     slow = SLOW[model](**chosen)
     rounds = rate_slowly(slow, played)

@@ -144,6 +144,8 @@ class SlowEloMMR:
         time: float | None = None,
         weight: float = 1.0,
         ceiling: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
     ) -> Round | None:
         """Algorithm 1: rate one contest; None where it changes nothing (READINGS B7)."""
         n = len(names)
@@ -159,9 +161,12 @@ class SlowEloMMR:
         ]
         w, limit = self.limits()
         w = w * weight
-        beta = math.sqrt((1 + 1 / w) * limit**2 + self.drift_per_day / w)
+        # A deviation of the round's own takes the place of the system's (beta_t, gamma_t).
+        if beta is None:
+            beta = math.sqrt((1 + 1 / w) * limit**2 + self.drift_per_day / w)
+        gamma2 = w * limit**2 if gamma is None else gamma**2
         for player, drift in zip(field_of, drifts, strict=True):
-            self.diffuse(player, w * limit**2 + drift)
+            self.diffuse(player, gamma2 + drift)
         means = [player.rating for player in field_of]
         delta_bars = [self.scale * math.sqrt(player.deviation**2 + beta**2) for player in field_of]
         expected = [

@@ -50,6 +50,14 @@ TOO_HEAVY = "must be at most 1e9, so that later matches can still be rated"
 FARTHEST_CEILING = 1e6
 TOO_FAR = "must be from -1e6 to 1e6, so that later matches can still be rated"
 
+#: Columns that have one number for each match; NaN, but for `weight`, where a match has none.
+OF_MATCHES = ("weight", "performance_ceiling", "beta", "gamma")
+
+#: Deviations of a match of its own (docs/decisions/0061), rating points.
+LEAST_BETA, MOST_BETA, MOST_GAMMA = 0.01, 1e6, 1e6
+BETA = "must be from 0.01 to 1e6, in rating points"
+GAMMA = "must be from 0 to 1e6, in rating points"
+
 #: Performances within a match are squared and summed; larger ones would overflow float64.
 LARGEST_PERFORMANCE = 1e100
 TOO_LARGE = "must be from -1e100 to 1e100"
@@ -87,6 +95,8 @@ class History(Tabular):
       dates, such as rounds; None with dates, and if the order is that of the file
     weight : shape (M,), positive; None is 1 for all
     performance_ceiling : shape (M,), NaN if a match has none; None if no match has one
+    beta, gamma : shape (M,), deviations of a performance and of the change of skill in the match
+      (Elo-MMR), rating points, NaN if a match has none of its own; None if no match has one
     performance : shape (N,), NaN if absent; None if no player has one
     share : shape (N,), in [0, 1], multiplies the player's change; None is 1 for all
     statistics : name -> shape (N,) float64, NaN if absent
@@ -117,6 +127,8 @@ class History(Tabular):
     order: Ints | None = None
     weight: Floats | None = None
     performance_ceiling: Floats | None = None
+    beta: Floats | None = None
+    gamma: Floats | None = None
     performance: Floats | None = None
     share: Floats | None = None
     statistics: Mapping[str, Floats] = field(default_factory=dict)
@@ -293,6 +305,8 @@ class History(Tabular):
             order=None if self.order is None else self.order[start:stop],
             weight=matches(self.weight),
             performance_ceiling=matches(self.performance_ceiling),
+            beta=matches(self.beta),
+            gamma=matches(self.gamma),
             performance=rows(self.performance),
             share=rows(self.share),
             statistics={name: column[low:high] for name, column in self.statistics.items()},
@@ -337,10 +351,8 @@ class History(Tabular):
         elif self._has_teams():
             columns["team"] = self.team
         columns["rank"] = self.rank
-        for name, of_match in (
-            ("weight", self.weight),
-            ("performance_ceiling", self.performance_ceiling),
-        ):
+        for name in OF_MATCHES:
+            of_match: Floats | None = getattr(self, name)
             if of_match is not None:
                 columns[name] = pl.Series(np.repeat(of_match, sizes)).fill_nan(None)
         for name, of_row in (("performance", self.performance), ("share", self.share)):
@@ -389,6 +401,8 @@ class History(Tabular):
             "order",
             "weight",
             "performance_ceiling",
+            "beta",
+            "gamma",
             "performance",
             "share",
             "team_labels",
@@ -408,8 +422,7 @@ class History(Tabular):
             ("rank", self.rank, participations),
             ("time", self.time, matches),
             ("order", self.order, matches),
-            ("weight", self.weight, matches),
-            ("performance_ceiling", self.performance_ceiling, matches),
+            *((name, getattr(self, name), matches) for name in OF_MATCHES),
             ("performance", self.performance, participations),
             ("share", self.share, participations),
             ("team_labels", self.team_labels, participations),

@@ -122,6 +122,8 @@ def some_matches(history: History, chosen: Ints) -> History:
         order=of_matches(history.order),
         weight=of_matches(history.weight),
         performance_ceiling=of_matches(history.performance_ceiling),
+        beta=of_matches(history.beta),
+        gamma=of_matches(history.gamma),
         performance=of_rows(history.performance),
         share=of_rows(history.share),
         statistics={name: column[rows] for name, column in history.statistics.items()},

@@ -28,6 +28,8 @@ CANONICAL = (
     "winner",
     "weight",
     "performance_ceiling",
+    "beta",
+    "gamma",
     "rated",
     "share",
     "performance",

@@ -67,7 +67,7 @@ class MatchRequest(
 
     match : its id; posting the same id and content again changes nothing
     time : seconds since 1970, or ISO 8601 (without a zone: UTC); absent: the time it was received
-    weight, performance_ceiling : as the columns of a history; a weight is at most 1e9
+    weight, performance_ceiling, beta, gamma : as the columns of a history; a weight is at most 1e9
     rated : false keeps the match in the log without rating it
     """
 
@@ -77,6 +77,8 @@ class MatchRequest(
     weight: float = 1.0
     performance_ceiling: float | None = None
     rated: bool = True
+    beta: float | None = None
+    gamma: float | None = None
 
 
 def places_of(request: MatchRequest) -> list[int]:

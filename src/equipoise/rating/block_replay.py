@@ -103,6 +103,8 @@ class BlockReplay:
             time=None if end.time is None else end.time.copy(),
             weight=None,
             performance_ceiling=None,
+            beta=None,
+            gamma=None,
             performance=None,
             share=None,
             statistics={},

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
 from equipoise.rating.federations.facts import facts_of, used_facts
+from equipoise.rating.system import OF_ROUNDS
 
 #: uint64, one number for each match; 0 for a match that is not compared.
 Digests: TypeAlias = NDArray[np.uint64]
@@ -144,7 +145,7 @@ def _teams(
 
 
 def _extra_of_matches(history: History, uses: frozenset[str]) -> Digests:
-    """Return the sums of mixed times, weights and ceilings, shape (M,)."""
+    """Return the sums of mixed times, weights and other numbers of matches, shape (M,)."""
     if history.time is None:
         found = np.full(history.matches, _NO_TIME)
         if history.order is not None:
@@ -156,6 +157,11 @@ def _extra_of_matches(history: History, uses: frozenset[str]) -> Digests:
     if "performance_ceiling" in uses:
         ceiling = _column(history.performance_ceiling, history.matches, np.nan)
         found += _salted(_float_bits(ceiling), "performance_ceiling")
+    for name in OF_ROUNDS:
+        own = getattr(history, name)
+        if name in uses and own is not None:
+            # A match without one has the digest that it had before there were such columns.
+            found += np.where(np.isnan(own), np.uint64(0), _salted(_float_bits(own), name))
     return found
 
 

@@ -33,6 +33,8 @@ def rate_match(
     weight: float = 1.0,
     time: float = math.nan,
     performance_ceiling: float = math.inf,
+    beta: float = math.nan,
+    gamma: float = math.nan,
     performance: Sequence[float] = (),
     share: Sequence[float] = (),
     at_home: Sequence[bool] = (),
@@ -45,12 +47,14 @@ def rate_match(
     ranks : of each team, dense from 0, lower is better, equal is a tie
     time : of the match, whole microseconds in days since 1970; NaN without times
     performance_ceiling : inf for none
+    beta, gamma : deviations of the match's own, NaN for none
     performance, share, at_home, score : one value for each player, or none at all; a performance
         of NaN is absent; score : of the player's team
     Raises : ConvergenceError; InvalidDataError if the system needs `at_home`
     """
     workspaces = workspaces_of(system)
-    if workspaces.usable:
+    # Few matches have deviations of their own, so there is no kept memory for them.
+    if workspaces.usable and math.isnan(beta) and math.isnan(gamma):
         shape = tuple(sizes)
         workspace = workspaces.take(shape)
         found = workspace.rate(
@@ -66,6 +70,8 @@ def rate_match(
         weight=weight,
         time=time,
         performance_ceiling=performance_ceiling,
+        beta=beta,
+        gamma=gamma,
         performance=performance,
         share=share,
         at_home=at_home,
@@ -82,6 +88,8 @@ def rate_once(
     weight: float = 1.0,
     time: float = math.nan,
     performance_ceiling: float = math.inf,
+    beta: float = math.nan,
+    gamma: float = math.nan,
     performance: Sequence[float] = (),
     share: Sequence[float] = (),
     at_home: Sequence[bool] = (),
@@ -95,6 +103,8 @@ def rate_once(
         weight=weight,
         time=time,
         performance_ceiling=performance_ceiling,
+        beta=beta,
+        gamma=gamma,
         performance=performance,
         share=share,
         at_home=at_home,
@@ -143,6 +153,8 @@ def _history(
     weight: float,
     time: float,
     performance_ceiling: float,
+    beta: float,
+    gamma: float,
     performance: Sequence[float],
     share: Sequence[float],
     at_home: Sequence[bool],
@@ -164,6 +176,8 @@ def _history(
         time=given,
         weight=np.array([float(weight)]),
         performance_ceiling=np.array([performance_ceiling]) if capped else None,
+        beta=None if math.isnan(beta) else np.array([beta]),
+        gamma=None if math.isnan(gamma) else np.array([gamma]),
         performance=_floats(performance),
         share=_floats(share),
         attributes=given_columns,

@@ -36,6 +36,10 @@ def check_newcomer(rating: float, deviation: float) -> None:
     require(1e-6 <= deviation <= 1e9, "initial_deviation", "from 1e-6 to 1e9", deviation)
 
 
+#: Columns of a match's own deviations. A history that has one is refused by systems without them,
+#: because the `beta` of another system means something else (docs/decisions/0061).
+OF_ROUNDS = ("beta", "gamma")
+
 #: Optional columns of a history, in the order in which messages list them. `time` means the time
 #: between matches: all systems rate in the order of times, some also count the days. `score` means
 #: the difference of scores: they may have decided the ranks of a match for all systems. The last
@@ -51,6 +55,7 @@ USABLE = (
     "at_home",
     "time",
     "score",
+    *OF_ROUNDS,
     *FACTS,
 )
 
@@ -121,6 +126,9 @@ class Capabilities:
                 found.append(f"ties ({many}{need})")
         if self.needs_time and history.time is None:
             found.append("no times")
+        for name in OF_ROUNDS:
+            if name not in self.uses and getattr(history, name) is not None:
+                found.append(f"a {name} for each match")
         return found
 
     def __str__(self) -> str:

@@ -197,6 +197,8 @@ _COLUMNS = {
     "order": "order",
     "weight": "weights",
     "performance_ceiling": "performance ceilings",
+    "beta": "betas",
+    "gamma": "gammas",
     "performance": "performances",
     "share": "shares",
 }

@@ -184,6 +184,8 @@ def fingerprint(history: History) -> str:
         "time": history.time,
         "weight": history.weight,
         "performance_ceiling": history.performance_ceiling,
+        "beta": history.beta,
+        "gamma": history.gamma,
         "performance": history.performance,
         "share": history.share,
         **history.statistics,

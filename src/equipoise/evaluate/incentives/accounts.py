@@ -324,4 +324,6 @@ def _lost_duels(match: History, winner: int, first: int, count: int) -> History:
         order=None if match.order is None else np.repeat(match.order, count),
         weight=None,
         performance_ceiling=repeated(match.performance_ceiling),
+        beta=repeated(match.beta),
+        gamma=repeated(match.gamma),
     )

@@ -40,7 +40,7 @@ _IDS = (
     *(pl.UInt8, pl.UInt16, pl.UInt32),
 )
 #: Columns that are None in a history if no row has a value.
-_ALL_OR_NONE = ("performance", "performance_ceiling")
+_ALL_OR_NONE = ("performance", "performance_ceiling", "beta", "gamma")
 
 
 class UnsuitedError(InvalidParameterError):

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Floats, Ids
-from equipoise.data.history import History
+from equipoise.data.history import OF_MATCHES, History
 from equipoise.errors import InvalidDataError
 from equipoise.formats.converting.two_sides import (
     RESULTS,
@@ -54,10 +54,8 @@ def game_table(history: History) -> tuple[pl.DataFrame, list[str]]:
             columns[f"{name}_score"] = _whole(of_side)
     if sides.words == "home" and sides.neutral.any():
         columns["neutral"] = pl.Series(sides.neutral)
-    for name, of_match in (
-        ("weight", history.weight),
-        ("performance_ceiling", history.performance_ceiling),
-    ):
+    for name in OF_MATCHES:
+        of_match: Floats | None = getattr(history, name)
         if of_match is not None:
             columns[name] = pl.Series(of_match[sides.matches]).fill_nan(None)
             kept.add(name)

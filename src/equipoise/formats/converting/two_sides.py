@@ -111,13 +111,8 @@ def lost_of_history(history: History, kept: set[str]) -> Iterator[str]:
 
     kept : names of the columns that it has
     """
-    there = {
-        "performance_ceiling": history.performance_ceiling,
-        "performance": history.performance,
-        "share": history.share,
-        "weight": history.weight,
-    }
-    names = [name for name, column in there.items() if column is not None and name not in kept]
+    there = ("performance_ceiling", "performance", "share", "weight", "beta", "gamma")
+    names = [name for name in there if getattr(history, name) is not None and name not in kept]
     names += [name for name in history.statistics if name not in kept]
     names += [name for name in history.attributes if name not in kept]
     if names:

@@ -10,9 +10,15 @@ import polars as pl
 
 from equipoise.arrays import Flags, Ids, Ints
 from equipoise.data.history import (
+    BETA,
     FARTHEST_CEILING,
+    GAMMA,
     LARGEST_PERFORMANCE,
+    LEAST_BETA,
+    MOST_BETA,
+    MOST_GAMMA,
     MOST_WEIGHT,
+    OF_MATCHES,
     TOO_FAR,
     TOO_HEAVY,
     TOO_LARGE,
@@ -63,7 +69,7 @@ NAMES_NONE = "must name one of the match's teams, or be empty for a draw"
 
 
 #: Columns that have one value for the complete match.
-_SAME_ON_ALL_ROWS = ("time", "rated", "weight", "performance_ceiling")
+_SAME_ON_ALL_ROWS = ("time", "rated", *OF_MATCHES)
 
 
 class Labels(NamedTuple):
@@ -79,7 +85,7 @@ class Rows:
 
     place : position among the rows that are left, as counted by `Findings`
     match : number of the match in the first grouping
-    columns : rank, time, weight, performance_ceiling, share, performance
+    columns : rank, time, weight, performance_ceiling, beta, gamma, share, performance
     statistics : named columns
     """
 
@@ -235,6 +241,8 @@ def _optional_numbers(frame: pl.DataFrame, findings: Findings, columns: dict[str
     for name, default in (
         ("weight", 1.0),
         ("performance_ceiling", np.nan),
+        ("beta", np.nan),
+        ("gamma", np.nan),
         ("share", 1.0),
         ("performance", np.nan),
     ):
@@ -257,6 +265,13 @@ def _optional_numbers(frame: pl.DataFrame, findings: Findings, columns: dict[str
         ):
             if name == bounded:
                 beyond = np.isfinite(values) & (np.abs(values) > most)
+                faults = (*faults, *faults_of((beyond, rule)))
+        for bounded, least, most, rule in (
+            ("beta", LEAST_BETA, MOST_BETA, BETA),
+            ("gamma", 0.0, MOST_GAMMA, GAMMA),
+        ):
+            if name == bounded:
+                beyond = np.isfinite(values) & ((values < least) | (values > most))
                 faults = (*faults, *faults_of((beyond, rule)))
         if name == "share":
             values = np.where(np.isnan(values), default, values)

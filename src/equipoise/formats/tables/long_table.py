@@ -93,6 +93,8 @@ def assemble(
         order=None if dated else sorted_moments,
         weight=of_matches("weight"),
         performance_ceiling=_if_any(of_matches("performance_ceiling")),
+        beta=_if_any(of_matches("beta")),
+        gamma=_if_any(of_matches("gamma")),
         performance=_if_any(of_rows("performance")),
         share=of_rows("share"),
         statistics={name: arranged(column) for name, column in rows.statistics.items()},

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from equipoise.data.history import OF_MATCHES
 from equipoise.errors import InvalidParameterError, Problem
 from equipoise.formats.options import CANONICAL, KEPT, Options
 from equipoise.formats.table import columns_in_words, some_names
@@ -91,7 +92,7 @@ _OTHER_TIMES = (
     "submitted_at",
 )
 #: Columns that are recognised by their own name only, in any spelling.
-_SPELLED = ("score", "weight", "performance_ceiling", "rated", "share", "performance", *KEPT)
+_SPELLED = ("score", *OF_MATCHES, "rated", "share", "performance", *KEPT)
 KNOWN = (*CANONICAL, *(name for name in _SPELLED if name not in CANONICAL))
 #: A table needs one of these, beside `match` and `player`.
 DECIDING = ("rank", "winner", "score")

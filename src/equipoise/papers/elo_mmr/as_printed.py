@@ -32,12 +32,16 @@ def zero(increasing: Callable[[float], float], near: float) -> float:
 
 @dataclass
 class Player:
-    """mu_i, sigma_i, and the lists p_i and w_i, whose first entries are the Gaussian term."""
+    """mu_i, sigma_i, and the lists p_i and w_i, whose first entries are the Gaussian term.
+
+    beta : of the rounds of the other terms
+    """
 
     mu: float
     sigma: float
     p: list[float] = field(default_factory=list)
     w: list[float] = field(default_factory=list)
+    beta: list[float] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Begin with the prior."""
@@ -55,11 +59,11 @@ class Player:
             self.w[k] *= kappa * kept
         self.sigma /= math.sqrt(kappa)
 
-    def slope(self, s: float, beta: float) -> float:
+    def slope(self, s: float) -> float:
         """Return dL/ds of (8), with the weights of section 4.1."""
-        bar = BAR * beta
         total = self.w[0] * (s - self.p[0])
-        for p, w in zip(self.p[1:], self.w[1:], strict=True):
+        for p, w, beta in zip(self.p[1:], self.w[1:], self.beta, strict=True):
+            bar = BAR * beta
             total += w * beta**2 / bar * math.tanh((s - p) / (2 * bar))
         return total
 
@@ -67,7 +71,8 @@ class Player:
         """Algorithm 3, second half; sigma is (9)."""
         self.p.append(p)
         self.w.append(1.0 / beta**2)
-        self.mu = zero(lambda s: self.slope(s, beta), self.mu)
+        self.beta.append(beta)
+        self.mu = zero(self.slope, self.mu)
         self.sigma = sum(self.w) ** -0.5
 
 

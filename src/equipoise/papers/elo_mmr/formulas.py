@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -47,9 +48,12 @@ class Compared(NamedTuple):
 
 
 @cache
-def algorithms(cases: int, seed: int) -> Compared:
-    """Rate random contests by Algorithms 1 to 3 as printed, and by the package."""
-    rng = np.random.default_rng(seed)
+def algorithms(cases: int, seed: int, *, own: bool = False) -> Compared:
+    """Rate random contests by Algorithms 1 to 3 as printed, and by the package.
+
+    own : with another beta and gamma in each round
+    """
+    rng, drawn = np.random.default_rng(seed), np.random.default_rng(seed + 29)
     worst, count = [0.0] * 3, 0
     for rho in RHOS:
         contests, done = [], 0
@@ -59,14 +63,18 @@ def algorithms(cases: int, seed: int) -> Compared:
             done += n
         of = system(rho=rho, initial_deviation=300.0)
         history = history_of(contests, _PLAYERS)
+        beta, gamma = np.full(len(contests), BETA), np.full(len(contests), GAMMA)
+        if own:
+            beta, gamma = drawn.uniform(50, 500, len(beta)), drawn.uniform(0, 120, len(beta))
+            history = replace(history, beta=beta, gamma=gamma)
         found = replay(of, history, trace=True)
         assert found.trace is not None
         trace = found.trace.columns
         printed = [Player(1500.0, 300.0) for _ in range(_PLAYERS)]
         row = 0
-        for member, ranks in contests:
+        for number, (member, ranks) in enumerate(contests):
             field = [printed[i] for i in member]
-            p = rate_round(field, ranks.tolist(), BETA, GAMMA, rho)
+            p = rate_round(field, ranks.tolist(), float(beta[number]), float(gamma[number]), rho)
             for k, one in enumerate(field):
                 worst[0] = largest(worst[0], abs(p[k] - trace["performance"][row]))
                 worst[1] = largest(worst[1], abs(one.mu - trace["rating"][row]))
@@ -99,6 +107,21 @@ def diffusion_as_printed(facts: Facts) -> list[Line]:
     return [
         agrees("p_0, points", mean, _POINTS, cases, of="player"),
         agrees("every weight, of the total", weights, _ROUNDING, cases, of="player"),
+    ]
+
+
+def rounds(facts: Facts) -> list[Line]:
+    """Return lines on the algorithms with a beta and a gamma for each round."""
+    found = algorithms(facts.cases, facts.seed, own=True)
+    return [
+        agrees(
+            f"another beta and gamma each round: {name}, points",
+            getattr(found, name),
+            _POINTS,
+            found.cases,
+            of="participation",
+        )
+        for name in ("performance", "rating", "deviation")
     ]
 
 

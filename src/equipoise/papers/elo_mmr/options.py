@@ -27,6 +27,7 @@ from equipoise.papers.elo_mmr.fields import (
     rate_once,
     system,
 )
+from equipoise.papers.elo_mmr.formulas import rounds
 from equipoise.papers.items import Facts
 from equipoise.papers.lines import Line, agrees, beyond, compared, holds, largest, not_done, stated
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
@@ -196,12 +197,7 @@ def limits(facts: Facts) -> list[Line]:
         worst = largest(worst, abs(math.sqrt(1 + 1 / weight) * limit - beta))
     return [
         agrees("gamma^2 = w L^2, beta^2 = (1 + 1/w) L^2", worst, 1e-9, facts.cases),
-        stated(
-            "beta and gamma of each round",
-            "Sections 3.2 and 4 index them by round; Algorithm 1 fixes them. Here a match weight "
-            "changes both for a round, and drift_per_day changes them with the time since the last "
-            "(reading B4).",
-        ),
+        *rounds(facts),
     ]
 
 

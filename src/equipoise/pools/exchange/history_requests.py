@@ -45,7 +45,7 @@ def requests_of(history: History, start: int, stop: int) -> list[MatchRequest]:
     """Return matches start:stop of a history as posts, with ids as text."""
     columns = _columns(history, int(history.offsets[start]), int(history.offsets[stop]))
     weights = history.weights(start, stop).tolist()
-    ceilings = history.performance_ceiling
+    ceilings, betas, gammas = history.performance_ceiling, history.beta, history.gamma
     bounds = (history.offsets[start : stop + 1] - history.offsets[start]).tolist()
     ids = history.match_ids[start:stop].tolist()
     return [
@@ -55,6 +55,8 @@ def requests_of(history: History, start: int, stop: int) -> list[MatchRequest]:
             time=_time(history, start + i),
             weight=weights[i],
             performance_ceiling=None if ceilings is None else json_value(ceilings[start + i]),
+            beta=None if betas is None else json_value(betas[start + i]),
+            gamma=None if gammas is None else json_value(gammas[start + i]),
         )
         for i, match in enumerate(ids)
     ]

@@ -15,6 +15,7 @@ from equipoise.formats.options import CANONICAL
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.match_history import LoggedMatch, pool_stamps, score_of
+from equipoise.rating.system import OF_ROUNDS
 
 #: Whole numbers that fit a column of them.
 _LARGEST_INT = 2**63
@@ -38,6 +39,7 @@ class _Seen:
     teams: bool = False
     weight: bool = False
     ceiling: bool = False
+    rounds: set[str] = field(default_factory=set)
     fractions: bool = False
     earliest: int | None = None
     latest: int = 0
@@ -54,6 +56,7 @@ class _Seen:
         self.latest = max(self.latest, match.time)
         self.weight |= request.weight != 1.0
         self.ceiling |= request.performance_ceiling is not None
+        self.rounds.update(name for name in OF_ROUNDS if getattr(request, name) is not None)
         for team in request.teams:
             self.teams |= team.team is not None or len(team.players) > 1
             for one in team.players:
@@ -116,6 +119,7 @@ class LogTable:
             columns["weight"] = pl.Float64
         if seen.ceiling:
             columns["performance_ceiling"] = pl.Float64
+        columns |= {name: pl.Float64 for name in OF_ROUNDS if name in seen.rounds}
         columns |= {name: kind for name, kind in _PLAYERS_OWN.items() if name in seen.own}
         columns |= dict.fromkeys(self._statistics.values(), pl.Float64)
         for name, column in self._attributes.items():
@@ -139,6 +143,7 @@ class LogTable:
         tail: list[Any] = [request.weight] if seen.weight else []
         if seen.ceiling:
             tail.append(request.performance_ceiling)
+        tail += [getattr(request, name) for name in OF_ROUNDS if name in seen.rounds]
         for team, label, rank in _teams(request):
             middle = [label, rank] if seen.teams else [rank]
             for one in team.players:

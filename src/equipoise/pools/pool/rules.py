@@ -21,7 +21,7 @@ from equipoise.messages.matches import Moment
 from equipoise.messages.pools import PoolRequest
 from equipoise.rating.federations.facts import FACTS
 from equipoise.rating.registry import absent, make_system, requirement_of
-from equipoise.rating.system import USABLE, Capabilities, RatingSystem
+from equipoise.rating.system import OF_ROUNDS, USABLE, Capabilities, RatingSystem
 
 #: Maximum number of characters of an id.
 ID_LENGTH = 200
@@ -94,7 +94,8 @@ class PoolRules:
         if self.fault:
             return ()
         uses = self.able.uses
-        found = [name for name in USABLE if name not in (*uses, "time", "score", *FACTS)]
+        others = ("time", "score", *OF_ROUNDS, *FACTS)
+        found = [name for name in USABLE if name not in (*uses, *others)]
         if "performance" not in uses or not self.settings.statistics:
             found.append("statistics")
         return tuple(found)

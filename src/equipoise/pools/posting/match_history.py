@@ -17,6 +17,7 @@ from equipoise.formats.tables.matches import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.rating.federations.facts import used_facts
+from equipoise.rating.system import OF_ROUNDS
 from equipoise.store.pools import Position
 
 
@@ -109,6 +110,8 @@ def without(request: MatchRequest, players: set[str]) -> MatchRequest | None:
         weight=request.weight,
         performance_ceiling=request.performance_ceiling,
         rated=request.rated,
+        beta=request.beta,
+        gamma=request.gamma,
     )
 
 
@@ -189,6 +192,10 @@ def _of_matches(
         "weight": np.array([request.weight for request in requests], np.float64),
         "performance_ceiling": _numbers(ceilings),
     }
+    for name in OF_ROUNDS:
+        # Other systems refuse such matches, but a pool may have changed its system.
+        if name in rules.able.uses:
+            found[name] = _numbers([getattr(request, name) for request in requests])
     if rules.timed:
         found["time"] = np.array([match.time for match in matches], np.int64)
     return found

@@ -9,9 +9,14 @@ from typing import NamedTuple
 import msgspec
 
 from equipoise.data.history import (
+    BETA,
     FARTHEST_CEILING,
+    GAMMA,
     LARGEST_PERFORMANCE,
     LARGEST_SCORE,
+    LEAST_BETA,
+    MOST_BETA,
+    MOST_GAMMA,
     MOST_WEIGHT,
     SCORE,
     SIDE,
@@ -25,6 +30,7 @@ from equipoise.errors import InvalidParameterError, Problem
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import ID_LENGTH, PoolRules, id_fault, id_text, moment
 from equipoise.rating.federations.facts import broken_rule, used_facts
+from equipoise.rating.system import OF_ROUNDS
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 _decoder = msgspec.json.Decoder(MatchRequest)
@@ -93,6 +99,8 @@ def _is_plain(request: MatchRequest, rules: PoolRules) -> bool:
         type(match) is not str
         or request.weight != 1.0
         or request.performance_ceiling is not None
+        or request.beta is not None
+        or request.gamma is not None
         or not request.teams
         or (able.max_teams is not None and len(request.teams) > able.max_teams)
         or not able.draws
@@ -194,6 +202,11 @@ def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str
         yield "performance_ceiling", "must be a finite number", ceiling
     elif ceiling is not None and abs(ceiling) > FARTHEST_CEILING:
         yield "performance_ceiling", TOO_FAR, ceiling
+    beta, gamma = request.beta, request.gamma
+    if beta is not None and not LEAST_BETA <= beta <= MOST_BETA:
+        yield "beta", BETA, beta
+    if gamma is not None and not 0.0 <= gamma <= MOST_GAMMA:
+        yield "gamma", GAMMA, gamma
     if not request.teams:
         yield "teams", "must not be empty", "no team"
     yield from _place_faults(request)
@@ -244,6 +257,10 @@ def _place_faults(request: MatchRequest) -> Iterator[tuple[str, str, object]]:
 def _misfits(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str, str, object]]:
     """Give what the pool's system cannot rate in a match."""
     able, name = rules.able, rules.settings.system
+    for field in OF_ROUNDS:
+        value = getattr(request, field)
+        if value is not None and field not in able.uses:
+            yield field, f"must be left out: {name} has no {field} for each match", value
     if able.max_teams is not None and len(request.teams) > able.max_teams:
         yield "teams", f"must be at most {able.max_teams} for {name}", len(request.teams)
     if able.max_team_size is not None:
@@ -305,6 +322,8 @@ def _canonical(request: MatchRequest) -> MatchRequest:
         weight=request.weight,
         performance_ceiling=request.performance_ceiling,
         rated=request.rated,
+        beta=request.beta,
+        gamma=request.gamma,
     )
 
 

@@ -37,8 +37,15 @@ RATING, DEVIATION, MATCHES, LAST_TIME, MEAN, WEIGHT, DECAY, CURVATURE = range(8)
 #: The running decay factor is multiplied into the terms before it underflows.
 _SMALLEST_DECAY = 1e-140
 
-#: A Newton correction below this share of beta_bar is the last: the next would be its square.
+#: Logistic terms with a smaller factor are dropped before it underflows to 0.
+_FORGOTTEN = 1e-280
+
+#: A Newton correction below this share of the scale is the last: the next would be its square.
 _LAST_CORRECTION = 1e-7
+
+#: The scale of a search is at most this many times the smallest beta_bar: then the error after the
+#: last correction is below 1e-10 of it. Match weights alone reach this from 1 to 10,000 on.
+_SPREAD_OF_SCALES = 100.0
 
 #: Number of float64 in a line of the cache.
 _CACHE_LINE = 8
@@ -156,7 +163,8 @@ def diffuse(beliefs: Beliefs, row: int, the_round: Round, rho: float, drift_per_
     player[WEIGHT] = kappa * (old + transferred)
     player[CURVATURE] = kappa * (kept * player[CURVATURE] + transferred)
     player[DEVIATION] = math.sqrt(variance + gamma2)
-    if kept == 0.0:
+    if player[DECAY] * kappa * kept < _FORGOTTEN:
+        # With so small a share, all weight is in the Gaussian term to the last bit.
         _forget(beliefs, row)
     else:
         player[DECAY] *= kappa * kept
@@ -246,11 +254,21 @@ def _pulls(
 
 @inner_kernel
 def _is_uniform(values: Floats, run: _Run) -> bool:
-    """Return whether all terms have one steepness, as they do without match weights."""
+    """Return whether all terms have one steepness, as without match weights and own betas."""
     steepness, different = values[run.steepness], 0
     for k in range(run.length):
         different += values[run.pull + k] != 0.0 and values[run.steepness + k] != steepness
     return different == 0
+
+
+@inner_kernel
+def _search_scale(values: Floats, run: _Run, beta_bar: float) -> float:
+    """Return the length on which the derivative is smooth; beta_bar is that of the newest term."""
+    steepest = 0.0
+    for k in range(run.length):
+        if values[run.pull + k] != 0.0:
+            steepest = max(steepest, values[run.steepness + k])
+    return min(beta_bar, _SPREAD_OF_SCALES / steepest)
 
 
 @inner_kernel
@@ -307,12 +325,13 @@ def update_belief(
     grown = scratch.grown
     _exponentials(x, values, run, grown)
     uniform = _is_uniform(values, run)
+    scale = beta_bar if uniform else _search_scale(values, run, beta_bar)
     value = 0.0
     for iteration in range(MAX_ITERATIONS):
         pull, stiffness = _pulls(values, run, grown, scratch.terms, scratch.slopes)
         value = player[WEIGHT] * (x - player[MEAN]) + player[DECAY] * pull
         slope = player[WEIGHT] + player[DECAY] * stiffness
-        if abs(value) <= _LAST_CORRECTION * beta_bar * slope:
+        if abs(value) <= _LAST_CORRECTION * scale * slope:
             player[RATING] = x - value / slope
             player[CURVATURE] = slope
             return -1.0

@@ -33,6 +33,8 @@ from equipoise.rating.base_system import PerformanceTrace, Rate, System
 from equipoise.rating.elo_mmr.belief import SCALE_OF_DEVIATION, Beliefs
 from equipoise.rating.elo_mmr.match import (
     BeliefJob,
+    BeliefsAndRounds,
+    OwnDeviations,
     Settings,
     learn_from,
     rate_matches,
@@ -41,7 +43,7 @@ from equipoise.rating.elo_mmr.match import (
 )
 from equipoise.rating.platforms.contest import rate_in_turn
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, check_newcomer
+from equipoise.rating.system import OF_ROUNDS, Capabilities, check_newcomer
 
 #: Purpose and cost of `opponents`; `benchmarks/opponents.py` measures the cost.
 FEW_OPPONENTS = (
@@ -131,7 +133,7 @@ class EloMMRParameters(System):
     def capabilities(self) -> Capabilities:
         """Any number of single players; time is used only with `drift_per_day`."""
         drifts = self.drift_per_day > 0
-        uses = {"weight", "performance_ceiling"}
+        uses = {"weight", "performance_ceiling", *OF_ROUNDS}
         return Capabilities(
             max_team_size=1,
             needs_time=drifts,
@@ -170,12 +172,15 @@ class EloMMRParameters(System):
 
     def rewrite_own(
         self,
-        own: Beliefs,
+        own: BeliefsAndRounds,
         performance: Sequence[float],
         share: Sequence[float],
         at_home: Sequence[bool],
     ) -> None:
-        """Write nothing: beliefs are the state of the players."""
+        """Write nothing: beliefs are the state of the players.
+
+        A match with a beta or gamma of its own is rated without kept memory (`rate_match`).
+        """
 
     def kernel(self, job: BeliefJob) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
@@ -201,11 +206,16 @@ class EloMMRParameters(System):
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return performances of variance sigma^2 + gamma^2 + beta^2 [EM] sec. 3.1.
 
-        The deviation includes what drift by the day adds.
+        The deviation includes what drift by the day adds. A beta or gamma of a match of `history`
+        takes the place of that of the system.
         """
         weight, limit = self.limits()
-        beta2 = (1 + 1 / weight) * limit**2 + self.drift_per_day / weight
-        delta = np.sqrt(deviation**2 + weight * limit**2 + beta2)
+        beta2: Any = (1 + 1 / weight) * limit**2 + self.drift_per_day / weight
+        gamma2: Any = weight * limit**2
+        if history is not None and (history.beta is not None or history.gamma is not None):
+            beta2 = _of_players(history, history.beta, beta2)
+            gamma2 = _of_players(history, history.gamma, gamma2)
+        delta = np.sqrt(deviation**2 + gamma2 + beta2)
         if self.gaussian:
             return Outlook(centre=rating, scale=delta, curve="normal")
         return Outlook(centre=rating, scale=SCALE_OF_DEVIATION * delta, curve="logistic")
@@ -231,8 +241,10 @@ class EloMMRParameters(System):
             tie_win=self.tie_win or 0.0,
         )
 
-    def own(self, state: State, history: History, start: int, stop: int) -> Beliefs:
+    def own(self, state: State, history: History, start: int, stop: int) -> BeliefsAndRounds:
         """Return the beliefs, with room for every performance of matches start:stop.
+
+        They come with the deviations that these matches have of their own.
 
         If memory is missing, it is reserved for the rest of the history at once.
         """
@@ -243,7 +255,12 @@ class EloMMRParameters(System):
         if runs.lacks_room(rows, self._records(counts)):
             counts = np.bincount(history.player[history.offsets[start] :], minlength=state.players)
             runs.reserve(np.arange(state.players), self._records(counts))
-        return Beliefs(state.table, runs.spans, runs.values)
+        # Copies, because kernels are compiled for arrays that may be written to.
+        own = (
+            np.empty(0) if column is None else column[start:stop].copy()
+            for column in (history.beta, history.gamma)
+        )
+        return BeliefsAndRounds(Beliefs(state.table, runs.spans, runs.values), OwnDeviations(*own))
 
     def _records(self, matches: Ints) -> Ints:
         """Return how many records these matches can add before old ones are dropped."""
@@ -252,6 +269,13 @@ class EloMMRParameters(System):
         if math.isinf(self.rho):
             return np.minimum(matches, 1)
         return matches if self.remembered is None else np.minimum(matches, self.remembered + 1)
+
+
+def _of_players(history: History, own: Floats | None, variance: float) -> Any:
+    """Return the variance for every participation, of its match's own deviation if it has one."""
+    if own is None:
+        return variance
+    return np.repeat(np.where(np.isnan(own), variance, own**2), history.sizes())
 
 
 def _participations(history: History, start: int, stop: int) -> tuple[Ints, Ints]:

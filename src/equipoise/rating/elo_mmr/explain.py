@@ -126,9 +126,9 @@ def _diffused(system: EloMMRParameters, single: SingleMatch) -> _Field:
     """Return the field after Algorithm 2, on a copy with room for one more performance."""
     state = single.before.copy()
     job = _job(system, state, single.history)
-    the_round = round_of(job.matches, 0, job.settings)
+    the_round = round_of(job.matches, job.own.rounds, 0, job.settings)
     for player in range(state.players):
-        diffuse(job.own, player, the_round, job.settings.rho, job.settings.drift_per_day)
+        diffuse(job.own.beliefs, player, the_round, job.settings.rho, job.settings.drift_per_day)
     delta = np.sqrt(state.table[:, DEVIATION] ** 2 + the_round.beta2)
     return _Field(state, the_round, delta)
 

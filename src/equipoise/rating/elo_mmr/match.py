@@ -81,8 +81,24 @@ class Settings(NamedTuple):
     tie_win: float
 
 
-#: `own` of the job is `Beliefs`.
-BeliefJob: TypeAlias = Job[Settings, PerformanceTrace, Beliefs]
+class OwnDeviations(NamedTuple):
+    """The deviations that matches have of their own, rating points (docs/decisions/0061).
+
+    beta, gamma : shape (M,), NaN where a match has none; shape (0,) if no match has one
+    """
+
+    beta: Floats
+    gamma: Floats
+
+
+class BeliefsAndRounds(NamedTuple):
+    """What the kernels of both models take besides what those of every system take."""
+
+    beliefs: Beliefs
+    rounds: OwnDeviations
+
+
+BeliefJob: TypeAlias = Job[Settings, PerformanceTrace, BeliefsAndRounds]
 
 
 class Field(NamedTuple):
@@ -105,11 +121,27 @@ class Field(NamedTuple):
 
 
 @inner_kernel
-def round_of(matches: Matches, m: int, settings: Settings) -> Round:
-    """Return the `Round` of match m: gamma^2 = w L^2, beta^2 = (1 + 1/w) L^2 (READINGS B4)."""
+def round_of(matches: Matches, rounds: OwnDeviations, m: int, settings: Settings) -> Round:
+    """Return the `Round` of match m: gamma^2 = w L^2, beta^2 = (1 + 1/w) L^2 (READINGS B4).
+
+    A beta or gamma of the match's own takes its place, whatever the weight of the match.
+    """
     weight = matches.weight[m] * settings.weight_limit
     beta2 = (1.0 + 1.0 / weight) * settings.sigma_limit2 + settings.drift_per_day / weight
-    return Round(matches.time[m], weight * settings.sigma_limit2, beta2, matches.ceiling[m])
+    gamma2, beta2 = _own_variances(rounds, m, weight * settings.sigma_limit2, beta2)
+    return Round(matches.time[m], gamma2, beta2, matches.ceiling[m])
+
+
+@inner_kernel
+def _own_variances(
+    rounds: OwnDeviations, m: int, gamma2: float, beta2: float
+) -> tuple[float, float]:
+    """Return (gamma^2, beta^2) of match m: its own, or those given."""
+    if len(rounds.gamma) and not math.isnan(rounds.gamma[m]):
+        gamma2 = rounds.gamma[m] * rounds.gamma[m]
+    if len(rounds.beta) and not math.isnan(rounds.beta[m]):
+        beta2 = rounds.beta[m] * rounds.beta[m]
+    return gamma2, beta2
 
 
 @kernel
@@ -125,17 +157,17 @@ def field_of(matches: Matches, m: int) -> Field:
 @inner_kernel
 def begin_round(job: BeliefJob, field: Field, start: int, stop: int, the_round: Round) -> None:
     """Diffuse players start:stop of the field and fill in their priors (Algorithm 1)."""
-    rho, drift_per_day = job.settings.rho, job.settings.drift_per_day
+    rho, drift_per_day, beliefs = job.settings.rho, job.settings.drift_per_day, job.own.beliefs
     for j in range(start, stop):
         row = field.players[j]
         if j + _FAR_AHEAD < stop:
             ahead = field.players[j + _FAR_AHEAD]
-            prefetch(job.own.table, ahead * job.own.table.shape[1])
-            prefetch(job.own.spans, ahead * job.own.spans.shape[1])
-        player = job.own.table[row]
+            prefetch(beliefs.table, ahead * beliefs.table.shape[1])
+            prefetch(beliefs.spans, ahead * beliefs.spans.shape[1])
+        player = beliefs.table[row]
         drift = drifted(player, the_round.time, drift_per_day)
         field.deviation_before[j] = math.sqrt(player[DEVIATION] * player[DEVIATION] + drift)
-        diffuse(job.own, row, the_round, rho, drift_per_day)
+        diffuse(beliefs, row, the_round, rho, drift_per_day)
         delta = math.sqrt(player[DEVIATION] * player[DEVIATION] + the_round.beta2)
         field.rating[j] = player[RATING]
         field.slope[j] = 1.0 / (
@@ -155,7 +187,7 @@ def end_round(
     logistic: Option,
 ) -> float:
     """Update players start:stop with their performances; return a residual, below 0 if fine."""
-    beliefs, trace = job.own, job.trace
+    beliefs, trace = job.own.beliefs, job.trace
     remembered = job.settings.remembered
     worst = -1.0
     for j in range(start, stop):
@@ -216,11 +248,15 @@ def expected_scores(rating: Floats, slope: Floats, logistic: Option, gaussian: O
 
 
 @inner_kernel
-def count_duel(job: BeliefJob, field: Field) -> None:
+def count_duel(job: BeliefJob, m: int, field: Field) -> None:
     """Count a match of two, from the ratings and deviations before it (`outlook`)."""
     settings = job.settings
     weight, limit2 = settings.weight_limit, settings.sigma_limit2
     noise2 = weight * limit2 + (1.0 + 1.0 / weight) * limit2 + settings.drift_per_day / weight
+    if len(job.own.rounds.beta) or len(job.own.rounds.gamma):
+        beta2 = (1.0 + 1.0 / weight) * limit2 + settings.drift_per_day / weight
+        gamma2, beta2 = _own_variances(job.own.rounds, m, weight * limit2, beta2)
+        noise2 = gamma2 + beta2
     first, second = field.deviation_before[0], field.deviation_before[1]
     scale = math.sqrt(first * first + second * second + 2.0 * noise2)
     if settings.gaussian is None:
@@ -277,10 +313,10 @@ def rate_matches(job: BeliefJob, start: int, stop: int) -> tuple[int, float]:
             continue
         field = field_of(job.matches, m)
         n = len(field.players)
-        the_round = round_of(job.matches, m, settings)
+        the_round = round_of(job.matches, job.own.rounds, m, settings)
         begin_round(job, field, 0, n, the_round)
         if len(job.draws) and n == 2:
-            count_duel(job, field)
+            count_duel(job, m, field)
         performances, residual = performances_in(
             field,
             settings.split_ties,
@@ -294,7 +330,7 @@ def rate_matches(job: BeliefJob, start: int, stop: int) -> tuple[int, float]:
             job.trace.expected, field, settings.expected, settings.logistic, settings.gaussian
         )
         if residual < 0.0:
-            scratch = update_scratch(job.own, field.players, 0, n)
+            scratch = update_scratch(job.own.beliefs, field.players, 0, n)
             residual = end_round(
                 job, field, 0, n, the_round, performances, scratch, settings.logistic
             )
@@ -312,7 +348,7 @@ def rate_shared(job: BeliefJob, m: int, workers: Workers) -> float:
         return -1.0
     field = field_of(job.matches, m)
     n = len(field.players)
-    the_round = round_of(job.matches, m, job.settings)
+    the_round = round_of(job.matches, job.own.rounds, m, job.settings)
     workers.each_chunk(n, CHUNK, lambda _, a, b: begin_round(job, field, a, b, the_round))
     settings = job.settings
     solve = solve_on_workers if settings.gaussian is None else gaussian_on_workers
@@ -328,7 +364,7 @@ def rate_shared(job: BeliefJob, m: int, workers: Workers) -> float:
     residuals = np.full((n + CHUNK - 1) // CHUNK, -1.0)
 
     def end(number: int, a: int, b: int) -> None:
-        scratch = update_scratch(job.own, field.players, a, b)
+        scratch = update_scratch(job.own.beliefs, field.players, a, b)
         residuals[number] = end_round(
             job, field, a, b, the_round, performances, scratch, settings.logistic
         )
@@ -341,7 +377,7 @@ def rate_shared(job: BeliefJob, m: int, workers: Workers) -> float:
 def _evidence(job: BeliefJob, m: int, i: int) -> FirstMatch:
     """Return what a first match said of a newcomer, whose belief was one Gaussian."""
     player = job.table[job.matches.player[i]]
-    gamma2 = round_of(job.matches, m, job.settings).gamma2
+    gamma2 = round_of(job.matches, job.own.rounds, m, job.settings).gamma2
     return first_match(job.entry, player, player[RATING], player[DEVIATION], gamma2)
 
 
@@ -349,7 +385,7 @@ def _evidence(job: BeliefJob, m: int, i: int) -> FirstMatch:
 def _move(job: BeliefJob, i: int, delta: float) -> None:
     """Add delta to the belief of participation i."""
     row = job.matches.player[i]
-    move_belief(job.own, row, delta)
+    move_belief(job.own.beliefs, row, delta)
     if len(job.trace.rating):
         job.trace.rating[i] = job.table[row, RATING]
 

@@ -96,6 +96,8 @@ class OneCall:
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
         home: int | None = None,
         draw_probability: DrawProbability | None = None,
     ) -> list[Rating]: ...
@@ -112,6 +114,8 @@ class OneCall:
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
         home: int | None = None,
         draw_probability: DrawProbability | None = None,
     ) -> dict[_Name, Rating]: ...
@@ -128,6 +132,8 @@ class OneCall:
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
         home: int | None = None,
         draw_probability: DrawProbability | None = None,
     ) -> list[list[Rating]]: ...
@@ -144,6 +150,8 @@ class OneCall:
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
         home: int | None = None,
         draw_probability: DrawProbability | None = None,
     ) -> list[dict[_Name, Rating]]: ...
@@ -159,6 +167,8 @@ class OneCall:
         performance: PlayerValues | None = None,
         share: PlayerValues | None = None,
         performance_ceiling: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
         home: int | None = None,
         draw_probability: DrawProbability | None = None,
     ) -> Any:
@@ -184,6 +194,8 @@ class OneCall:
             teams (team-glicko2)
         performance_ceiling : the highest performance that the match can show (elo-mmr, elo-mmx,
             codeforces, topcoder)
+        beta, gamma : deviations of a performance and of the change of skill in this match, rating
+            points, instead of those of the system (elo-mmr, elo-mmx)
         home : number of the team at home, from 0, where home is worth something; None: neutral
         draw_probability : of this match instead of that of the system (trueskill): a number, or a
             function of the ratings of two teams, `function(first, second)`, that returns one
@@ -212,6 +224,8 @@ class OneCall:
             performance=performance,
             share=share,
             performance_ceiling=performance_ceiling,
+            beta=beta,
+            gamma=gamma,
             home=home,
             draw_probability=draw_probability,
         )

@@ -39,6 +39,7 @@ from equipoise.rating.one_call.rate import (
     check_used,
     check_weight,
     checked_ceiling,
+    own_deviations,
     per_player,
     scores_of,
     who_is_at_home,
@@ -255,6 +256,8 @@ class Pool:
         share: PlayerValues | None = None,
         role: Sequence[Any] | Mapping[Any, Any] | None = None,
         performance_ceiling: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
         home: int | None = None,
     ) -> dict[_Name, Rating]: ...
 
@@ -272,6 +275,8 @@ class Pool:
         share: PlayerValues | None = None,
         role: Sequence[Any] | Mapping[Any, Any] | None = None,
         performance_ceiling: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
         home: int | None = None,
     ) -> list[dict[_Name, Rating]]: ...
 
@@ -288,6 +293,8 @@ class Pool:
         share: PlayerValues | None = None,
         role: Sequence[Any] | Mapping[Any, Any] | None = None,
         performance_ceiling: float | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
         home: int | None = None,
         draw_probability: object = None,
     ) -> Any:
@@ -298,8 +305,8 @@ class Pool:
         teams : names of single players, `["ada", "bo"]`, or of teams, `[["ada", "bo"], ["cy"]]`
         match : id of the match; None: the number of matches with it
         role : of each player, in the shape of the teams (team-glicko2 with roles)
-        ranks, scores, weight, time, performance, share, performance_ceiling, home : as for
-            `System.rate`; times are given for all matches or for none, and never decrease
+        ranks, scores, weight, time, performance, share, performance_ceiling, beta, gamma, home : as
+            for `System.rate`; times are given for all matches or for none, and never decrease
         draw_probability : refused, because a replay would not know it; a named rule of the system,
             `draw_rule`, serves pools
         Raises : InvalidParameterError; ConflictError for a match that has been rated or is older
@@ -326,8 +333,9 @@ class Pool:
         capped = None
         if performance_ceiling is not None:
             capped = checked_ceiling(system, able, performance_ceiling)
+        own = own_deviations(system, able, beta, gamma)
         number = self._match_id(match)
-        if self._quick and role is None and "score" not in able.uses:
+        if self._quick and role is None and not own and "score" not in able.uses:
             noted = NotedMatch(
                 given.players,
                 given.sizes,
@@ -351,6 +359,8 @@ class Pool:
             time_kind="datetime",
             weight=np.array([float(weight)]),
             performance_ceiling=None if capped is None else np.array([capped]),
+            beta=np.array([own["beta"]]) if "beta" in own else None,
+            gamma=np.array([own["gamma"]]) if "gamma" in own else None,
             performance=_column(columns.get("performance")),
             share=_column(columns.get("share")),
             attributes=self._attributes(given, role, home) | self._scores(given, scores),

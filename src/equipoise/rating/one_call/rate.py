@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equipoise.data.history import FARTHEST_CEILING, LARGEST_PERFORMANCE, MOST_WEIGHT
+from equipoise.data.history import (
+    FARTHEST_CEILING,
+    LARGEST_PERFORMANCE,
+    LEAST_BETA,
+    MOST_BETA,
+    MOST_GAMMA,
+    MOST_WEIGHT,
+)
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.one_call.draw_probability import with_draw_probability
 from equipoise.rating.one_call.rating import (
@@ -41,6 +48,8 @@ def rate(
     performance: Any,
     share: Any,
     performance_ceiling: float | None,
+    beta: float | None,
+    gamma: float | None,
     home: int | None,
     draw_probability: Any = None,
 ) -> Any:
@@ -68,6 +77,8 @@ def rate(
         more = per_player(system, able, given, performance, share)
     if performance_ceiling is not None:
         more["performance_ceiling"] = checked_ceiling(system, able, performance_ceiling)
+    if beta is not None or gamma is not None:
+        more |= own_deviations(system, able, beta, gamma)
     if home is not None or "at_home" in able.uses:
         more["at_home"] = who_is_at_home(system, able, given.sizes, home)
     if scores is not None and "score" in able.uses:
@@ -229,6 +240,30 @@ def checked_ceiling(system: System, able: Capabilities, ceiling: object) -> floa
     require(fits, "performance_ceiling", f"a number from {-most:g} to {most:g}", ceiling)
     check_used(system, able, "performance_ceiling", ceiling)
     return float(ceiling)  # type: ignore[arg-type]
+
+
+def own_deviations(
+    system: System, able: Capabilities, beta: object, gamma: object
+) -> dict[str, float]:
+    """Return the deviations of a match's own, of those that are given.
+
+    Raises : InvalidParameterError
+    """
+    found = {}
+    for name, value, least, most in (
+        ("beta", beta, LEAST_BETA, MOST_BETA),
+        ("gamma", gamma, 0.0, MOST_GAMMA),
+    ):
+        if value is None:
+            continue
+        plain = isinstance(value, int | float | np.integer | np.floating)
+        fits = plain and not isinstance(value, bool) and least <= value <= most  # type: ignore[operator]
+        require(fits, name, f"a number from {least:g} to {most:g}", value)
+        if name not in able.uses:
+            why = f"{system.name} has no {name} for each match"
+            require(False, name, f"left out, because {why}", value)
+        found[name] = float(value)  # type: ignore[arg-type]
+    return found
 
 
 def who_is_at_home(

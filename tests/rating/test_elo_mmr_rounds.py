@@ -1,0 +1,321 @@
+"""Rounds with a beta or a gamma of their own: the columns `beta` and `gamma` of a history."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import equipoise as eq
+from equipoise.arrays import Floats
+from equipoise.data.history import LEAST_BETA, MOST_BETA, MOST_GAMMA
+from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
+from rating.histories import (
+    Contest,
+    assert_same_bits,
+    contests,
+    every_model,
+    examples,
+    history_of,
+    newcomers,
+    rate,
+    run,
+)
+from rating.test_elo_mmr_reference import SLOW, Model, rate_slowly
+
+BAR = math.sqrt(3.0) / math.pi
+
+#: A season of three players, as a table.
+SEASON = {
+    "match": [1, 1, 1, 2, 2, 2, 3, 3],
+    "player": ["ann", "ben", "cid", "ann", "ben", "cid", "ann", "cid"],
+    "rank": [1, 2, 3, 2, 1, 3, 1, 2],
+}
+BETAS = [150.0, 150.0, 150.0, None, None, None, 400.0, 400.0]
+GAMMAS = [None, None, None, 0.0, 0.0, 0.0, 90.0, 90.0]
+
+
+def season(**columns: Any) -> eq.History:
+    """Return the season with further columns."""
+    return eq.read_history({**SEASON, **columns})
+
+
+def test_two_rounds_of_elo_mmx_by_hand() -> None:
+    """Ties of two, for which every equation has a closed form; numbers chosen for whole roots.
+
+    Round 1, gamma 0 and beta 300: no diffusion, delta^2 = sigma^2 + beta^2 = 500^2 and 325^2, and
+    the zero of the sum of (x - mu)/delta^2 is the mean of the ratings with weights 1/delta^2. The
+    belief is the mean of rating and performance with weights 1/sigma^2 and 1/beta^2: of a
+    0.36 and 0.64, with sigma = 400 300/500 = 240.
+    Round 2, gamma 70 and beta 600: sigma of a is 250 = sqrt(240^2 + 70^2), and delta 650.
+    """
+    system = EloMMX(beta=77.0, gamma=11.0)
+    state = newcomers(system, [1600.0, 1200.0], [400.0, 125.0])
+    trace = rate(system, state, history_of([Contest((0, 1), (0, 0), beta=300.0, gamma=0.0)]))
+    p = (1600 / 250_000 + 1200 / 105_625) / (1 / 250_000 + 1 / 105_625)
+    np.testing.assert_allclose(trace["performance"], p, rtol=1e-14)
+    a, b = 0.36 * 1600 + 0.64 * p, (90_000 * 1200 + 15_625 * p) / 105_625
+    np.testing.assert_allclose(trace["rating"], [a, b], rtol=1e-14)
+    np.testing.assert_allclose(trace["deviation"], [240.0, 125 * 300 / 325], rtol=1e-14)
+
+    trace = rate(system, state, history_of([Contest((0, 1), (0, 0), beta=600.0, gamma=70.0)]))
+    of_b = (125 * 300 / 325) ** 2 + 70**2
+    p = (a / 650**2 + b / (of_b + 600**2)) / (1 / 650**2 + 1 / (of_b + 600**2))
+    np.testing.assert_allclose(trace["performance"], p, rtol=1e-14)
+    np.testing.assert_allclose(trace["rating"][0], (600**2 * a + 250**2 * p) / 650**2, rtol=1e-14)
+    np.testing.assert_allclose(trace["deviation"][0], 250 * 600 / 650, rtol=1e-14)
+
+
+def test_two_rounds_of_elo_mmr_by_hand() -> None:
+    """Equals who tie perform at their rating; then one wins a round of another beta.
+
+    The winner's equation has the terms of Theorem 3.2 at delta_bar^2 = 3/pi^2 (sigma^2 + beta^2),
+    the new rating is the zero of (8) with each term's own beta, and (9) adds 1/beta_k^2.
+    """
+    system = EloMMR(beta=77.0, gamma=11.0)
+    state = newcomers(system, [1500.0, 1500.0], [120.0, 120.0])
+    trace = rate(system, state, history_of([Contest((0, 1), (0, 0), beta=160.0, gamma=0.0)]))
+    np.testing.assert_allclose(trace["performance"], 1500.0, rtol=1e-14)
+    np.testing.assert_allclose(trace["rating"], 1500.0, rtol=1e-14)
+    np.testing.assert_allclose(trace["deviation"], 120 * 160 / 200, rtol=1e-14)  # 96
+
+    trace = rate(system, state, history_of([Contest((0, 1), (0, 1), beta=300.0, gamma=28.0)]))
+    sigma2 = 96.0**2 + 28.0**2  # 100^2
+    kappa = 96.0**2 / sigma2
+    bar = BAR * math.sqrt(sigma2 + 300.0**2)
+    p = float(trace["performance"][0])
+    # Both players' terms: a win over the other and a tie with oneself, all at 1500.
+    of_win = 1 - math.tanh((p - 1500) / (2 * bar))
+    of_tie = -2 * math.tanh((p - 1500) / (2 * bar))
+    assert of_win + of_tie == pytest.approx(0.0, abs=1e-14)  # p = 1500 + bar ln 2
+    assert p == pytest.approx(1500 + bar * math.log(2), abs=1e-10)
+    # Algorithm 2 with rho = 1: both weights shrink by kappa, a share 1 - kappa becomes Gaussian.
+    first = kappa * kappa / 160.0**2
+    gaussian = kappa * (kappa / 120.0**2 + (1 - kappa) / 96.0**2)
+    assert first + gaussian == pytest.approx(1 / sigma2, rel=1e-14)
+    x = float(trace["rating"][0])
+    slope = gaussian * (x - 1500)
+    for weight, beta, at in ((first, 160.0, 1500.0), (1 / 300.0**2, 300.0, p)):
+        slope += weight * beta / BAR * math.tanh((x - at) / (2 * BAR * beta))
+    assert slope == pytest.approx(0.0, abs=1e-15)
+    assert float(trace["deviation"][0]) == pytest.approx((1 / sigma2 + 1 / 300.0**2) ** -0.5)
+
+
+@every_model
+@examples(40)
+@given(contests(timed=True, weighted=True, max_players=6))
+def test_columns_without_a_value_change_no_bit(model: Model, played: list[Contest]) -> None:
+    """Of ratings, states and traces."""
+    system, history = model(drift_per_day=2.0), history_of(played)
+    nothing = np.full(history.matches, np.nan)
+    empty = dataclasses.replace(history, beta=nothing, gamma=nothing)
+    one, other = system.initial(history.players), system.initial(history.players)
+    traces = [rate(system, one, history), rate(system, other, empty)]
+    assert_same_bits(one, other)
+    for name, column in traces[0].items():
+        np.testing.assert_array_equal(traces[1][name], column)
+    saved = [eq.replay(system, each).state.to_bytes() for each in (history, empty)]
+    assert saved[0] == saved[1]
+
+
+@every_model
+@examples(40)
+@given(contests(weighted=True, max_players=6), st.floats(20, 400), st.floats(5, 200), st.booleans())
+def test_the_same_value_in_every_round_is_that_of_the_system(
+    model: Model, played: list[Contest], beta: float, gamma: float, split: bool
+) -> None:
+    """And a weight changes nothing where both are given; tolerance: rounding of squares."""
+    own = [one._replace(beta=beta, gamma=gamma) for one in played]
+    plain = [one._replace(weight=1.0) for one in played]
+    state, _ = run(model(split_ties=split), own)
+    same, _ = run(model(beta=beta, gamma=gamma, split_ties=split), plain)
+    np.testing.assert_allclose(state.column("rating"), same.column("rating"), atol=1e-8)
+    np.testing.assert_allclose(state.column("deviation"), same.column("deviation"), atol=1e-8)
+
+
+@every_model
+@examples(60)
+@given(st.data())
+def test_the_reference_gets_the_same_at_the_bounds(model: Model, data: st.DataObject) -> None:
+    """Whatever is accepted can be rated, and so can the matches after it.
+
+    Tolerance: 1e-6 points, or the share of it that rounding leaves of larger ratings.
+    """
+    beta = st.sampled_from([None, LEAST_BETA, 1.0, 3e3, MOST_BETA])
+    gamma = st.sampled_from([None, 0.0, 1e-3, 1e3, MOST_GAMMA])
+    played = [
+        one._replace(beta=data.draw(beta), gamma=data.draw(gamma))
+        for one in data.draw(contests(max_players=5, max_contests=5))
+    ]
+    rho = data.draw(st.sampled_from([0.0, 1.0, 8.0, math.inf]))
+    state, trace = run(model(rho=rho), played)
+    slow = SLOW[model](rho=rho)
+    rate_slowly(slow, played)
+    assert np.isfinite(trace["rating"][~np.isnan(trace["expected"])]).all()
+    for row in range(state.players):
+        player = slow.player(row)
+        rating, deviation = state.column("rating")[row], state.column("deviation")[row]
+        assert rating == pytest.approx(player.rating, rel=1e-9, abs=1e-6)
+        assert deviation == pytest.approx(player.deviation, rel=1e-9)
+
+
+@every_model
+def test_threads_give_the_same_bits(model: Model) -> None:
+    """Players shared among threads (`rate_shared`)."""
+    rng, n = np.random.default_rng(3), 1500
+    played = [
+        Contest(tuple(range(n)), tuple(rng.permutation(n).tolist()), beta=beta, gamma=gamma)
+        for beta, gamma in ((90.0, None), (None, 10.0), (400.0, 120.0))
+    ]
+    history = history_of(played)
+    one, two = (eq.replay(model(), history, threads=count).ratings for count in (1, 2))
+    np.testing.assert_array_equal(one.rating, two.rating)
+    assert abs(one.rating - eq.replay(model(), _bare(history)).ratings.rating).max() > 1.0
+
+
+def _bare(history: eq.History) -> eq.History:
+    return dataclasses.replace(history, beta=None, gamma=None)
+
+
+@every_model
+def test_one_match_at_a_time_is_the_replay(model: Model) -> None:
+    """`rate` and `Pool.rate` take both as arguments, and give the bits of the columns."""
+    history = season(beta=BETAS, gamma=GAMMAS)
+    wanted = eq.replay(model(), history).ratings
+    system, pool = model(), eq.Pool(model())
+    ratings = {name: system.rating() for name in ("ann", "ben", "cid")}
+    for names, own in (
+        (("ann", "ben", "cid"), {"beta": 150.0}),
+        (("ben", "ann", "cid"), {"gamma": 0.0}),
+        (("ann", "cid"), {"beta": 400.0, "gamma": 90.0}),
+    ):
+        ratings |= system.rate({name: ratings[name] for name in names}, **own)
+        pool.rate(list(names), **own)
+    for name, rating in zip(wanted.player_ids, wanted.rating, strict=True):
+        assert ratings[name].rating == rating
+        assert pool[name].rating == rating
+    assert pool.state.digests.tolist() == eq.replay(model(), history).state.digests.tolist()
+
+
+@every_model
+def test_predictions_before_a_match_know_its_deviations(model: Model) -> None:
+    """A backtest expects less of a favourite the noisier the round: sigma^2 + gamma^2 + beta^2."""
+    system = model(beta=200.0, gamma=35.0)
+    history = season(beta=BETAS, gamma=GAMMAS)
+    rating, deviation = np.linspace(1400, 1600, 8), np.full(8, 60.0)
+    found = system.outlook(rating, deviation, history)
+    beta2 = np.array([200.0 if one is None else one for one in BETAS]) ** 2
+    gamma2 = np.array([35.0 if one is None else one for one in GAMMAS]) ** 2
+    scale = np.sqrt(60.0**2 + beta2 + gamma2) * (1.0 if system.gaussian else BAR)
+    np.testing.assert_allclose(found.scale, scale, rtol=1e-12)
+    np.testing.assert_array_equal(
+        system.outlook(rating, deviation, _bare(history)).scale,
+        system.outlook(rating, deviation).scale,
+    )
+
+
+@every_model
+def test_an_explanation_has_the_deviation_of_the_round(model: Model) -> None:
+    history = season(beta=BETAS, gamma=GAMMAS)
+    found = eq.explain(model(), history, "ann")
+    quantities = {one.name: one.value for one in found.quantities}
+    assert quantities["deviation of a performance"] == pytest.approx(400.0)
+    assert math.fsum(one.change for one in found.contributions) == pytest.approx(
+        found.rating - found.rating_before, abs=1e-9
+    )
+    before = eq.replay(model(), history.slice(0, 2)).ratings
+    deviation = dict(zip(before.player_ids, before.deviation, strict=True))["ann"]
+    assert quantities["deviation after diffusion"] == pytest.approx(math.hypot(deviation, 90.0))
+
+
+def test_a_changed_beta_of_a_rated_match_is_found() -> None:
+    """Digests have both; a match without one has the digest that it always had."""
+    first = eq.replay(EloMMR(), season(beta=BETAS)).state
+    with pytest.raises(ConflictError, match="match 1"):
+        eq.replay(EloMMR(), season(beta=[140.0] * 3 + BETAS[3:]), state=first)
+    bare = eq.replay(EloMMR(), season()).state
+    assert (first.digests == bare.digests).tolist() == [False, True, False]
+
+
+def test_histories_are_written_and_read_with_them(tmp_path: Any) -> None:
+    """Also cut out, and in blocks."""
+    history = season(beta=BETAS, gamma=GAMMAS)
+    np.testing.assert_array_equal(history.beta, [150.0, math.nan, 400.0])
+    np.testing.assert_array_equal(history.gamma, [math.nan, 0.0, 90.0])
+    np.testing.assert_array_equal(history.slice(1, 3).gamma, [0.0, 90.0])
+    again = eq.read_history(history.to_polars())
+    np.testing.assert_array_equal(again.beta, history.beta)
+    np.testing.assert_array_equal(again.gamma, history.gamma)
+    path = tmp_path / "season.parquet"
+    pl.DataFrame({**SEASON, "beta": BETAS, "Gamma": GAMMAS}, strict=False).write_parquet(path)
+    np.testing.assert_array_equal(eq.read_history(path).beta, history.beta)
+    assert season().beta is None
+    assert season(beta=[None] * 8).beta is None
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "rule"),
+    [
+        ("beta", 0.0, "must be from 0.01 to 1e6"),
+        ("beta", -200.0, "must be from 0.01 to 1e6"),
+        ("beta", 2e6, "must be from 0.01 to 1e6"),
+        ("gamma", -1.0, "must be from 0 to 1e6"),
+        ("gamma", 2e6, "must be from 0 to 1e6"),
+        ("gamma", "much", "must be a finite number"),
+    ],
+)
+def test_values_out_of_range_are_refused(column: str, value: Any, rule: str) -> None:
+    """By the reader, by a replay of a history made by hand, and by `rate`."""
+    with pytest.raises(InvalidDataError, match=rule):
+        season(**{column: [value] * 8})
+    if isinstance(value, str):
+        return
+    made = dataclasses.replace(season(), **{column: np.full(3, value)})
+    with pytest.raises(InvalidDataError, match=rule):
+        eq.replay(EloMMR(), made)
+    system = EloMMX()
+    with pytest.raises(InvalidParameterError, match=f"{column} must be a number from"):
+        system.rate([system.rating(), system.rating()], **{column: value})
+
+
+def test_a_match_has_one_beta() -> None:
+    with pytest.raises(InvalidDataError, match="beta must be the same on all rows of a match"):
+        season(beta=[150.0, 160.0, *BETAS[2:]])
+
+
+@pytest.mark.parametrize("system", [eq.Glicko2(), eq.TrueSkill(), eq.Codeforces(beta=300.0)])
+def test_other_systems_refuse_them(system: Any) -> None:
+    """Whatever their own beta is: it means something else."""
+    duels = season(beta=BETAS).slice(2, 3)
+    with pytest.raises(InvalidDataError, match="cannot rate a beta for each match") as refused:
+        eq.replay(system, duels)
+    assert "systems that can: elo-mmr, elo-mmx" in str(refused.value)
+    with pytest.raises(InvalidParameterError, match="gamma must be left out, because"):
+        system.rate([system.rating(), system.rating()], gamma=3.0)
+    with pytest.raises(InvalidParameterError, match="beta must be left out, because"):
+        eq.Pool(system).rate(["ann", "ben"], beta=300.0)
+    assert eq.replay(system, _bare(duels)).rated_matches == 1
+
+
+def some_column(history: eq.History) -> Floats:
+    """Return betas for a history."""
+    return np.linspace(100.0, 300.0, history.matches)
+
+
+@pytest.mark.parametrize("model", [EloMMR, EloMMX])
+def test_a_learned_entry_and_a_held_level_take_them(model: type[EloMMRParameters]) -> None:
+    """First matches say more of newcomers, the smaller their beta."""
+    history = eq.read_history("examples/contests.csv").slice(0, 12)
+    own = dataclasses.replace(history, beta=some_column(history), gamma=some_column(history) / 5)
+    system = model(entry="learned", hold_level=0.5)
+    found = eq.replay(system, own)
+    assert np.isfinite(found.ratings.rating).all()
+    straight = eq.replay(system, own, state=eq.replay(system, own.slice(0, 5)).state)
+    np.testing.assert_array_equal(straight.ratings.rating, found.ratings.rating)
