@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from equipoise.papers.items import Check, Document, Facts, Item, Kind
 from equipoise.papers.lines import Line, beyond, not_done, stated
-from equipoise.papers.performance import figures, statements, tables
+from equipoise.papers.performance import figures, roundings, statements, tables
 
 _EQUATIONS = "docs/equations/performance.md"
 _EXISTENCE = "docs/equations/performance-existence.md"
@@ -134,6 +134,7 @@ _ITEMS = (
         tables.eight_iterations,
         "performance_iteration",
     ),
+    _item("claim", "note 8", "all ratings are rounded", roundings.roundings, "performance"),
     _item("claim", "tournament 2", "TPR and PPR disagree", tables.converses, _GUIDE),
     _item("claim", "Table 2", "who is first, and whose PPR is higher", tables.orders, _GUIDE),
     _item("claim", "Fischer", "more than 135 points ahead", tables.fischer, _GUIDE),

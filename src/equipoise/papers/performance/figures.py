@@ -8,8 +8,8 @@ from equipoise.charts.values import tournament_chart
 from equipoise.papers.items import Facts
 from equipoise.papers.performance.tournaments import (
     AVERAGE_1970,
+    grand_prix,
     interzonal,
-    palma_2017,
     round_robin,
 )
 from equipoise.tournament.tournament import performance
@@ -25,7 +25,7 @@ def table_1(_: Facts) -> Figure:
 
 def table_2(_: Facts) -> Figure:
     """Return the chart of Palma 2017."""
-    return tournament_chart(performance(palma_2017()), name="the Grand Prix of Palma 2017")
+    return tournament_chart(performance(grand_prix("palma")), name="the Grand Prix of Palma 2017")
 
 
 def table_3(_: Facts) -> Figure:

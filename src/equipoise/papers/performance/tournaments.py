@@ -1,21 +1,36 @@
 """The tournaments and tables of the document, as bundled facts, and random tournaments.
 
 `table1.csv`, `table2.csv` and `table3.csv` are the document's tables, retyped. The games are in no
-table of it: those of Palma de Mallorca 2017 and 1970 are public results, as lists of white, black
-and result. In `palma2017.csv` the column `reconstructed` says what no record of the game shows and
-what follows from the totals. The games of Sharjah 2017 are not at hand.
+table of it. They are public results, as lists of white, black and result:
+
+- Palma de Mallorca 1970 and 2017: records of the games, without moves. In 2017 one game has no
+  record: its result and its colours follow from the totals. News reports of rounds 1, 2, 3, 5, 6
+  and 9 (TASS, armnoc.am, FIDE, World Chess, November 2017) have the same results.
+- Sharjah 2017: news reports of the rounds. Gulf News has all games of round 1, Chessdom of round 3,
+  R-Sport of round 8; schach.com, Chess.com, World Chess, ChessBase and chess24 have others (18 to
+  28 February 2017). They name 56 of 81 games. The other 25 are those that the printed TPRs leave:
+  with any other opponents at least one TPR would be off (tests/papers/test_sharjah.py). The printed
+  PPRs were not used for that. Colours may be wrong; nothing here uses them.
+
+The column `reconstructed` says what no source shows.
 """
 
 from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from typing import Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from equipoise.arrays import Floats
 from equipoise.data.tournaments.games import Games
 from equipoise.formats.games.reading import read_games
+
+#: The tournaments of Table 2, as its column `tournament` names them.
+GrandPrix: TypeAlias = Literal["palma", "sharjah"]
+GRANDS_PRIX: tuple[GrandPrix, ...] = ("palma", "sharjah")
 
 #: Average rating that the document estimated for 1970, in whole points.
 AVERAGE_1970 = 2557.0
@@ -23,15 +38,25 @@ AVERAGE_1970 = 2557.0
 
 @cache
 def table(name: str) -> pl.DataFrame:
-    """Return a bundled table: table1, table2, table3, palma2017 or interzonal1970."""
+    """Return a bundled table by the name of its file."""
     source = files("equipoise") / "papers" / "performance" / f"{name}.csv"
     return pl.read_csv(source.read_bytes())
 
 
 @cache
-def palma_2017() -> Games:
-    """Return the 81 games of the Grand Prix."""
-    return read_games(table("palma2017").drop("reconstructed"))
+def grand_prix(where: GrandPrix) -> Games:
+    """Return the 81 games of one of the tournaments of 2017."""
+    return read_games(table(f"{where}2017").drop("reconstructed"))
+
+
+def of(games: Games, values: Floats) -> dict[str, float]:
+    """Return values by player."""
+    return dict(zip(games.player_ids.tolist(), values.tolist(), strict=True))
+
+
+def tournament_average(games: Games) -> float:
+    """Return the mean rating before the tournament."""
+    return float(np.mean(games.initial))
 
 
 @cache
