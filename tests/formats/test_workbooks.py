@@ -324,17 +324,36 @@ def test_cells_cannot_hide_where_they_are(old, new):
     assert problem_of(buffer.getvalue()).rule == workbook_sizes.CELLS
 
 
+def sharing(text: str, rows: int) -> bytes:
+    """Return a workbook in which the players of all rows are one text."""
+    data = bytes_of(a=[["match", "player", "rank"], *([at // 2, "x", 1] for at in range(rows))])
+    inline = 't="inlineStr"><is><t>x</t></is>'
+    data = replaced(data, "xl/worksheets/sheet1.xml", inline, 't="s"><v>0</v>')
+    data = replaced(
+        data,
+        "xl/_rels/workbook.xml.rels",
+        "</Relationships>",
+        '<Relationship Id="rId99" Target="sharedStrings.xml" Type="http://schemas.openxmlformats.'
+        'org/officeDocument/2006/relationships/sharedStrings"/></Relationships>',
+    )
+    buffer = io.BytesIO(data)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(
+            "xl/sharedStrings.xml",
+            '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+            f"<si><t>{text}</t></si></sst>",
+        )
+    return buffer.getvalue()
+
+
 def test_a_text_counts_for_every_cell_that_shares_it(monkeypatch):
     """A workbook of 430 kB needed 8.7 GB."""
-    rows = [
-        ["match", "player", "rank"],
-        *([at // 2, f"{at % 2}" + 500 * "x", 1] for at in range(100)),
-    ]
-    data = bytes_of(a=rows)
-    monkeypatch.setattr(workbook_sizes, "MOST_TEXT", 52_000)
-    assert read_history(data).matches == 50
-    monkeypatch.setattr(workbook_sizes, "MOST_TEXT", 49_000)
-    assert problem_of(data).rule == workbook_sizes.TEXT
+    data = sharing(500 * "x", 100)
+    monkeypatch.setattr(workbook_sizes, "MOST_TEXT", 50_000)
+    assert workbooks.read_workbook(data, "it", None).frame["player"].to_list() == 100 * [500 * "x"]
+    monkeypatch.setattr(workbook_sizes, "MOST_TEXT", 49_999)
+    with pytest.raises(InvalidDataError, match="MB of text in its cells"):
+        workbooks.read_workbook(data, "it", None)
 
 
 @pytest.mark.parametrize("markup", ["<text:p>{}</text:p>", ' office:string-value="{}"'])
