@@ -16,7 +16,7 @@ from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterE
 from equipoise.formats import read_history, scan_history
 from equipoise.formats.games.reading import read_games
 from equipoise.formats.lobby import read_lobby
-from equipoise.formats.opening import packing, workbooks
+from equipoise.formats.opening import packing, workbook_sizes, workbooks
 from formats.comparing import assert_same_history
 from formats.test_every_format import FRAME
 from formats.test_pgn_files import zipped
@@ -219,7 +219,9 @@ def test_damaged_workbooks_are_problems():
         for data in (whole[:at], whole[:at] + b"\0\xff" + whole[at + 2 :]):
             reading = scan_history(data, format="excel", time_format="s")
             assert reading.history is not None or reading.problems
-    assert problem_of(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)).rule == workbooks.READABLE
+    assert (
+        problem_of(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600)).rule == workbook_sizes.READABLE
+    )
     assert problem_of(bytes_of(a=[])).rule == workbooks.HAS_TABLE
 
 
@@ -243,7 +245,7 @@ def test_two_cells_far_apart_are_refused():
     """The library would make room for all cells between them, and end the process."""
     book = workbook(a=[HEAD, *ROWS])
     book["a"]["XFD1048576"] = 1
-    assert problem_of(saved(book)).rule == workbooks.CELLS
+    assert problem_of(saved(book)).rule == workbook_sizes.CELLS
 
 
 def test_a_part_that_unpacks_to_far_more_is_refused(monkeypatch):
@@ -268,7 +270,7 @@ def test_a_part_that_unpacks_to_far_more_is_refused(monkeypatch):
     ],
 )
 def test_repeated_cells_are_counted(rows):
-    assert problem_of(ods(rows)).rule == workbooks.CELLS
+    assert problem_of(ods(rows)).rule == workbook_sizes.CELLS
 
 
 def test_empty_cells_to_the_end_of_the_sheet_are_not_counted():
@@ -282,6 +284,108 @@ def test_empty_cells_to_the_end_of_the_sheet_are_not_counted():
         'table:number-columns-repeated="16384"/></table:table-row>'
     )
     assert read_history(ods(rows), time_format="s").matches == 2
+
+
+def replaced(data: bytes, part: str, old: str, new: str) -> bytes:
+    """Return a workbook with another text in one of its parts."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(buffer, "w") as target:
+        for one in source.namelist():
+            text = source.read(one)
+            if one == part:
+                assert old.encode() in text
+                text = text.replace(old.encode(), new.encode())
+            target.writestr(one, text)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('<c r="A1"', '<c spans=">" r="XFD1048576"'),
+        ('<c r="A1"', '<c r="xfd1048576"'),
+        ('<c r="A1"', "<!-- <c x=' --><c r='XFD1048576'"),
+        ("</row>", "<c><v>1</v></c>" * 50 + '</row><row r="900000"/><row><c/></row>'),
+    ],
+)
+def test_cells_cannot_hide_where_they_are(old, new):
+    """A value with the end of a tag, small letters, and cells that only follow one another."""
+    sheet = "xl/worksheets/sheet1.xml"
+    data = replaced(bytes_of(a=[HEAD, *ROWS]), sheet, old, new)
+    assert problem_of(data).rule == workbook_sizes.CELLS
+    # The sheet may also have another name.
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(buffer, "w") as target:
+        for one in source.namelist():
+            target.writestr(
+                one.replace("worksheets/sheet1.xml", "other.xml"),
+                source.read(one).replace(b"worksheets/sheet1.xml", b"other.xml"),
+            )
+    assert problem_of(buffer.getvalue()).rule == workbook_sizes.CELLS
+
+
+def sharing(text: str, rows: int) -> bytes:
+    """Return a workbook in which the players of all rows are one text."""
+    data = bytes_of(a=[["match", "player", "rank"], *([at // 2, "x", 1] for at in range(rows))])
+    inline = 't="inlineStr"><is><t>x</t></is>'
+    data = replaced(data, "xl/worksheets/sheet1.xml", inline, 't="s"><v>0</v>')
+    data = replaced(
+        data,
+        "xl/_rels/workbook.xml.rels",
+        "</Relationships>",
+        '<Relationship Id="rId99" Target="sharedStrings.xml" Type="http://schemas.openxmlformats.'
+        'org/officeDocument/2006/relationships/sharedStrings"/></Relationships>',
+    )
+    buffer = io.BytesIO(data)
+    with zipfile.ZipFile(buffer, "a") as archive:
+        archive.writestr(
+            "xl/sharedStrings.xml",
+            '<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+            f"<si><t>{text}</t></si></sst>",
+        )
+    return buffer.getvalue()
+
+
+def test_a_text_counts_for_every_cell_that_shares_it(monkeypatch):
+    """A workbook of 430 kB needed 8.7 GB."""
+    data = sharing(500 * "x", 100)
+    monkeypatch.setattr(workbook_sizes, "MOST_TEXT", 50_000)
+    assert workbooks.read_workbook(data, "it", None).frame["player"].to_list() == 100 * [500 * "x"]
+    monkeypatch.setattr(workbook_sizes, "MOST_TEXT", 49_999)
+    with pytest.raises(InvalidDataError, match="MB of text in its cells"):
+        workbooks.read_workbook(data, "it", None)
+
+
+@pytest.mark.parametrize("markup", ["<text:p>{}</text:p>", ' office:string-value="{}"'])
+def test_a_text_counts_for_every_repeated_cell(markup, monkeypatch):
+    """A spreadsheet of 58 kB ended the process."""
+    monkeypatch.setattr(workbook_sizes, "MOST_TEXT", 1_000_000)
+    inside, cell = ("", markup) if markup.startswith(" ") else (markup, "")
+    text = 2000 * "x"
+    rows = ods_row("match", "player", "rank") + (
+        '<table:table-row table:number-rows-repeated="600"><table:table-cell '
+        f'office:value-type="string"{cell.format(text)}>{inside.format(text)}</table:table-cell>'
+        "</table:table-row>"
+    )
+    assert problem_of(ods(rows)).rule == workbook_sizes.TEXT
+    fewer = scan_history(ods(rows.replace("600", "400"))).problems
+    assert workbook_sizes.TEXT not in {one.rule for one in fewer}
+
+
+def test_a_tag_without_an_end_is_refused():
+    sheet = "xl/worksheets/sheet1.xml"
+    data = replaced(bytes_of(a=[HEAD, *ROWS]), sheet, '<c r="A1"', f'<c{" " * 2**21} r="A1"')
+    assert problem_of(data).rule == workbook_sizes.READABLE
+
+
+def test_merged_ranges_that_overlap_are_refused(monkeypatch):
+    """They took hours: 20,000 ranges of 100,000 rows."""
+    book = workbook(a=[["match", "player"], *([at, f"p{at}"] for at in range(20))])
+    merged = '<mergeCell ref="A2:A21" />'
+    book["a"].merge_cells("A2:A21")
+    data = replaced(saved(book), "xl/worksheets/sheet1.xml", merged, 6 * merged)
+    monkeypatch.setattr(workbooks, "MOST_CELLS", 100)
+    assert problem_of(data).rule == workbook_sizes.CELLS
 
 
 def test_a_large_sheet_is_read(tmp_path):

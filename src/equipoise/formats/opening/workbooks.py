@@ -5,20 +5,16 @@ out, a cell that is merged over several rows has its value on each, a date is a 
 is its result as the workbook stores it. Values become text, as in CSV, so that numbers written as
 text are numbers too. The lines of problems are the rows of the sheet.
 
-Before the library reads a workbook, its parts are unpacked once in blocks and counted, and so are
-the rows and columns of its cells: the library makes room for every cell between the first and the
-last, so two cells far apart would fill the memory.
+Before the library reads a workbook, `workbook_sizes` counts what it will need.
 """
 
 from __future__ import annotations
 
 import datetime
 import io
-import re
 import shlex
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,23 +24,20 @@ import polars as pl
 from equipoise.arrays import Ints
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
 from equipoise.formats.opening import packing
+from equipoise.formats.opening.workbook_sizes import CELLS, MOST_CELLS, READABLE, check_parts
 from equipoise.formats.table import Table, check_columns, refuse, refuse_unreadable
 from equipoise.wording import how_to_install
 
-#: Maximum number of rows times columns of a sheet, from its first row and column.
-MOST_CELLS = 20_000_000
 #: Rows of a sheet in which the header is looked for.
 _ABOVE = 50
 #: Part of the usual number of cells of a row that a header has at least.
 _HEADER_WIDTH = 0.6
 _OLD_MAGIC = b"\xd0\xcf\x11\xe0"
 
-READABLE = "must be a readable workbook"
 NO_PASSWORD = "must be a workbook without a password: save it without one"
 ONE_SHEET = "must say which sheet to read: add --sheet (in Python sheet=)"
 KNOWN_SHEET = "must be a sheet of the workbook"
 HAS_TABLE = "must have a sheet with a header and at least one row"
-CELLS = f"must have at most {MOST_CELLS:,} cells, rows times columns: save the table as CSV"
 NO_RESULTS = (
     "formulas without a stored result are read as empty cells: open the workbook in a spreadsheet "
     "program and save it"
@@ -74,7 +67,7 @@ def read_workbook(source: Path | bytes, name: str, sheet: str | int | None) -> T
     uncomputed = False
     if data.startswith(b"PK"):
         with packing.archive_of(io.BytesIO(data), name) as archive:
-            uncomputed = _check_parts(archive, name, len(data))
+            uncomputed = check_parts(archive, name, len(data))
     elif not data.startswith(_OLD_MAGIC):
         refuse(name, "must be a workbook", "a file of another kind" if data else "an empty file")
     workbook = _read(lambda: library.CalamineWorkbook.from_filelike(io.BytesIO(data)), name)
@@ -154,19 +147,27 @@ def _sheet_of(workbook: Any, sheet: str, name: str) -> _Sheet | None:
     """Return a sheet, None if it has no table."""
     opened = _read(lambda: workbook.get_sheet_by_name(sheet), name)
     rows: list[list[Any]] = _read(lambda: opened.to_python(skip_empty_area=False), name)
-    _fill_merged(rows, _read(lambda: opened.merged_cell_ranges, name) or ())
+    _fill_merged(rows, _read(lambda: opened.merged_cell_ranges, name) or (), name)
     header = _header_of(rows)
     if header is None or not any(map(_has_value, rows[header + 1 :])):
         return None
     return _Sheet(sheet, rows, header)
 
 
-def _fill_merged(rows: list[list[Any]], merged: Sequence[Any]) -> None:
-    """Repeat the value of cells that are merged over rows of one column."""
+def _fill_merged(rows: list[list[Any]], merged: Sequence[Any], name: str) -> None:
+    """Repeat the value of cells that are merged over rows of one column.
+
+    Raises : InvalidDataError   they overlap so often that this would take hours
+    """
+    filled = 0
     for (first, column), (last, other) in merged:
         if column != other or first >= len(rows) or column >= len(rows[first]):
             continue
-        for row in rows[first + 1 : last + 1]:
+        below = rows[first + 1 : last + 1]
+        filled += len(below)
+        if filled > MOST_CELLS:
+            refuse(name, CELLS, f"ranges of merged cells with more than {MOST_CELLS:,} cells")
+        for row in below:
             row[column] = rows[first][column]
 
 
@@ -283,107 +284,6 @@ def _letters(column: int) -> str:
         column, letter = divmod(column - 1, 26)
         letters = chr(ord("A") + letter) + letters
     return letters
-
-
-_CELL = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']([A-Z]{0,3})(\d{1,7})[\"']")
-_UNCOMPUTED = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v>\s*</v>|<v\s*/>|</c>)")
-_ODS_TAG = re.compile(
-    rb"<table:(?:(table-row|table-cell|covered-table-cell)\b([^>]*)>|(table)[\s>])"
-)
-_REPEATED = re.compile(rb"number-(?:columns|rows)-repeated\s*=\s*[\"'](\d+)[\"']")
-_BLOCK = 2**20
-#: The longest tag that is found where two blocks meet.
-_TAG = 2**14
-
-
-def _check_parts(archive: zipfile.ZipFile, name: str, size: int) -> bool:
-    """Check that a workbook unpacks to no more than it may, and has few enough cells.
-
-    Returns : whether formulas lack a stored result
-    Raises : InvalidDataError
-    """
-    budget = packing.Budget(name, size)
-    uncomputed = False
-    for one in archive.namelist():
-        try:
-            with archive.open(one) as part:
-                blocks = _blocks(packing.GuardedStream(part, name, packing.ZIP), budget)
-                if re.fullmatch(r"xl/worksheets/[^/]*\.xml", one, re.IGNORECASE):
-                    uncomputed |= _check_sheet(blocks, name)
-                elif one == "content.xml":
-                    _check_spreadsheet(blocks, name)
-                else:
-                    for _ in blocks:
-                        pass
-        except packing.BAD_ARCHIVE as error:
-            if isinstance(error, InvalidDataError):
-                raise
-            refuse(name, READABLE, packing.reason_of(error))
-    return uncomputed
-
-
-def _blocks(stream: packing.GuardedStream, budget: packing.Budget) -> Iterator[bytes]:
-    """Yield a part in blocks, each of which begins with the end of the one before."""
-    kept = b""
-    while block := stream.read(_BLOCK):
-        budget.take(len(block))
-        text = kept + block
-        # What a block shares with the next must not be counted twice: it begins with a tag.
-        cut = text.rfind(b"<", max(0, len(text) - _TAG))
-        cut = len(text) if cut < 0 else cut
-        yield text[:cut]
-        kept = text[cut:]
-    yield kept
-
-
-def _check_sheet(blocks: Iterator[bytes], name: str) -> bool:
-    """Check the last row and column of a sheet of .xlsx, and return whether results are missing."""
-    last_row = last_column = 1
-    uncomputed = False
-    for block in blocks:
-        for letters, digits in _CELL.findall(block):
-            last_row = max(last_row, int(digits))
-            last_column = max(last_column, _number(letters))
-        _check_size(last_row, last_column, name)
-        uncomputed = uncomputed or _UNCOMPUTED.search(block) is not None
-    return uncomputed
-
-
-def _number(letters: bytes) -> int:
-    """Return the number of a column from its letters, from 1; 0 without letters."""
-    number = 0
-    for letter in letters:
-        number = 26 * number + letter - ord("A") + 1
-    return number
-
-
-def _check_spreadsheet(blocks: Iterator[bytes], name: str) -> None:
-    """Check the last row and column with a value of each sheet of .ods."""
-    row = column = repeated = last_row = last_column = 0
-    for block in blocks:
-        for tag, attributes, table in _ODS_TAG.findall(block):
-            if table:
-                row = column = repeated = last_row = last_column = 0
-                continue
-            count = _repeats(attributes)
-            if tag == b"table-row":
-                row, column, repeated = row + repeated, 0, count
-                continue
-            column += count
-            if not attributes.endswith(b"/") or b"value" in attributes:
-                last_row = max(last_row, row + repeated)
-                last_column = max(last_column, column)
-                _check_size(last_row, last_column, name)
-
-
-def _repeats(attributes: bytes) -> int:
-    found = _REPEATED.search(attributes)
-    return int(found.group(1)[:9]) if found else 1
-
-
-def _check_size(rows: int, columns: int, name: str) -> None:
-    if rows * columns > MOST_CELLS:
-        refuse(name, CELLS, f"{rows:,} rows and {columns:,} columns")
 
 
 def check_sheet(sheet: str | int | None) -> None:
