@@ -27,6 +27,7 @@ from sqlalchemy import (
     Select,
     Table,
     Text,
+    Update,
     bindparam,
     func,
     literal,
@@ -50,7 +51,12 @@ def driver_cursor(connection: Connection, *name: str) -> Iterator[Any]:
         with closing(connection.connection.cursor(*name)) as cursor:
             yield cursor
     except base as error:
-        raise DBAPIError.instance(None, None, error, base, dialect=dialect) from error
+        gone = dialect.is_disconnect(error, connection.connection.driver_connection, None)
+        if gone:  # as SQLAlchemy does; otherwise an error of the rollback would hide this one
+            connection.invalidate(error)
+        raise DBAPIError.instance(
+            None, None, error, base, connection_invalidated=gone, dialect=dialect
+        ) from error
 
 
 @contextmanager
@@ -227,9 +233,9 @@ def _update(table: Table, names: Sequence[str], replace: bool) -> str:
 
 
 class Prepared:
-    """A query compiled once. Its values are the driver's: booleans of SQLite are 0 and 1."""
+    """A statement compiled once. Its values are the driver's: booleans of SQLite are 0 and 1."""
 
-    def __init__(self, query: Select[Any]) -> None:
+    def __init__(self, query: Select[Any] | Update) -> None:
         self._query = query
         self._compiled: dict[str, _Statement] = {}
 
@@ -239,6 +245,12 @@ class Prepared:
         with driver_cursor(connection) as cursor:
             cursor.execute(statement.text, statement.parameters(values))
             return cast("list[tuple[Any, ...]]", cursor.fetchall())
+
+    def run(self, connection: Connection, values: Mapping[str, Any]) -> None:
+        """Run a statement that has no rows as its result."""
+        statement = self._statement(connection.dialect)
+        with driver_cursor(connection) as cursor:
+            cursor.execute(statement.text, statement.parameters(values))
 
     def pieces(
         self, connection: Connection, values: Mapping[str, Any], rows: int
@@ -304,7 +316,7 @@ class _Statement(NamedTuple):
         return every if self.order is None else [every[name] for name in self.order]
 
 
-def _statement(query: Select[Any], dialect: Dialect) -> _Statement:
+def _statement(query: Select[Any] | Update, dialect: Dialect) -> _Statement:
     found = query.compile(dialect=dialect)
     order = list(found.positiontup or ()) if found.positional else None
     fixed = {name: value for name, value in found.params.items() if value is not None}

@@ -33,6 +33,11 @@ _UNKNOWN = (
 )
 
 
+#: Error of PostgreSQL: it has ended a session that was silent in the middle of a transaction. It
+#: says so in answer to the next statement, which it has not read.
+SILENT = "25P03"
+
+
 class Commits:
     """The commits of one process that are under way."""
 
@@ -136,6 +141,8 @@ def commit_confirmed(connection: Connection, transaction: RootTransaction) -> No
     try:
         transaction.commit()
     except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) == SILENT:
+            raise  # The session had ended before the COMMIT came, and the transaction with it.
         if driver.closed or error.connection_invalidated:
             log.warning("the connection to the database broke during a commit: %s", error.orig)
             raise UnconfirmedError(_UNKNOWN.format(reason="the connection broke")) from error

@@ -17,7 +17,6 @@ from sqlalchemy import (
     Connection,
     Row,
     Table,
-    Update,
     bindparam,
     delete,
     insert,
@@ -226,16 +225,15 @@ def find_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolR
     """
     if not is_name(name):
         return None
-    values = {"wanted": name}
-    if not lock:
-        rows = _READ_BY_NAME.rows(connection, values)
-        return _from_columns(dict(zip(_NAMES, rows[0], strict=True))) if rows else None
+    values, query = {"wanted": name}, _LOCKED if lock else _BY_NAME
     for _ in range(_ATTEMPTS):
-        found = connection.execute(_LOCKED, values).first()
+        rows = query.rows(connection, values)
         # While this waited for the lock the pool may have become an archive. PostgreSQL then finds
         # neither the archive nor, in the same statement, the new pool of the name.
-        if found is not None or connection.execute(_BY_NAME, values).first() is None:
-            return None if found is None else _record(found)
+        if rows:
+            return _from_columns(dict(zip(_NAMES, rows[0], strict=True)))
+        if not lock or not _BY_NAME.rows(connection, values):
+            return None
     raise ConflictError(f"pool {name!r} changes its name too often")
 
 
@@ -306,14 +304,14 @@ def change_pool(connection: Connection, pool: int, **columns: Any) -> None:
         if name in columns:
             columns[time], columns[seq] = columns.pop(name) or (None, None)
     values = {f"new_{name}": value for name, value in columns.items()}
-    connection.execute(_change(tuple(columns)), {"the_pool": pool, **values})
+    _change(tuple(columns)).run(connection, {"the_pool": pool, **values})
 
 
 @lru_cache(maxsize=64)
-def _change(names: tuple[str, ...]) -> Update:
+def _change(names: tuple[str, ...]) -> Prepared:
     """Return the statement that sets these columns; making it takes longer than running it."""
     values = {name: bindparam(f"new_{name}", type_=pools.c[name].type) for name in names}
-    return update(pools).where(pools.c.id == bindparam("the_pool")).values(values)
+    return Prepared(update(pools).where(pools.c.id == bindparam("the_pool")).values(values))
 
 
 def _record(row: Row[Any]) -> PoolRecord:
@@ -345,10 +343,10 @@ def unpack_shared(text: str) -> dict[str, Floats]:
 
 
 _NAMES = tuple(column.name for column in pools.columns)
-_BY_NAME = select(pools).where(pools.c.name == bindparam("wanted"), _EXISTS)
-_READ_BY_NAME = Prepared(_BY_NAME)
+_NAMED = select(pools).where(pools.c.name == bindparam("wanted"), _EXISTS)
+_BY_NAME = Prepared(_NAMED)
 # SQLite ignores FOR UPDATE: there a writer locks the whole database.
-_LOCKED = _BY_NAME.with_for_update()
+_LOCKED = Prepared(_NAMED.with_for_update())
 
 
 @dataclass(frozen=True, slots=True)

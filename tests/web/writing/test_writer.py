@@ -44,6 +44,7 @@ class Database:
         *,
         future_seconds: float,
         arrived: Callable[[], tuple[Sequence[Post], int]],
+        silence: float | None,
     ) -> list[Any]:
         self.free.wait(120)
         if pool == self.hold:

@@ -51,6 +51,7 @@ def post_matches(
     *,
     future_seconds: float | None = FUTURE_SECONDS,
     arrived: Callable[[], tuple[Sequence[Post], int]] | None = None,
+    silence: float | None = None,
 ) -> list[Answer]:
     """Record and rate posts, in this order, in one transaction.
 
@@ -59,13 +60,14 @@ def post_matches(
     future_seconds : seconds that a match may be ahead of `now`; None for no limit
     arrived : called once the pool is locked; gives posts that joined in the meantime, and the time
         of receipt of all
+    silence : as for `Store.write`
     Returns : an answer for each post, those that joined last; of a refused post nothing is recorded
     Raises : NotFoundError; ConflictError where the pool is the archive of a season;
         UnconfirmedError if the database did not confirm the commit
     """
     cache = StateCache() if cache is None else cache
     try:
-        return _post(store, pool, posts, now, cache, future_seconds, arrived)
+        return _post(store, pool, posts, now, cache, future_seconds, arrived, silence)
     except UnconfirmedError:
         cache.forget(pool)
         raise
@@ -79,11 +81,12 @@ def _post(
     cache: StateCache,
     future_seconds: float | None,
     arrived: Callable[[], tuple[Sequence[Post], int]] | None,
+    silence: float | None,
 ) -> list[Answer]:
     """Record and rate posts as `post_matches`."""
     rules = cache.rules(store, pool)
     read = [read_by_rules(post, rules) for post in posts]
-    with store.write() as connection:
+    with store.write(silence=silence) as connection:
         record = get_pool(connection, pool, lock=True)
         check_open(record)
         if rules_of(record.settings) is not rules:
@@ -293,7 +296,9 @@ class _Undoing(Store):
         self._store = store
 
     @contextmanager
-    def write(self, *, durable: bool = True, patience: float | None = None) -> Iterator[Connection]:
+    def write(
+        self, *, durable: bool = True, patience: float | None = None, silence: float | None = None
+    ) -> Iterator[Connection]:
         """Give a connection whose statements are undone at the end."""
         with suppress(_UndoneError), self._store.write() as connection:
             yield connection

@@ -26,7 +26,7 @@ from equipoise.messages.matches import MatchMessage, PostedMessage
 from equipoise.pools.posting import posting
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Post
 from equipoise.pools.posting.rating import StateCache
-from equipoise.store.connection import Store
+from equipoise.store.connection import Store, was_silent
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
     InternalError,
@@ -43,6 +43,11 @@ log = logging.getLogger(__name__)
 Recorded: TypeAlias = "Sequence[MatchMessage | msgspec.Raw] | PostedMessage"
 #: Seconds after which a rejected post may be tried again.
 _RETRY = 1.0
+#: Seconds between two statements of a transaction after which the process is taken for stopped, and
+#: PostgreSQL gives the lock of the pool to others.
+SILENCE = 2.0
+#: Share of these for which the thread must have worked to be called slow instead.
+_WORKED = 0.5
 
 
 @dataclass(slots=True)
@@ -86,6 +91,8 @@ class Writer:
         self._cache = StateCache()
         self._waiting: dict[str, deque[_Waiting]] = {}
         self._ended = False
+        # Pools in which the work between two statements may take longer than `SILENCE`.
+        self._slow: set[str] = set()
         # Both are used only in the event loop.
         self._matches = 0
         self._posts = 0
@@ -181,14 +188,16 @@ class Writer:
         return taken
 
     def _commit(
-        self, pool: str, waiting: list[_Waiting], *, alone: bool = False
+        self, pool: str, waiting: list[_Waiting], *, alone: bool = False, again: bool = False
     ) -> Iterator[_Outcome]:
         """Yield the outcome of each post to one pool.
 
         waiting : at least one; posts that arrive until the pool is locked are appended
         alone : take no others
+        again : whether PostgreSQL has undone this before, as the thread was silent for too long
         """
         posts = [one.post for one in waiting]
+        worked = time.thread_time()
 
         def arrived() -> tuple[list[Post], int]:
             more: list[_Waiting] = []
@@ -209,10 +218,17 @@ class Writer:
                     self._cache,
                     future_seconds=self._future_seconds,
                     arrived=arrived,
+                    silence=None if again or pool in self._slow else SILENCE,
                 )
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
-        except DATABASE_ERRORS:
+        except DATABASE_ERRORS as error:
+            if was_silent(error) and not again:
+                log.warning("silent for %g s in a transaction: it is tried again", SILENCE)
+                if time.thread_time() - worked > _WORKED * SILENCE:
+                    self._slow.add(pool)
+                yield from self._commit(pool, waiting, alone=True, again=True)
+                return
             log.exception("a batch of posts could not be committed")
             away = UnavailableError("the database does not answer; try again later", _RETRY)
             yield from ((one, away) for one in waiting)
