@@ -104,7 +104,9 @@ def connect(
         yield cluster
     finally:
         cluster_is_gone = client.status != "running"
-        client.close(timeout=0.1 if cluster_is_gone else _CLOSING)
+        # That nobody confirms it in time must not hide the error that ended the block.
+        with suppress(Exception):
+            client.close(timeout=0.1 if cluster_is_gone else _CLOSING)
 
 
 def silence() -> None:
