@@ -11,6 +11,9 @@ engine and of this one; on a machine that others use, only they can be compared.
 a death, the task of one pool kills its worker the first time, with SIGKILL; the clock then includes
 the start of another worker.
 
+What it costs to hand out a task is measured with tasks that do nothing: 4,000 for processes, 1,000
+for the other engines, three times.
+
     python benchmarks/cluster.py --rounds 7
 """
 
@@ -49,6 +52,8 @@ from report import ROOT, Part, report_parts
 
 _POOLS, _DUELS, _PLAYERS = 200, 10_000, 1_000
 _WORKERS = 2
+#: Tasks that do nothing, for processes of this machine and for the other engines.
+_EMPTY_HERE, _EMPTY_THERE, _EMPTY_ROUNDS = 4_000, 1_000, 3
 _LONGEST = 120.0  # seconds until a scheduler with its workers must be there
 
 
@@ -74,6 +79,11 @@ def rate_pool(number: int, deadly: str = "") -> str:
     )
     ratings = eq.replay(eq.Glicko2(), history).ratings
     return hashlib.sha256(ratings.rating.tobytes() + ratings.deviation.tobytes()).hexdigest()
+
+
+def nothing(number: int) -> int:
+    """Return a number: a task that takes no time where it runs."""
+    return number
 
 
 def processor_seconds() -> float:
@@ -110,6 +120,16 @@ class Engine:
         found = list(run_batches(rate, range(_POOLS), batch=self.batch, executor=self.executor))
         seconds, spent = time.perf_counter() - started, processor_seconds() - busy
         return seconds, spent, hashlib.sha256("".join(found).encode()).hexdigest()[:12]
+
+    def empty(self) -> tuple[float, float]:
+        """Return milliseconds of the clock and of the processor for a task that does nothing."""
+        count = _EMPTY_HERE if isinstance(self.executor, ProcessPool) else _EMPTY_THERE
+        started, busy = time.perf_counter(), processor_seconds()
+        found = list(run_batches(nothing, range(count), batch=self.batch, executor=self.executor))
+        seconds, spent = time.perf_counter() - started, processor_seconds() - busy
+        if found != list(range(count)):
+            raise SystemExit(f"{self.name} lost tasks, or their order")
+        return 1000 * seconds / count, 1000 * spent / count
 
 
 @contextmanager
@@ -240,6 +260,17 @@ def table(
     return rows
 
 
+def empty_table(engines: Sequence[Engine]) -> list[list[str]]:
+    """Return a row for each engine: milliseconds for a task that does nothing."""
+    rows = []
+    for engine in engines:
+        each = [engine.empty() for _ in range(_EMPTY_ROUNDS)]
+        clock, processor = (statistics.median(one) for one in zip(*each, strict=True))
+        rows.append([engine.name, str(engine.batch), f"{clock:.2f}", f"{processor:.2f}"])
+        print(*rows[-1], flush=True)
+    return rows
+
+
 def _median_ratio(own: Sequence[float], base: Sequence[float]) -> float:
     return statistics.median(one / other for one, other in zip(own, base, strict=True))
 
@@ -267,10 +298,13 @@ def main() -> None:
             executor, starting = started(stack, make)
             engines += [Engine(name, executor, batch, starting) for batch in (1, 10)]
         quiet = measured(engines, given.rounds, deadly=False)
+        empty = empty_table(engines)
         deaths = measured(engines, given.deaths, deadly=True)
     parts = [
         Part("", columns, table(engines, *quiet), f"{given.rounds} rounds, the same hash of all.")
     ]
+    columns_of_empty = ["engine", "tasks that travel together", "clock, ms a task"]
+    parts.append(Part("Tasks that do nothing", [*columns_of_empty, "processor, ms a task"], empty))
     if given.deaths:
         # The processor time of a worker that was killed is not known.
         rows = [[*row[:6], row[-1]] for row in table(engines, *deaths)]

@@ -6,6 +6,10 @@ a process shares with no other: what one more worker takes. It is sampled every 
 the largest, and the median of the later half of the samples, of the worker that has more. With 40
 participations it is what imports take. Each version is compared with the first of the arguments.
 
+The second table has the largest memory (RSS) of the main process of this version: after a Parquet
+file of such duels was read whole, after the history was written for workers, and after it was sent
+to two workers of a Dask scheduler.
+
     python benchmarks/worker_memory.py LABEL=SRC ...
 """
 
@@ -16,13 +20,15 @@ import os
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
-from report import ROOT, report
+from report import ROOT, Part, report_parts
 
 MATCHES = (20, 500_000, 1_500_000)
 
@@ -82,6 +88,72 @@ def measured(matches: int) -> dict[str, float]:
     }
 
 
+def write_duels(path: str, matches: int) -> None:
+    """Write duels as a Parquet file."""
+    import numpy as np
+    import polars as pl
+
+    rng = np.random.default_rng(1)
+    players = max(4, matches // 100)
+    one = rng.integers(0, players, matches)
+    other = (one + rng.integers(1, players, matches)) % players
+    rows = {
+        "match": np.repeat(np.arange(matches), 2),
+        "time": np.repeat(1_600_000_000 + 60 * np.arange(matches), 2),
+        "player": np.column_stack([one, other]).ravel(),
+        "rank": np.tile(np.array([1, 2]), matches),
+    }
+    pl.DataFrame(rows).write_parquet(path)
+
+
+def largest_memory() -> float:
+    """Return the largest memory that this process has had, in MB."""
+    status = Path("/proc/self/status").read_text()
+    return float(status.partition("VmHWM:")[2].split()[0]) * 1024 / 1e6
+
+
+def of_main_process(path: str) -> dict[str, float]:
+    """Return the largest memory of this process after each step, in MB."""
+    from cluster import dask
+
+    import equipoise as eq
+    from equipoise.evaluate.tuning import Objective
+    from equipoise.parallel.deliveries import Delivery
+    from equipoise.parallel.shared import share
+
+    with dask() as executor:
+        found = {"start": largest_memory()}
+        history = eq.read_history(path)
+        found["read"] = largest_memory()
+        objective = Objective.of(
+            eq.Elo(), history, metric="pair_inversion", min_history=0, ties_as_authors=False
+        )
+        with share(objective) as shared:
+            found["shared"] = largest_memory()
+            client = executor._client  # type: ignore[attr-defined]
+            client.register_plugin(Delivery(shared.files()), name="history")
+            found["sent"] = largest_memory()
+            client.unregister_worker_plugin("history")
+    return found
+
+
+def main_table() -> list[list[str]]:
+    """Return a row for each number of participations, and one of the bytes for another one."""
+    names = ("start", "read", "shared", "sent")
+    rows, known = [], []
+    for matches in MATCHES[1:]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder, "duels.parquet"))
+            for words in (["--write", path, str(matches)], ["--main", path]):
+                output = run(words, str(ROOT / "src"))
+        known.append(json.loads(output))
+        rows.append([f"{2 * matches:,}", *(f"{known[-1][name]:.0f}" for name in names)])
+    more = 2 * (MATCHES[2] - MATCHES[1]) / 1e6
+    each = [f"{(known[1][name] - known[0][name]) / more:.0f}" for name in names]
+    rows.append(["bytes for another one", *each])
+    return rows
+
+
 def versions(given: Sequence[str]) -> dict[str, str]:
     """Return the folders of sources by label."""
     found = {"this version": str(ROOT / "src")}
@@ -90,17 +162,28 @@ def versions(given: Sequence[str]) -> dict[str, str]:
 
 def run_of(source: str, matches: int) -> Mapping[str, float]:
     """Measure one version in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": source}
-    command = [sys.executable, __file__, "--measure", str(matches)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    found: dict[str, float] = json.loads(run(["--measure", str(matches)], source))
     return found
+
+
+def run(words: Sequence[str], source: str) -> str:
+    """Run this program in a process of its own, and return its last line."""
+    environment = {**os.environ, "PYTHONPATH": source}
+    command = [sys.executable, __file__, *words]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return (done.stdout.splitlines() or [""])[-1]
 
 
 def main() -> None:
     """Measure every version, and write the table."""
     if sys.argv[1:2] == ["--measure"]:
         print(json.dumps(measured(int(sys.argv[2]))))
+        return
+    if sys.argv[1:2] == ["--write"]:
+        write_duels(sys.argv[2], int(sys.argv[3]))
+        return
+    if sys.argv[1:2] == ["--main"]:
+        print(json.dumps(of_main_process(sys.argv[2])))
         return
     rows = []
     for matches in MATCHES:
@@ -120,20 +203,12 @@ def main() -> None:
                 ]
             )
             print(*rows[-1])
-    report(
-        Path(__file__).stem,
-        (__doc__ or "").strip(),
-        [
-            "participations",
-            "version",
-            "largest USS, MB",
-            "median USS, MB",
-            "shared, MB",
-            "ratio",
-            "best",
-        ],
-        rows,
-    )
+    columns = ["participations", "version", "largest USS, MB", "median USS, MB", "shared, MB"]
+    parts = [Part("", [*columns, "ratio", "best"], rows)]
+    if find_spec("distributed") is not None:
+        columns = ["participations", "at the start, MB", "read, MB", "shared, MB", "sent, MB"]
+        parts.append(Part("The main process", columns, main_table()))
+    report_parts(Path(__file__).stem, (__doc__ or "").strip(), parts)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,13 @@ def without_seconds(found: Any) -> Any:
     return [{**one, "seconds": 0.0} for one in found["pools"]]
 
 
+def without_times(found: Any) -> Any:
+    """Return an answer without the times that work took."""
+    if isinstance(found, dict):
+        return {name: without_times(one) for name, one in found.items() if "second" not in name}
+    return [without_times(one) for one in found] if isinstance(found, list) else found
+
+
 @pytest.fixture
 def scheduler() -> Iterator[str]:
     """Return the address of a scheduler with two workers in processes of their own."""
@@ -82,6 +89,31 @@ def test_a_cluster_gives_the_same_answers(
     alone = answer(capsys, *search)
     there = answer(capsys, *search, "--cluster", scheduler)
     assert there["trials"] == alone["trials"]
+    contests = str(EXAMPLES / "contests.csv")
+    studies = (
+        ["backtest", contests, "--system", "elo", "--system", "elo-mmr", "--from", "50%"],
+        ["audit", "incentives", contests, "--system", "elo", "--matches", "3", "--budget", "20"],
+    )
+    for study in studies:
+        alone = answer(capsys, *study)
+        there = answer(capsys, *study, "--cluster", scheduler)
+        assert without_times(there) == without_times(alone)
+    Path("exports").mkdir()
+    for name in ("first", "second", "third"):
+        output = f"exports/{name}.ndjson"
+        assert run(["export", name, "--what", "log", "--output", output]) == 0
+    Path("exports/broken.ndjson").write_text('{"equipoise_log":3,"pool"')
+    found = [
+        answer(
+            capsys,
+            *("import", "exports", "--each", "--create", "--database", f"sqlite:///{name}.db"),
+            *more,
+            status=1,
+        )
+        for name, more in (("copy", []), ("sent", ["--cluster", scheduler]))
+    ]
+    assert [one["pool"] for one in found[0]["imported"]] == ["first", "second", "third"]
+    assert without_times(found[0]) == without_times(found[1])
 
 
 @pytest.mark.no_kernel

@@ -63,8 +63,9 @@ def test_without_jit_there_is_nothing_to_compile(
 def test_progress_says_what_is_compiled_and_what_is_left(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A line every few seconds on standard error, which is a pipe here; none before and after."""
+    """On a terminal, a line every few seconds on standard error; none before and after."""
     monkeypatch.setattr(report, "_PAUSE", 0.01)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
 
     def shown(text: str) -> None:
         said = ""
@@ -85,6 +86,20 @@ def test_progress_says_what_is_compiled_and_what_is_left(
         assert capsys.readouterr().err.count("compiling") <= 1
     assert (compilation.kernels, compilation.current, compilation.left) == (2, "", 0)
     assert capsys.readouterr().out == ""
+
+
+@needs_jit
+def test_a_log_gets_one_line_about_compiling(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A nightly job that compiles for a minute would otherwise write thirty."""
+    monkeypatch.setattr(report, "_PAUSE", 0.001)
+    with (
+        report.compiling(),
+        event.trigger_event("numba:compile", data={"dispatcher": caller}),
+    ):
+        time.sleep(0.05)
+    assert capsys.readouterr().err == "Compiling kernels, once for this machine ...\n"
 
 
 def test_nothing_is_said_where_nothing_is_compiled(

@@ -28,6 +28,7 @@ from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contest
 from equipoise.evaluate.tuning import _carry_out, tune
 from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.registry import SYSTEMS, make_system, setting_of
+from equipoise.rating.system import RatingSystem
 
 #: A study of many replays: `make test` has the tests of its parts.
 pytestmark = pytest.mark.slow
@@ -401,3 +402,18 @@ def test_ids_that_workers_map_change_no_trial() -> None:
     assert history.team_labels is not None
     assert history.team_labels.dtype == object
     assert mapped.trial(0, {"beta": 150.0}) == objective.trial(0, {"beta": 150.0})
+
+
+@pytest.mark.parametrize("system", [Elo(), Glicko2(), EloMMR()])
+def test_a_trial_is_the_same_in_pieces_of_any_length(
+    system: RatingSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Workers have only a piece of the history in memory of their own."""
+    objective = tuning.Objective.of(
+        system, contests(), metric="log_loss", min_history=2, ties_as_authors=False
+    )
+    found = []
+    for piece in (1, 33, 10**9):
+        monkeypatch.setattr(tuning, "_PIECE", piece)
+        found.append({name: one.hex() for name, one in objective.trial(0, {}).metrics.items()})
+    assert found[0] == found[1] == found[2]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -16,10 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise.errors import ConflictError, InvalidParameterError, UnavailableError
+from equipoise.errors import (
+    ConflictError,
+    InvalidParameterError,
+    NotFoundError,
+    UnavailableError,
+)
 from equipoise.parallel import cluster
 from equipoise.parallel.cluster import Certificates, connect
 from equipoise.parallel.shared import FOLDER_VARIABLE, share
+from trials.machines import LONG, Machines, free_port, wait_for_worker
 
 distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
 
@@ -30,9 +34,6 @@ pytestmark = [
         "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
     ),
 ]
-
-#: Seconds after which something is broken, however slow the machine is.
-LONG = 120.0
 
 
 @pytest.fixture(scope="module")
@@ -180,56 +181,6 @@ def test_arguments_are_not_written_into_logs() -> None:
     assert repr(call) == "<call of square>"
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-class Machines:
-    """A scheduler and workers as programs of their own, ended with the block."""
-
-    def __init__(self, log: Path, host: str, *options: str) -> None:
-        self.address = f"{host}:{free_port()}"
-        self._log, self._options = log, options
-        self._running: list[subprocess.Popen[bytes]] = []
-        scheme_and_host, _, port = self.address.rpartition(":")
-        self.scheduler = self._start(
-            "dask_scheduler", "--host", scheme_and_host, "--port", port, "--no-show"
-        )
-
-    def work(self, *options: str, address: str | None = None) -> subprocess.Popen[bytes]:
-        return self._start("dask_worker", address or self.address, "--nthreads", "1", *options)
-
-    def _start(self, program: str, *options: str) -> subprocess.Popen[bytes]:
-        with self._log.open("ab") as log:
-            started = subprocess.Popen(
-                [
-                    *(sys.executable, "-m", f"distributed.cli.{program}"),
-                    *("--no-dashboard", *options, *self._options),
-                ],
-                stdout=log,
-                stderr=log,
-                cwd=self._log.parent,
-                env={**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)},
-            )
-        self._running.append(started)
-        return started
-
-    def __enter__(self) -> Machines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for one in reversed(self._running):
-            one.terminate()
-        for one in self._running:
-            try:
-                one.wait(20)
-            except subprocess.TimeoutExpired:
-                one.kill()
-                one.wait()
-
-
 @pytest.mark.slow
 def test_a_plain_scheduler_that_others_reach_is_refused(tmp_path: Path) -> None:
     """Dask's scheduler listens on all addresses by default, also when it is used on loopback."""
@@ -310,7 +261,7 @@ def test_both_sides_show_certificates(papers: Path, tmp_path: Path) -> None:
     with Machines(tmp_path / "log", "tls://127.0.0.1", *options) as machines:
         machines.work()
         address = machines.address
-        _wait_for_worker(address, certificates=of(papers, "user"))
+        wait_for_worker(address, certificates=of(papers, "user"))
         with connect(address, certificates=of(papers, "user"), seconds=LONG) as executor:
             assert executor.submit(pow, 2, 10).result(LONG) == 1024
         # The scheduler refuses them, too, if somebody leaves out our own check.
@@ -332,18 +283,6 @@ def test_both_sides_show_certificates(papers: Path, tmp_path: Path) -> None:
             pass
 
 
-def _wait_for_worker(address: str, **given: Any) -> None:
-    deadline = time.monotonic() + LONG
-    while True:
-        try:
-            with connect(address, seconds=LONG, **given):
-                return
-        except UnavailableError as error:
-            waits = any(one in str(error) for one in ("has no workers", "no scheduler answers"))
-            if not waits or time.monotonic() > deadline:
-                raise
-
-
 @pytest.mark.slow
 def test_a_worker_without_equipoise_is_named(tmp_path: Path) -> None:
     with Machines(tmp_path / "log", "tcp://127.0.0.1") as machines:
@@ -354,14 +293,14 @@ def test_a_worker_without_equipoise_is_named(tmp_path: Path) -> None:
             pytest.raises(ConflictError, match=r"worker tcp://\S+ cannot import equipoise"),
             connect(machines.address, seconds=LONG),
         ):
-            _wait_for_worker(machines.address)
+            wait_for_worker(machines.address)
 
 
 @pytest.mark.slow
 def test_a_lost_scheduler_ends_the_work_with_a_sentence(tmp_path: Path) -> None:
     with Machines(tmp_path / "log", "tcp://127.0.0.1") as machines:
         machines.work()
-        _wait_for_worker(machines.address)
+        wait_for_worker(machines.address)
         with connect(machines.address) as executor:
             future = executor.submit(time.sleep, LONG)
             machines.scheduler.kill()
@@ -394,7 +333,7 @@ def test_a_shared_value_is_sent_to_workers_that_do_not_see_its_folder(
     with Machines(tmp_path / "log", "tcp://127.0.0.1") as machines:
         monkeypatch.setenv(FOLDER_VARIABLE, str(theirs))
         machines.work(*preload)
-        _wait_for_worker(machines.address)
+        wait_for_worker(machines.address)
         with connect(machines.address, seconds=LONG) as executor:
             value = {"numbers": np.arange(1000)}
             with share(value, own, executor) as shared:
@@ -412,6 +351,37 @@ def test_a_shared_value_is_sent_to_workers_that_do_not_see_its_folder(
                 assert len([one for one in theirs.iterdir() if one.is_dir()]) == 1
             assert list(theirs.iterdir()) == []
             assert list(own.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_late_worker_on_another_machine_gets_what_all_others_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, theirs = tmp_path / "own", tmp_path / "theirs"
+    (tmp_path / "hide.py").write_text(_HIDES.format(folder=str(own)))
+    with Machines(tmp_path / "log", "tcp://127.0.0.1") as machines:
+        machines.work()
+        wait_for_worker(machines.address)
+        with connect(machines.address, seconds=LONG) as executor:
+            with share({"numbers": np.arange(1000)}, own, executor) as shared:
+                assert executor.submit(shared.load).result(LONG)["numbers"].sum() == 499500
+                assert not theirs.exists()
+                monkeypatch.setenv(FOLDER_VARIABLE, str(theirs))
+                machines.work("--preload", str(tmp_path / "hide.py"))
+                _wait_for_workers(executor, 2)
+                # Several calls fail for want of it before the first of them is made again.
+                calls = [
+                    executor._sent(cluster._Call(executor._expected, shared.load, ()), place)
+                    for place in list(executor._client.nthreads())
+                    for _ in range(3)
+                ]
+                assert [one.result(LONG)["numbers"].sum() for one in calls] == [499500] * 6
+                assert len([one for one in theirs.iterdir() if one.is_dir()]) == 1
+            assert list(theirs.iterdir()) == []
+            assert list(own.iterdir()) == []
+            # What nobody shares any more is missing.
+            with pytest.raises(NotFoundError, match="shared values must be in a folder"):
+                executor.submit(shared.load).result(LONG)
 
 
 def _wait_for_workers(executor: cluster.Cluster, count: int) -> None:

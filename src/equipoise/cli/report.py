@@ -185,7 +185,10 @@ def working(label: str) -> Iterator[Work]:
 
 @contextmanager
 def compiling() -> Iterator[Compilation]:
-    """Count the compiled kernels. Say before the first that they are compiled, then how far."""
+    """Count the compiled kernels. Say before the first that they are compiled.
+
+    On a terminal also say how far it is, every few seconds; a log needs no such lines.
+    """
     from equipoise._jit import watch_compilation
 
     ended = threading.Event()
@@ -194,7 +197,8 @@ def compiling() -> Iterator[Compilation]:
 
     def begin() -> None:
         say("Compiling kernels, once for this machine ...")
-        reporter.start()
+        if sys.stderr.isatty():
+            reporter.start()
 
     with watch_compilation(begin) as compilation:
         try:

@@ -72,6 +72,8 @@ class Scoring:
     others : other selections of participations to score from the same predictions; the selection
         of all players (`fewest` 0) is also scored by experience
     ties_as_authors, all_pairs, threads, initial : see `backtest`
+    piece : participations that are rated and scored together, about; memory grows with it. Of the
+        sums only those of the calibration depend on it, in their last digits
     """
 
     scored: Scored
@@ -80,6 +82,7 @@ class Scoring:
     threads: int
     others: tuple[Scored, ...] = ()
     initial: InitialRatings | Ratings | None = None
+    piece: int = _PIECE
 
     def of_all(
         self,
@@ -176,7 +179,7 @@ class Scoring:
 
         with ThreadPoolExecutor(1) as beside:
             last: Future[None] | None = None
-            for start, stop in pieces(history, 0, history.matches, _PIECE):
+            for start, stop in pieces(history, 0, history.matches, self.piece):
                 outlook = predictor.predict(start, stop)
                 if last is not None:
                     last.result()
@@ -305,7 +308,9 @@ def backtest(
         check_fit(system, history)
     scored = Scored.of(history, min_history=min_history, first=first, min_total=min_total)
     selections = Selections.beside(scored)
-    scoring = Scoring(scored, ties_as_authors, all_pairs, threads, selections.others, initial)
+    scoring = Scoring(
+        scored, ties_as_authors, all_pairs, threads, selections.others, initial, _PIECE
+    )
 
     def done(label: str, seconds: float) -> None:
         if timed is not None:

@@ -58,6 +58,9 @@ from equipoise.wording import counted
 GIVEN_TRIAL = -1
 #: Sampled trials that are under way at the same time.
 UNDER_WAY = 8
+#: Participations that a trial rates and scores together, about: they are what a worker has in
+#: memory of its own beside ratings.
+_PIECE = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -119,7 +122,7 @@ class Objective:
         return Trial(number=number, parameters=dict(parameters), metrics=metrics)
 
     def _metrics(self, system: RatingSystem, threads: int) -> dict[str, float]:
-        scoring = Scoring(self.scored, self.ties_as_authors, self.all_pairs, threads)
+        scoring = Scoring(self.scored, self.ties_as_authors, self.all_pairs, threads, piece=_PIECE)
         with Workers(threads) as workers:
             predictor = SystemPredictor(system, self.scored.history, workers)
             (found,) = scoring.of_one(predictor, self.ties_as_authors)

@@ -14,6 +14,7 @@ import platform
 import re
 import socket
 import ssl
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
@@ -29,12 +30,13 @@ from urllib.parse import urlsplit
 
 from equipoise.errors import (
     ConflictError,
+    EquipoiseError,
     InvalidParameterError,
     UnavailableError,
     require,
 )
 from equipoise.parallel.processes import WorkerLostError
-from equipoise.parallel.shared import Shared
+from equipoise.parallel.shared import NotSharedError, Shared
 from equipoise.wording import counted, how_to_install
 
 if TYPE_CHECKING:
@@ -102,7 +104,9 @@ def connect(
         yield cluster
     finally:
         cluster_is_gone = client.status != "running"
-        client.close(timeout=0.1 if cluster_is_gone else _CLOSING)
+        # That nobody confirms it in time must not hide the error that ended the block.
+        with suppress(Exception):
+            client.close(timeout=0.1 if cluster_is_gone else _CLOSING)
 
 
 def silence() -> None:
@@ -126,6 +130,8 @@ class Cluster(Executor):
         self._client = client
         self.address = address
         self._expected = code_of_this_process()
+        #: Shared values of open blocks, by folder.
+        self._values: dict[str, _Value] = {}
 
     def submit(
         self, fn: Callable[_Given, _Result], /, *args: _Given.args, **kwargs: _Given.kwargs
@@ -143,7 +149,7 @@ class Cluster(Executor):
         Workers of a machine share its files, so kernels are compiled once.
         """
         machines: dict[str, str] = {}
-        for worker, machine in self._client.run(machine_of_this_process).items():
+        for worker, machine in self._of_workers(machine_of_this_process).items():
             machines.setdefault(machine, worker)
         call = _Call(self._expected, function, (), {})
         for future in [self._sent(call, worker) for worker in machines.values()]:
@@ -151,34 +157,60 @@ class Cluster(Executor):
 
     @contextmanager
     def sent(self, shared: Shared) -> Iterator[None]:
-        """Send a shared value once to every worker, also later ones, unless all see its folder."""
-        if all(self._client.run(shared.is_visible).values()):
-            yield
-            return
-        from equipoise.parallel.deliveries import Delivery
+        """Send a shared value once to every worker, unless all see its folder.
 
-        name = f"equipoise-{uuid.uuid4().hex}"
+        A worker that comes later and does not see it gets the value with its first task.
+        """
+        value = self._values[shared.folder] = _Value(self._client, shared)
         try:
-            self._client.register_plugin(Delivery(shared.files()), name=name)
+            if not all(self._of_workers(shared.is_visible).values()):
+                with self._answering():
+                    value.send()
             yield
         finally:
-            if self._client.status == "running":
-                with suppress(Exception):  # workers that end let the value go themselves
-                    self._client.unregister_worker_plugin(name)
+            del self._values[shared.folder]
+            value.let_go()
 
     def is_here(self) -> bool:
         """Return whether all workers run on this machine and so see its files."""
-        found = self._client.run(machine_of_this_process)
+        found = self._of_workers(machine_of_this_process)
         return set(found.values()) == {machine_of_this_process()}
 
     @property
     def workers(self) -> int:
         """How many calls the workers carry out at the same time."""
-        return sum(self._client.nthreads().values())
+        with self._answering():
+            return sum(self._client.nthreads().values())
+
+    def _of_workers(self, function: Callable[[], _Result]) -> dict[str, _Result]:
+        """Return what a function returns on each worker; one that ends just now is left out."""
+        with self._answering():
+            found: dict[str, _Result] = self._client.run(function, on_error="ignore")
+            return found
+
+    @contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Raise UnavailableError in the block if the scheduler does not answer."""
+        try:
+            yield
+        except EquipoiseError:
+            raise
+        except (OSError, RuntimeError, TimeoutError) as error:  # also those of Dask's connections
+            raise self._lost() from error
 
     def _sent(self, call: _Call, worker: str | None = None) -> Future[Any]:
         """Return the future result of a call, on a certain worker or on any."""
         own: Future[Any] = Future()
+        self._carry_out(call, worker, own)
+        return own
+
+    def _carry_out(
+        self, call: _Call, worker: str | None, own: Future[Any], again: bool = False
+    ) -> None:
+        """Let a call be carried out for a future of the caller. Raises : UnavailableError.
+
+        again : it failed before for want of a shared value, which all workers have now
+        """
         # A key of its own: Dask would answer an equal call with an earlier result.
         key = f"equipoise-{uuid.uuid4().hex}"
         try:
@@ -190,9 +222,26 @@ class Cluster(Executor):
             if future.cancelled() and not theirs.done():
                 theirs.cancel()
 
+        def settle(done: distributed.Future[Any]) -> None:
+            value = None if again or own.cancelled() else self._missing(done)
+            if value is None:
+                self._settle(done, own)
+                return
+            # Dask calls this in a thread of its own, which may wait for the scheduler.
+            try:
+                value.send()
+                self._carry_out(call, worker, own, again=True)
+            except Exception as error:  # noqa: BLE001  # the caller gets it
+                if own.set_running_or_notify_cancel():
+                    own.set_exception(error)
+
         own.add_done_callback(cancel)
-        theirs.add_done_callback(lambda done: self._settle(done, own))
-        return own
+        theirs.add_done_callback(settle)
+
+    def _missing(self, done: distributed.Future[Any]) -> _Value | None:
+        """Return the shared value for want of which a call failed."""
+        error = done.exception() if done.status == "error" else None
+        return self._values.get(error.folder) if isinstance(error, NotSharedError) else None
 
     def _settle(self, theirs: distributed.Future[Any], own: Future[Any]) -> None:
         """Give the outcome of a call on the cluster to the future of the caller."""
@@ -233,6 +282,34 @@ class Cluster(Executor):
             f"the connection to the scheduler at {self.address} was lost; when it is back, run the "
             "same again"
         )
+
+
+class _Value:
+    """A shared value, sent to the workers as soon as one of them does not see its folder."""
+
+    def __init__(self, client: distributed.Client, shared: Shared) -> None:
+        self._client = client
+        self._shared = shared
+        self._lock = threading.Lock()
+        self._name = f"equipoise-{uuid.uuid4().hex}"
+        self._is_sent = self._is_let_go = False
+
+    def send(self) -> None:
+        """Send the value to all workers, also later ones, unless this was done."""
+        from equipoise.parallel.deliveries import Delivery
+
+        with self._lock:
+            if not self._is_sent and not self._is_let_go:
+                self._client.register_plugin(Delivery(self._shared.files()), name=self._name)
+                self._is_sent = True
+
+    def let_go(self) -> None:
+        """Let workers delete the value; it is not sent any more."""
+        with self._lock:
+            self._is_let_go = True
+            if self._is_sent and self._client.status == "running":
+                with suppress(Exception):  # workers that end let the value go themselves
+                    self._client.unregister_worker_plugin(self._name)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

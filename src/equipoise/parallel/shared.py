@@ -43,6 +43,20 @@ _LOCK = ".lock"
 _NAME = re.compile(r"[0-9a-f]{40}")
 
 
+class NotSharedError(NotFoundError):
+    """A machine does not see the folder of a shared value.
+
+    folder : of the value
+    """
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(
+            f"shared values must be in a folder that every process sees; got {folder}, which is "
+            f"not there ({FOLDER_VARIABLE} names another folder)"
+        )
+        self.folder = folder
+
+
 @dataclass(frozen=True, slots=True)
 class Shared:
     """A value in a folder, small enough to be passed to any process.
@@ -55,7 +69,7 @@ class Shared:
     def load(self) -> Any:
         """Return the value, whose arrays are those of the file.
 
-        Raises : NotFoundError   this machine does not have the folder
+        Raises : NotSharedError   this machine does not have the folder
             EquipoiseError   others could change it
         """
         folder = _COPIES.get(Path(self.folder).name, Path(self.folder))
@@ -68,10 +82,7 @@ class Shared:
             content = (folder / _VALUE).read_bytes()
             buffers = _mapped(folder / _ARRAYS, layout)
         except FileNotFoundError:
-            raise NotFoundError(
-                f"shared values must be in a folder that every process sees; got {self.folder}, "
-                f"which is not there ({FOLDER_VARIABLE} names another folder)"
-            ) from None
+            raise NotSharedError(self.folder) from None
         return pickle.loads(content, buffers=buffers)
 
     def is_visible(self) -> bool:

@@ -1,0 +1,154 @@
+"""The scheduler of a cluster is killed while a command runs: the same command goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from equipoise.analysis.partitioned.finished import RECORD
+from equipoise.cli import run
+from equipoise.parallel.shared import FOLDER_VARIABLE
+from trials.machines import LONG, Machines, wait_for_worker
+
+pytest.importorskip("distributed", reason="needs the extra cluster")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(os.name != "posix", reason="stops processes as POSIX does"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
+]
+
+CONTESTS = str(Path(__file__).parent.parent.parent / "examples" / "contests.csv")
+POOLS = 40
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "shared"))
+    return tmp_path
+
+
+def loses_its_scheduler(folder: Path, command: list[str], has_begun: Callable[[], bool]) -> int:
+    """Run a command, kill its scheduler in the middle, and return the port of the scheduler."""
+    with Machines(folder / "log", "tcp://127.0.0.1") as machines:
+        worker = machines.work("--no-nanny")
+        wait_for_worker(machines.address)
+        begun = subprocess.Popen(
+            [sys.executable, "-m", "equipoise", *command, "--cluster", machines.address],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + LONG
+        while not has_begun():
+            assert begun.poll() is None, begun.communicate()[1]
+            assert time.monotonic() < deadline
+            time.sleep(0.002)
+        # What is under way then stays so, however fast the machine is.
+        worker.send_signal(signal.SIGSTOP)
+        machines.scheduler.kill()
+        said = begun.communicate(timeout=LONG)[1]
+        worker.kill()
+    assert begun.returncode == 1, said
+    assert f"connection to the scheduler at {machines.address} was lost; when it is back" in said
+    assert "Traceback" not in said
+    assert [one for one in (folder / "shared").rglob("*") if one.is_file()] == []
+    return machines.port
+
+
+def answer(capsys: pytest.CaptureFixture[str], *command: str) -> Any:
+    capsys.readouterr()
+    assert run([*command, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def goes_on(folder: Path, capsys: pytest.CaptureFixture[str], port: int, command: list[str]) -> Any:
+    """Return the answer of the same command with a new scheduler at the same address."""
+    with Machines(folder / "log", "tcp://127.0.0.1", port=port) as machines:
+        machines.work()
+        wait_for_worker(machines.address)
+        return answer(capsys, *command, "--cluster", machines.address)
+
+
+def test_pools_that_were_rated_are_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(POOLS):
+        part = folder / "data" / f"mode=m{number}"
+        part.mkdir(parents=True)
+        (part / "part.csv").write_bytes(Path(CONTESTS).read_bytes())
+    (folder / "out").mkdir()
+    command = ["rate", "data/", "--by", "mode", "--system", "elo", "--output", "out/"]
+
+    def kept() -> int:
+        return len(list((folder / "out").rglob(RECORD)))
+
+    port = loses_its_scheduler(folder, command, lambda: kept() > 1)
+    before = kept()
+    assert 1 < before < POOLS
+    found = goes_on(folder, capsys, port, command)
+    assert (found["kept"], found["rated"]) == (before, POOLS - before)
+    assert run([*command[:-1], "alone/"]) == 0
+    written = sorted(one.relative_to("alone") for one in Path("alone").rglob("ratings.*"))
+    assert len(written) == POOLS
+    for one in written:
+        assert Path("out", one).read_bytes() == Path("alone", one).read_bytes()
+
+
+def test_trials_of_a_study_are_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("optuna")
+    values = ",".join(str(value) for value in range(10, 50))
+    search = ["tune", CONTESTS, "--system", "elo", "--first", "50%", "--grid", f"k={values}"]
+    study = folder / "study.db"
+
+    def kept() -> int:
+        with (
+            contextlib.suppress(sqlite3.Error),
+            contextlib.closing(sqlite3.connect(f"file:{study}?mode=ro", uri=True)) as database,
+        ):
+            done = database.execute("SELECT count(*) FROM trials WHERE state = 'COMPLETE'")
+            return int(done.fetchone()[0])
+        return 0
+
+    command = [*search, "--study", str(study)]
+    port = loses_its_scheduler(folder, command, lambda: kept() > 1)
+    before = kept()
+    assert 1 < before < 40
+    found = goes_on(folder, capsys, port, command)
+    assert found["search"]["recorded"] == before
+    assert found["trials"] == answer(capsys, *search)["trials"]
+
+
+def test_a_backtest_is_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["backtest", CONTESTS, "--system", "elo", "--system", "elo-mmr", "--from", "50%"]
+
+    def shares() -> bool:
+        """Return whether the history was handed out, so that scoring begins."""
+        return any(one.is_dir() for one in (folder / "shared").glob("*"))
+
+    port = loses_its_scheduler(folder, command, shares)
+    there = goes_on(folder, capsys, port, command)
+    assert without_seconds(there) == without_seconds(answer(capsys, *command))
+
+
+def without_seconds(found: Any) -> Any:
+    """Return an answer without the times that work took."""
+    if isinstance(found, dict):
+        return {
+            name: without_seconds(one)
+            for name, one in found.items()
+            if not name.startswith("second")
+        }
+    return [without_seconds(one) for one in found] if isinstance(found, list) else found
