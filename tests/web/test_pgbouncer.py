@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import pytest
 
-from equipoise.store.connection import checked_url
+from equipoise.store.connection import checked_url, open_store
 from trials import pgbouncer as bouncer
 from trials.standby import StandbyPair
 from web.conftest import Serve, duel, lines
@@ -17,9 +17,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not bouncer.is_installed(), reason=bouncer.ABSENT),
 ]
-
-#: What the address says about prepared statements.
-OPTIONS = {"session": "", "transaction": "?prepare_threshold=none"}
 
 
 @pytest.mark.parametrize("mode", ["session", "transaction"])
@@ -32,7 +29,7 @@ def test_the_service_runs_behind_pgbouncer(
     """Posts, replays, pages of readers and exports; a wait that is cancelled is not confirmed."""
     name = checked_url(standby_url).database
     with bouncer.pgbouncer(standby_servers.primary.port, mode) as port:
-        url = f"postgresql+psycopg://postgres@127.0.0.1:{port}/{name}{OPTIONS[mode]}"
+        url = f"postgresql+psycopg://postgres@127.0.0.1:{port}/{name}"
         served = serve(database=url, page=True, readers=4)
         pool = served.pool(public=True, late="replay")
         path = f"/v1/pools/{pool}"
@@ -63,3 +60,23 @@ def test_the_service_runs_behind_pgbouncer(
         assert served.post(f"{path}/matches", duel("late")).status_code == 200
         for one in served.key("reader"), served.key("reader", pool):
             assert served.get(f"{path}/leaderboard", one).status_code == 200
+
+
+def test_statements_are_prepared_only_where_a_connection_stays(
+    standby_servers: StandbyPair, standby_url: str
+) -> None:
+    """In the next transaction PgBouncer may give another connection, unless the address is sure."""
+    name = checked_url(standby_url).database
+    direct = f"postgresql+psycopg://postgres@127.0.0.1:{standby_servers.primary.port}/{name}"
+    with bouncer.pgbouncer(standby_servers.primary.port, "session") as port:
+        pooled = f"postgresql+psycopg://postgres@127.0.0.1:{port}/{name}"
+        for url, expected in (
+            (direct, 5),
+            (f"{direct}?prepare_threshold=none", None),
+            (pooled, None),
+            (f"{pooled}?prepare_threshold=7", 7),
+        ):
+            store = open_store(url)
+            with store.read() as connection:
+                assert connection.connection.driver_connection.prepare_threshold == expected, url
+            store.close()

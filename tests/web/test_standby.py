@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from equipoise.store.connection import checked_url
+from equipoise.store.connection import checked_url, open_store
+from equipoise.store.upkeep.checking import checks_of
 from equipoise.web.application import create_application
 from equipoise.web.settings import ServiceSettings
 from trials.standby import StandbyPair
@@ -116,6 +117,14 @@ def test_a_service_on_a_standby_is_not_ready(
         refused = there.post(f"/v1/pools/{pool}/matches", duel("1"))
         assert (refused.status_code, refused.json()["error"]["code"]) == (503, "unavailable")
     assert served.get(f"/v1/pools/{pool}/matches").json()["matches"] == []
+
+
+@pytest.mark.parametrize("option", ["", "?prepare_threshold=none"])
+def test_checks_take_every_address(standby_url: str, option: str) -> None:
+    """One with several hosts, and with an option of the driver."""
+    open_store(standby_url).close()
+    found = {one.check: one.status for one in checks_of(f"{standby_url}{option}")}
+    assert found == {"schema": "ok", "indexes": "ok", "free space": "skipped"}
 
 
 def test_pools_are_read_from_the_standby(

@@ -11,8 +11,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy import create_engine, inspect
-from sqlalchemy.engine import make_url
+from sqlalchemy import inspect
 from sqlalchemy.exc import DBAPIError
 
 from equipoise.analysis.clock import now, working_time
@@ -20,7 +19,7 @@ from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterEr
 from equipoise.messages.upkeep import BackupMessage, RestoreMessage
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.replay.verifying import verify_pool
-from equipoise.store.connection import open_store
+from equipoise.store.connection import bare_engine, checked_url, open_store
 from equipoise.store.migrations.migrating import schema_version, too_new
 from equipoise.store.upkeep import backups
 
@@ -81,7 +80,7 @@ def restore_backup(
     restore = _restore_sqlite if backups.is_sqlite(url) else _restore_postgresql
     schema, pools, matches = restore(backup, url, overwrite, verify, shown)
     return RestoreMessage(
-        database=make_url(url).render_as_string(),
+        database=checked_url(url).render_as_string(),
         schema=schema,
         pools=pools,
         matches=matches,
@@ -122,7 +121,7 @@ def _restore_postgresql(
     backup: Path, url: str, overwrite: bool, verify: bool, shown: _Shown
 ) -> tuple[str, int, int]:
     """Restore a dump of PostgreSQL; return its schema and the numbers of pools and matches."""
-    engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+    engine = bare_engine(url)
     try:
         tables = inspect(engine).get_table_names()
     except DBAPIError as error:
@@ -143,7 +142,7 @@ def _checked(url: str, backup: Path, verify: bool, shown: _Shown) -> tuple[str, 
 
     Raises : ConflictError for a later schema; InvalidDataError if it does not verify
     """
-    engine = create_engine(make_url(url))
+    engine = bare_engine(url)
     with engine.connect() as connection:
         schema = schema_version(connection)
         refused = None if schema is None else too_new(connection)

@@ -311,6 +311,14 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
     return Store(engine, sizes)
 
 
+def bare_engine(url: str) -> Engine:
+    """Return connections to a database whose schema is not looked at; the caller disposes of them.
+
+    Raises : as `checked_url`
+    """
+    return _engine(checked_url(url))
+
+
 #: Errors of SQLite: the file is malformed, or not a database.
 _DAMAGED_FILE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 #: Errors of PostgreSQL: a table or an index is corrupted.
@@ -435,8 +443,12 @@ def _engine(url: URL) -> Engine:
         given: dict[str, str | int | None] = {
             name: value for name, value in _POSTGRES_OPTIONS.items() if name not in url.query
         }
-        given |= _prepare_threshold(url)  # instead of its text in the address
-        return create_engine(url, pool_pre_ping=True, connect_args=given, **options)
+        threshold = _prepare_threshold(url)
+        given |= threshold  # instead of its text in the address
+        engine = create_engine(url, pool_pre_ping=True, connect_args=given, **options)
+        if not threshold:
+            event.listen(engine, "connect", _set_up_postgresql)
+        return engine
     except (ModuleNotFoundError, NoSuchModuleError) as error:
         raise InvalidParameterError(
             f"{url.drivername} needs the extra 'postgresql': {how_to_install('postgresql')}"
@@ -450,6 +462,20 @@ def _set_up_sqlite(connection: Any, record: object) -> None:
     for pragma in _SQLITE_PRAGMAS:
         cursor.execute(pragma)
     cursor.close()
+
+
+def _set_up_postgresql(connection: Any, record: object) -> None:
+    """Prepare no statements if a pooler such as PgBouncer is between.
+
+    It may give the next transaction another connection of the server, where a statement of the same
+    name is another one. A pooler tells its clients another number than that of the server's
+    process.
+    """
+    with connection.cursor() as cursor:
+        ((process,),) = cursor.execute("SELECT pg_backend_pid()").fetchall()
+    connection.rollback()
+    if process != connection.info.backend_pid:
+        connection.prepare_threshold = None
 
 
 @contextmanager

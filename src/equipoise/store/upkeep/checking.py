@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from sqlalchemy import Connection, create_engine, inspect, text
-from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from equipoise.messages.upkeep import CheckMessage
+from equipoise.store.connection import bare_engine
 from equipoise.store.migrations.migrating import CURRENT, schema_version, too_new
 from equipoise.store.schema import metadata
 from equipoise.store.upkeep.backups import check_file, is_sqlite, sqlite_file
@@ -53,7 +53,7 @@ def _checked(url: str, name: str, check: Callable[[Connection], tuple[bool, str]
                 "sqlite://", creator=lambda: sqlite3.connect(place, uri=True, timeout=30.0)
             )
         else:
-            engine = create_engine(make_url(url).set(drivername="postgresql+psycopg"))
+            engine = bare_engine(url)
         try:
             with engine.connect() as connection:
                 holds, detail = check(connection)
