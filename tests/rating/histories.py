@@ -17,19 +17,7 @@ from hypothesis import strategies as st
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.formats import read_history
-from equipoise.rating.elo_mmr.belief import (
-    DECAY,
-    DEVIATION,
-    MEAN,
-    RATING,
-    WEIGHT,
-    Beliefs,
-    Round,
-    diffuse,
-    update_belief,
-    update_gaussian_belief,
-    update_scratch,
-)
+from equipoise.papers.elo_mmr.fields import newcomers
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.replay import TRACE_COLUMNS
 from equipoise.rating.state import COUNT, State
@@ -266,20 +254,6 @@ def systems(
     )
 
 
-def newcomers(
-    system: EloMMRParameters,
-    ratings: Sequence[float] | Floats,
-    deviations: Sequence[float] | Floats,
-) -> State:
-    """Return the state of players who have not played but start at different ratings."""
-    state = system.initial(len(ratings))
-    state.column("rating")[:] = state.column("gaussian_mean")[:] = ratings
-    state.column("deviation")[:] = deviations
-    weights = 1.0 / np.asarray(deviations) ** 2
-    state.column("gaussian_weight")[:] = state.column("curvature")[:] = weights
-    return state
-
-
 class Entrants(NamedTuple):
     """Who meets in a contest and how they are placed; one entry a player."""
 
@@ -310,90 +284,6 @@ def performances(system: EloMMRParameters, field: Entrants) -> Floats:
     """Return the performances that these players show in one contest."""
     state = newcomers(system, field.ratings, field.deviations)
     return rate(system, state, one_contest(field.ranks))["performance"]
-
-
-class Belief:
-    """What Elo-MMR believes of one player, driven kernel by kernel."""
-
-    def __init__(
-        self, system: EloMMRParameters, rating: float = 1500.0, deviation: float = 350.0
-    ) -> None:
-        self.system = system
-        self.state = newcomers(system, [rating], [deviation])
-        weight, limit = system.limits()
-        self.gamma2, self.beta2 = weight * limit**2, (1 + 1 / weight) * limit**2
-
-    def diffuse(self, gamma2: float | None = None) -> None:
-        """Algorithm 2."""
-        size = self.gamma2 if gamma2 is None else gamma2
-        the_round = Round(math.nan, size, self.beta2, math.inf)
-        # Nothing but a Gaussian is kept of a Gaussian belief, whatever rho says.
-        rho = math.inf if self.system.gaussian else self.system.rho
-        diffuse(self._beliefs(), 0, the_round, rho, 0.0)
-
-    def update(self, performance: float) -> None:
-        """Algorithm 3, phase two."""
-        if self.system.gaussian:
-            update_gaussian_belief(self._beliefs(), 0, performance, self.beta2)
-            return
-        assert self.state.runs is not None
-        self.state.runs.reserve(np.zeros(1, np.int64), np.ones(1, np.int64))
-        beliefs = self._beliefs()
-        scratch = update_scratch(beliefs, np.zeros(1, np.int64), 0, 1)
-        kept = np.iinfo(np.int64).max if self.system.remembered is None else self.system.remembered
-        residual = update_belief(beliefs, 0, performance, self.beta2, kept, scratch)
-        assert residual < 0.0
-
-    def play(self, performances: Sequence[float]) -> Belief:
-        """Take part in a round with each of these performances."""
-        for performance in performances:
-            self.diffuse()
-            self.update(performance)
-        return self
-
-    def copy(self) -> Belief:
-        """Return an independent copy."""
-        other = Belief(self.system)
-        other.state = self.state.copy()
-        return other
-
-    @property
-    def rating(self) -> float:
-        """The mode mu."""
-        return float(self.state.table[0, RATING])
-
-    @property
-    def variance(self) -> float:
-        """The square of the deviation sigma."""
-        return float(self.state.table[0, DEVIATION] ** 2)
-
-    @property
-    def gaussian(self) -> tuple[float, float]:
-        """(p_0, w_0)."""
-        return float(self.state.table[0, MEAN]), float(self.state.table[0, WEIGHT])
-
-    def terms(self) -> tuple[Floats, Floats, Floats]:
-        """Return (p_k, w_k, beta_bar_k) of the logistic terms, oldest first.
-
-        A record holds p_k, w_k beta_k^2/beta_bar_k over the common decay, and 1/beta_bar_k.
-        """
-        assert self.state.runs is not None
-        performance, pull, steepness = (self.state.runs.records(field) for field in range(3))
-        weight = self.state.table[0, DECAY] * pull * steepness * (3.0 / math.pi**2)
-        return performance, weight, 1.0 / steepness
-
-    def gradient(self, x: float) -> float:
-        """Return dL/ds at x, equation (8)."""
-        p_0, w_0 = self.gaussian
-        performance, weight, beta_bar = self.terms()
-        # beta_k^2 = (pi^2/3) beta_bar_k^2
-        pull = weight * (math.pi**2 / 3) * beta_bar
-        return math.fsum([w_0 * (x - p_0), *(pull * np.tanh((x - performance) / (2 * beta_bar)))])
-
-    def _beliefs(self) -> Beliefs:
-        runs = self.state.runs
-        assert runs is not None
-        return Beliefs(self.state.table, runs.spans, runs.values)
 
 
 # --- states ----------------------------------------------------------------------------------

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.papers.elo_mmr.fields import Belief
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
-from rating.histories import RHOS, Belief, every_model, examples, spellings
+from rating.histories import RHOS, every_model, examples, spellings
 
 Model = type[EloMMRParameters]
 
@@ -43,7 +44,7 @@ def test_diffusion_preserves_the_rating(model: Model, data: st.DataObject, gamma
     belief.diffuse(gamma2)
     assert belief.rating == before
     # dL/ds changes sign within the documented tolerance of a rating (READINGS B6).
-    assert belief.gradient(before - 1e-9) < 0 < belief.gradient(before + 1e-9)
+    assert belief.slope(before - 1e-9) < 0 < belief.slope(before + 1e-9)
 
 
 @every_model

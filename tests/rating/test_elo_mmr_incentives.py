@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.papers.elo_mmr.fields import Belief
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.state import State
 from rating.histories import (
     RHOS,
-    Belief,
     Contest,
     Entrants,
     contests,

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
+from equipoise.papers.elo_mmr.fields import Belief
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from rating.histories import (
-    Belief,
     Entrants,
     entrants,
     every_model,
@@ -199,7 +199,7 @@ def test_the_rating_is_the_mode_and_the_deviation_that_of_gaussian_terms(
     p_0, w_0 = belief.gaussian
     performance, weight, beta_bar = belief.terms()
     # dL/ds changes sign within the documented tolerance (READINGS B6).
-    assert belief.gradient(belief.rating - 1e-9) < 0 < belief.gradient(belief.rating + 1e-9)
+    assert belief.slope(belief.rating - 1e-9) < 0 < belief.slope(belief.rating + 1e-9)
     # Rounding of a few sums and products of positive numbers.
     np.testing.assert_allclose(w_0 + weight.sum(), 1 / belief.variance, rtol=1e-12)
     z = (belief.rating - performance) / (2 * beta_bar)

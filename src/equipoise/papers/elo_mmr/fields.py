@@ -11,7 +11,8 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
-from equipoise.errors import ApproximationWarning
+from equipoise.errors import ApproximationWarning, ConvergenceError
+from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.rating.elo_mmr.belief import (
     Beliefs,
     Round,
@@ -64,12 +65,15 @@ def history_of(contests: Sequence[tuple[Ints, Ints]], players: int) -> History:
     )
 
 
-def newcomers(of: EloMMRParameters, ratings: Floats, deviations: Floats) -> State:
+def newcomers(
+    of: EloMMRParameters, ratings: Sequence[float] | Floats, deviations: Sequence[float] | Floats
+) -> State:
     """Return the state of players without a past, who begin with these ratings."""
     state = of.initial(len(ratings))
     state.column("rating")[:] = state.column("gaussian_mean")[:] = ratings
     state.column("deviation")[:] = deviations
-    state.column("gaussian_weight")[:] = state.column("curvature")[:] = 1.0 / deviations**2
+    weights = 1.0 / np.asarray(deviations) ** 2
+    state.column("gaussian_weight")[:] = state.column("curvature")[:] = weights
     return state
 
 
@@ -86,7 +90,7 @@ def rate_once(
 
 
 class Belief:
-    """What the package believes of one player, driven step by step."""
+    """What the package believes of one player, driven kernel by kernel."""
 
     def __init__(
         self, of: EloMMRParameters, rating: float = 1500.0, deviation: float = 350.0
@@ -99,6 +103,7 @@ class Belief:
     def diffuse(self, gamma2: float | None = None) -> None:
         """Algorithm 2."""
         one = Round(math.nan, self.gamma2 if gamma2 is None else gamma2, self.beta2, math.inf)
+        # Nothing but a Gaussian is kept of a Gaussian belief, whatever rho says.
         rho = math.inf if self.system.gaussian else self.system.rho
         diffuse(self._beliefs(), 0, one, rho, 0.0)
 
@@ -112,7 +117,9 @@ class Belief:
         beliefs = self._beliefs()
         scratch = update_scratch(beliefs, np.zeros(1, np.int64), 0, 1)
         kept = self.system.remembered or np.iinfo(np.int64).max
-        update_belief(beliefs, 0, performance, self.beta2, kept, scratch)
+        residual = update_belief(beliefs, 0, performance, self.beta2, kept, scratch)
+        if residual >= 0.0:
+            raise ConvergenceError("the rating", MAX_ITERATIONS, residual)
 
     def play(self, performances: Sequence[float]) -> Belief:
         """Take part in rounds with these performances."""
@@ -143,24 +150,28 @@ class Belief:
         mean, weight = self.state.column("gaussian_mean"), self.state.column("gaussian_weight")
         return float(mean[0]), float(weight[0])
 
-    def terms(self) -> tuple[Floats, Floats]:
-        """Return (p_k, w_k) of the logistic terms, oldest first."""
+    def terms(self) -> tuple[Floats, Floats, Floats]:
+        """Return (p_k, w_k, beta_bar_k) of the logistic terms, oldest first.
+
+        A record has p_k, w_k beta_k^2/beta_bar_k over the common decay, and 1/beta_bar_k.
+        """
         assert self.state.runs is not None
         p, pull, steepness = (self.state.runs.records(field) for field in range(3))
-        return p, self.state.column("decay")[0] * pull * steepness * (3.0 / math.pi**2)
+        weight = self.state.column("decay")[0] * pull * steepness * (3.0 / math.pi**2)
+        return p, weight, 1.0 / steepness
 
     def slope(self, s: float) -> float:
         """Return dL/ds of (8) at s, with the weights of section 4.1."""
         mean, weight = self.gaussian
-        p, w = self.terms()
-        bar = math.sqrt(3.0 * self.beta2) / math.pi
-        pulls = w * self.beta2 / bar * np.tanh((s - p) / (2 * bar))
+        p, w, bar = self.terms()
+        # beta_k^2 = (pi^2/3) beta_bar_k^2
+        pulls = w * (math.pi**2 / 3) * bar * np.tanh((s - p) / (2 * bar))
         return math.fsum([weight * (s - mean), *pulls])
 
     def log_density(self, s: Floats) -> Floats:
         """Return the logarithm of (7) at s, up to a constant, with the weights of section 4.1."""
         mean, weight = self.gaussian
-        p, w = self.terms()
+        p, w, _ = self.terms()
         z = np.abs(math.pi / math.sqrt(12) * (s[:, None] - p) / math.sqrt(self.beta2))
         # ln cosh z = z + ln(1 + exp(-2z)) - ln 2 does not overflow.
         logistic = (w * self.beta2 * 2 * (z + np.log1p(np.exp(-2 * z)) - math.log(2))).sum(axis=1)

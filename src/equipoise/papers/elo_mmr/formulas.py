@@ -91,13 +91,13 @@ def diffusion_as_printed(facts: Facts) -> list[Line]:
     cases = max(facts.cases // 4, 5)
     for number in range(cases):
         belief = random_belief(rng, system(rho=RHOS[number % len(RHOS)]))
-        (centre, weight), (p, w) = belief.gaussian, belief.terms()
+        (centre, weight), (p, w, _) = belief.gaussian, belief.terms()
         printed = Player(belief.rating, math.sqrt(belief.variance))
         printed.p, printed.w = [centre, *p.tolist()], [weight, *w.tolist()]
         gamma = float(rng.uniform(1, 100))
         printed.diffuse(gamma, RHOS[number % len(RHOS)])
         belief.diffuse(gamma**2)
-        (centre, weight), (p, w) = belief.gaussian, belief.terms()
+        (centre, weight), (p, w, _) = belief.gaussian, belief.terms()
         # Terms without weight may be gone.
         kept = np.array(printed.w[1:])[len(printed.w) - 1 - len(w) :]
         lost = math.fsum(printed.w[1 : len(printed.w) - len(w)])
@@ -150,7 +150,8 @@ def mode(facts: Facts) -> list[Line]:
         at = belief.rating
         wrong += not belief.slope(at - 1e-6) < 0 < belief.slope(at + 1e-6)
         grid = at + np.linspace(-1500, 1500, 601)
-        wrong += bool(belief.log_density(grid).max() > belief.log_density(np.array([at]))[0] + 1e-9)
+        best = belief.log_density(np.array([at]))[0]
+        wrong += not belief.log_density(grid).max() <= best + 1e-9
     return [never("a rating is not the maximum of the posterior", wrong, len(found), of="player")]
 
 
@@ -339,7 +340,7 @@ def weighted_mean(facts: Facts) -> list[Line]:
         if belief.system.gaussian:
             continue
         mean, weight = belief.gaussian
-        p, w = belief.terms()
+        p, w, _ = belief.terms()
         # As printed, times the multiplicity of section 4.1.
         z = (belief.rating - p) * math.pi / math.sqrt(12 * belief.beta2)
         share = np.where(z == 0, 1.0, np.tanh(z) / np.where(z == 0, 1.0, z)) * math.pi**2 / 6

@@ -83,8 +83,9 @@ def curves(facts: Facts) -> Iterator[Line]:
     for name in CURVES:
         curve = curve_of(name)
         psi = curve.expected(t)
-        rises = int(np.sum(curve.slope(t) <= 0) + np.sum(np.diff(psi)[np.diff(t) > 1e-6] <= 0))
-        yield never(f"{name}: (a) increasing", rises, facts.cases, of="difference")
+        apart = np.diff(t) > 1e-6
+        falls = int(np.sum(~(curve.slope(t) > 0)) + np.sum(~(np.diff(psi)[apart] > 0)))
+        yield never(f"{name}: (a) increasing", falls, facts.cases, of="difference")
         mirrored = float(np.max(np.abs(curve.expected(-t) - (1.0 - psi))))
         yield agrees(f"{name}: (b) psi(-t) = 1 - psi(t)", mirrored, 1e-15, facts.cases)
         ends = curve.expected(np.array([-1e9, 1e9]))
@@ -125,11 +126,11 @@ def slopes_are_even(facts: Facts) -> Iterator[Line]:
 
 def setup(facts: Facts) -> list[Line]:
     """Return section 2: total scores are total games, twice over."""
-    worst = max(abs(one.scored().sum() - one.weights.sum()) for one in tournaments(facts))
+    worst = largest(*(abs(one.scored().sum() - one.weights.sum()) for one in tournaments(facts)))
     games = [abs(one.played().sum() - 2 * one.weights.sum()) for one in tournaments(facts)]
     return [
         agrees("M = sum of scores = sum of games", float(worst), _ROUNDING, facts.cases),
-        agrees("sum of k = 2 M", float(max(games)), _ROUNDING, facts.cases),
+        agrees("sum of k = 2 M", float(largest(*games)), _ROUNDING, facts.cases),
     ]
 
 
@@ -173,7 +174,8 @@ def equivalence(facts: Facts) -> Iterator[Line]:
         # E_i falls short of m_i exactly if f_i(x) is above x_i. At random ratings neither is 0.
         short = games.scored() - expected_scores(games, games.initial, curve_of("elo"))
         above = performance_function(games) - games.initial
-        other += int(np.sum((short > 0) != (above > 0)))
+        alike = ((short > 0) & (above > 0)) | ((short <= 0) & (above <= 0))
+        other += int(np.sum(~alike))
         players += games.players
     yield never(
         "at random ratings: f_i(x) above x_i, but E_i(x) not below m_i, or the reverse",
@@ -197,7 +199,7 @@ def equation_1(facts: Facts) -> list[Line]:
                 if move == 0.0:
                     worst = largest(worst, abs(float(over)))
                 else:
-                    sides += over * move <= 0
+                    sides += not over * move > 0
     return [
         agrees("points expected at f_i(x) less m_i", worst, 1e-8, facts.cases, of="tournament"),
         never("another root a point away on either side", sides, facts.cases, of="tournament"),
@@ -242,7 +244,7 @@ def potential(facts: Facts) -> Iterator[Line]:
         yield agrees(f"{name}: G(a, b) = G(b, a)", swap, 1e-8, facts.cases)
         moved = float(np.max(np.abs(g(a + c, b + c) - g(a, b) - c)))
         yield agrees(f"{name}: G(a + c, b + c) = G(a, b) + c", moved, 1e-8, facts.cases)
-        bent = int(np.sum(g(0.5 * (a + c), b) > 0.5 * (g(a, b) + g(c, b)) + 1e-8))
+        bent = int(np.sum(~(g(0.5 * (a + c), b) <= 0.5 * (g(a, b) + g(c, b)) + 1e-8)))
         yield never(f"{name}: G is not convex", bent, facts.cases)
 
 
@@ -258,10 +260,10 @@ def proposition_2(facts: Facts) -> Iterator[Line]:
         moved = largest(moved, abs(here.value - there.value))
         e = expected_scores(games, games.initial, curve_of("elo"))
         slope = largest(slope, float(np.max(np.abs(here.gradient - (games.scored() - e)))))
-        bent += bool(np.max(np.linalg.eigvalsh(here.curvature)) > 1e-12)
+        bent += not np.max(np.linalg.eigvalsh(here.curvature)) <= 1e-12
         best = performance_potential(games, _ratings(games, found.rating)).value
         near = found.rating + rng.normal(0.0, 30.0, games.players)
-        lower += performance_potential(games, _ratings(games, near)).value > best + 1e-8
+        lower += not performance_potential(games, _ratings(games, near)).value <= best + 1e-8
     yield agrees("P(x + c) = P(x)", moved, 1e-6, facts.cases, of="tournament")
     yield agrees("gradient of P = m - E", slope, 1e-9, facts.cases, of="tournament")
     yield never("a second derivative above 0", bent, facts.cases, of="tournament")
@@ -504,9 +506,9 @@ def paradox(facts: Facts) -> list[Line]:
         before, after = (
             performance_equilibrium(one, anchors={int(weak): 900.0}).rating for one in (base, won)
         )
-        lower["ppr"] += bool(after[row] < before[row] - 1e-6)
+        lower["ppr"] += not after[row] >= before[row] - 1e-6
         before, after = (recursive_performance(one, anchor=1500.0) for one in (base, won))
-        lower["recursive"] += bool(after[row] < before[row] - 1e-6)
+        lower["recursive"] += not after[row] >= before[row] - 1e-6
     return [
         dropped(
             "a win against the weakest lowers the recursive performance",

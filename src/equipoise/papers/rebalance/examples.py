@@ -344,7 +344,7 @@ def _hold(requests: Iterable[RebalanceRequest], few: int, method: str) -> Iterat
         scores = [(each.member_count_difference, each.distance) for each in answer.candidates]
         least = min(scores)
         mine = (answer.member_count_difference, answer.distance)
-        worse += mine[0] > least[0] or mine[1] > least[1] + 1e-9
+        worse += not (mine[0] <= least[0] and mine[1] <= least[1] + 1e-9)
         equal = [
             each
             for each in answer.candidates

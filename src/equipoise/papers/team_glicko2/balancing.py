@@ -139,7 +139,7 @@ def _count(facts: Facts) -> int:
 def objective(facts: Facts) -> list[Line]:
     """Return a line on J of our teams, and on its weight."""
     found = cases(_count(facts), facts.seed)
-    worst = max(abs(one.objective - one.our_objective) for one in found)
+    worst = largest(*(abs(one.objective - one.our_objective) for one in found))
     default = float(signature(balance).parameters["uncertainty_weight"].default)
     return [
         agrees("the least J of all splits", worst, 1e-9, len(found), of="lobby"),
@@ -150,8 +150,8 @@ def objective(facts: Facts) -> list[Line]:
 def strengths(facts: Facts) -> list[Line]:
     """Return a line on the difference of S_T/|T|."""
     found = cases(_count(facts), facts.seed)
-    worst = max(
-        abs(abs(a - b) - one.our_rating_difference) for one in found for a, b in [one.strengths]
+    worst = largest(
+        *(abs(abs(a - b) - one.our_rating_difference) for one in found for a, b in [one.strengths])
     )
     return [agrees("S_A/|A| - S_B/|B|", worst, 1e-9, len(found), of="lobby")]
 
@@ -169,9 +169,11 @@ def uncertainties(facts: Facts) -> list[Line]:
 def scores(facts: Facts) -> list[Line]:
     """Return a line on S_i = R_eff: teams depend on the effective rating, not on R alone."""
     found = cases(_count(facts), facts.seed)
-    worst = max(
-        abs(_strength(np.asarray(one.lobby.effective_rating), one.ours[0]) - one.strengths[0])
-        for one in found
+    worst = largest(
+        *(
+            abs(_strength(np.asarray(one.lobby.effective_rating), one.ours[0]) - one.strengths[0])
+            for one in found
+        )
     )
     return [agrees("the score of a team's players", worst, 1e-9, len(found), of="lobby")]
 

@@ -89,7 +89,7 @@ def behaviour(facts: Facts) -> list[Line]:
         for who, good in (("good", True), ("poor", False)):
             chosen = ((change > 0) == rises) & (change != 0) & ((z > 0) == good) & (z != 0)
             grows = rises == good
-            wrong = chosen & ((more <= 0) if grows else (more >= 0))
+            wrong = chosen & ~((more > 0) if grows else (more < 0))
             what = f"{who} performers {name} {'more' if grows else 'less'}"
             found.append(never(what, int(wrong.sum()), int(chosen.sum()), of="participation"))
     return found
@@ -115,7 +115,7 @@ def mean_factor(facts: Facts) -> list[Line]:
         t for t in teams if ((f := steep.trace["factor"][t]) <= F_MIN).any() or (f >= F_MAX).any()
     ]
     moved = [abs(float(gained[t].sum() - change[t].sum())) for t in teams]
-    inflated = sum(points > _NOTHING for points in moved)
+    inflated = sum(not points <= _NOTHING for points in moved)
     kept = replay(TeamGlicko2(conserve=True), one.history, trace=True).trace
     assert kept is not None
     own = kept.columns
@@ -142,14 +142,14 @@ def mean_factor(facts: Facts) -> list[Line]:
         ),
         beyond(
             "the same with conserve=True",
-            f"{sum(points > 1e3 * _NOTHING for points in made):,} in {len(made):,} teams",
+            f"{sum(not points <= 1e3 * _NOTHING for points in made):,} in {len(made):,} teams",
         ),
     ]
 
 
 def _mean_is_off(one: Rated, team: Ints) -> bool:
     """Return whether the factors of a team have another mean than 1."""
-    return bool(abs(one.trace["factor"][team].mean() - 1.0) > _NOTHING)
+    return not abs(one.trace["factor"][team].mean() - 1.0) <= _NOTHING
 
 
 def average_change(facts: Facts) -> list[Line]:
@@ -188,7 +188,7 @@ def incentives(facts: Facts) -> list[Line]:
         assert was is not None
         assert now is not None
         cases += 1
-        wrong += bool(now.columns["rating"][i] < was.columns["rating"][i] - _NOTHING)
+        wrong += not now.columns["rating"][i] >= was.columns["rating"][i] - _NOTHING
     return [never("a better performance lowers its player's rating", wrong, cases, of="match")]
 
 
@@ -197,7 +197,7 @@ def dominated(facts: Facts) -> list[Line]:
     one = rated(facts.cases, facts.seed)
     gained = one.trace["rating"] - one.trace["rating_before"]
     won = np.array([player.score for player in players(facts.cases, facts.seed)])
-    wrong = int((((won == 1) & (gained < 0)) | ((won == 0) & (gained > 0))).sum())
+    wrong = int((((won == 1) & ~(gained >= 0)) | ((won == 0) & ~(gained <= 0))).sum())
     decided = int((won != 0.5).sum())
     return [never("a winner loses rating, or a loser gains", wrong, decided, of="participation")]
 
@@ -223,9 +223,11 @@ def whole_update(facts: Facts) -> list[Line]:
     found = updates(facts.cases, facts.seed)
     mu = (one.trace["rating"] - 1400.0) / 173.7178
     phi = one.trace["deviation"] / 173.7178
-    worst = max(
-        max(abs(mu[i] - update.mu_new), abs(phi[i] - update.phi_new))
-        for i, update in enumerate(found)
+    worst = largest(
+        *(
+            largest(abs(mu[i] - update.mu_new), abs(phi[i] - update.phi_new))
+            for i, update in enumerate(found)
+        )
     )
     return [agrees("(R, RD) after all seven steps", worst, 1e-9, len(found), of="participation")]
 
@@ -389,8 +391,8 @@ def activity(facts: Facts) -> list[Line]:
         after = replay(TeamGlicko2(), history, at=float(day + 2 + gap)).ratings.deviation
         # Three matches in the past 28 days: the first of them is gap + 2 days ago.
         active, week = gap + 2 <= 28, gap >= 7
-        grown = bool((after > before).all())
-        wrong += grown != (week and not active)
+        grows = week and not active
+        wrong += not ((after > before).all() if grows else (after == before).all())
     return [
         never("a deviation grows although active, or not although inactive", wrong, len(gaps)),
         not_done(
