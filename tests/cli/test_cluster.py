@@ -157,6 +157,14 @@ def test_each_file_is_imported_into_a_pool_of_its_own(
     )
     assert {one["pool"]: one["head"] for one in done["imported"]} == heads
     assert [one["pool"] for one in done["failed"]] == ["broken"]
+    (folder / "twice.csv").write_text("match,player,rank\n1,ana,1\n1,ana,2\n")
+    assert run(["import", "exports/[bt]*", "--each", "--create", *target]) == 1
+    said = capsys.readouterr().err.splitlines()
+    at = said.index(f"pool twice failed: {folder / 'twice.csv'}")
+    assert said[at + 2].endswith(
+        "twice.csv, line 3, player: must appear once in a match; got 'ana'"
+    )
+    assert any(line.startswith("  ") and "already there" in line for line in said)
     assert answer(capsys, "verify", *target)["identical"]
     # The same command goes on where it was: what is there is not recorded again.
     again = answer(capsys, "import", "exports/[a-z]*d.ndjson", "--each", *target)

@@ -200,7 +200,7 @@ def test_verify_looks_for_a_head_that_was_kept(capsys: pytest.CaptureFixture[str
     assert "does not lead to this head" in capsys.readouterr().out
     assert answer(capsys, "verify", "one", "--head", head, status=1)["record"] is None
     assert run(["verify", "--head", head]) == 2
-    assert "POOL must be one pool with --head" in capsys.readouterr().err
+    assert "--head needs the name of the one pool" in capsys.readouterr().err
 
 
 def test_the_environment_names_the_database(

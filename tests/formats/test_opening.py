@@ -231,6 +231,14 @@ def test_an_archive_may_hold_folders(tmp_path):
     assert reading.history is not None
 
 
+def test_a_partitioned_data_set_is_refused_with_the_option_that_reads_it(tmp_path):
+    part = tmp_path / "mode=ranked" / "region=eu"
+    part.mkdir(parents=True)
+    (part / "part-0.csv").write_bytes(FILES["csv"])
+    with pytest.raises(InvalidDataError, match="equipoise rate --by mode,region"):
+        read_history(tmp_path)
+
+
 def test_a_note_is_not_lost_with_problems():
     with pytest.raises(InvalidDataError, match=r"data/a\.csv"):
         read_history(zipped({"data/a.csv": "match,player,rank\n1,,1\n"}))

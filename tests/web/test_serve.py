@@ -199,3 +199,27 @@ def test_a_worker_that_ends_now_and_then_is_started_again(tmp_path: Path) -> Non
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=120)
     assert process.returncode == 0
+
+
+def test_a_worker_may_take_its_time_to_start(tmp_path: Path) -> None:
+    """On a busy machine imports take longer than the five seconds in which a worker must answer."""
+    slow = "import sys, time\nif 'spawn_main' in str(sys.orig_argv):\n    time.sleep(7)\n"
+    (tmp_path / "sitecustomize.py").write_text(slow)
+    command = [sys.executable, "-c", PROGRAM, f"sqlite:///{tmp_path / 'service.db'}", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    log = tmp_path / "log"
+    with (
+        log.open("w") as file,
+        subprocess.Popen(command, stderr=file, env=environment) as process,
+    ):
+        try:
+            until = time.monotonic() + 120
+            while "Application startup complete" not in log.read_text():
+                assert process.poll() is None
+                assert time.monotonic() < until
+                time.sleep(0.1)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(timeout=120)
+    assert "is ended" not in log.read_text()
+    assert process.returncode == 0

@@ -173,7 +173,7 @@ class Background:
             if isinstance(error, PluginError):  # its message says what to install
                 log.warning("background work of pool %r waits: %s", pool, error)
             else:
-                log.exception("background work failed for pool %r", pool)
+                log.exception("background work failed%s", f" for pool {pool!r}" if pool else "")
         else:
             self._failures.pop(pool, None)
             self._not_before.pop(pool, None)

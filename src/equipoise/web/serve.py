@@ -46,6 +46,8 @@ _H11 = "equipoise.web.http.connections:LimitedH11"
 _FACTORY = "equipoise.web.application:application_from_environment"
 #: Seconds between two looks at the workers, and for a worker to answer.
 _LOOK, _ANSWER = 0.5, 5.0
+#: Seconds for a new worker to answer first: it imports everything, from a disk that may be slow.
+_START = 120.0
 #: Exit status of a process that was not finished when its grace ended.
 UNFINISHED = 3
 
@@ -170,6 +172,7 @@ class Supervisor(Multiprocess):
         self.failed = False
         self._grace = grace
         self._ends: dict[int, deque[float]] = {}
+        self._starting: dict[Process, float] = {}
         self._woken, self._wake = Pipe(duplex=False)
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._notice)
@@ -201,18 +204,35 @@ class Supervisor(Multiprocess):
                 worker.process.kill()
                 worker.process.join()
 
+    def init_processes(self) -> None:
+        """Start all workers."""
+        super().init_processes()
+        for process in self.processes:
+            self._await_first_answer(process)
+
+    def _await_first_answer(self, process: Process) -> None:
+        """Ask a new worker once, and note since when."""
+        process.parent_conn.send(b"ping")
+        self._starting[process] = time.monotonic()
+
     def _answers(self, process: Process) -> bool:
-        """Return whether a worker answers in time; True if a signal comes meanwhile."""
+        """Return whether a worker answers in time; True if a signal comes meanwhile.
+
+        A worker that has not answered yet is not waited for, so that the others are looked at.
+        """
         if not process.process.is_alive():
             return False
+        since = self._starting.get(process)
         try:
-            process.parent_conn.send(b"ping")
-            ready = wait([process.parent_conn, self._woken], _ANSWER)
+            if since is None:
+                process.parent_conn.send(b"ping")
+            ready = wait([process.parent_conn, self._woken], _ANSWER if since is None else 0.0)
             if process.parent_conn in ready:
                 process.parent_conn.recv()
+                self._starting.pop(process, None)
         except (OSError, EOFError):
             return False
-        return bool(ready)
+        return bool(ready) or (since is not None and time.monotonic() - since < _START)
 
     def keep_subprocess_alive(self) -> None:
         """Replace workers that have ended or no longer answer."""
@@ -221,6 +241,9 @@ class Supervisor(Multiprocess):
                 return
             if self._answers(process):
                 continue
+            if process.process.is_alive():
+                log.warning("worker process %s does not answer and is ended", process.pid)
+            self._starting.pop(process, None)
             process.kill()
             process.join()
             if not self._may_restart(place, process):
@@ -230,6 +253,7 @@ class Supervisor(Multiprocess):
             log.warning("worker process %s ended with %s", process.pid, _status(process.exitcode))
             self.processes[place] = Process(self.config, self.sockets)
             self.processes[place].start()
+            self._await_first_answer(self.processes[place])
 
     def _may_restart(self, place: int, process: Process) -> bool:
         """Return whether the worker at this place is restarted; if not, log why."""

@@ -240,6 +240,8 @@ def test_other_files_are_refused_with_the_way_out(tmp_path: Path) -> None:
     season().write_csv(table)
     with pytest.raises(InvalidParameterError, match="equipoise convert"):
         rated(table, "elo", "1GB")
+    with pytest.raises(InvalidParameterError, match="there is no file"):
+        rated(tmp_path / "saeson.parquet", "elo", "1GB")
 
 
 def test_a_full_disk_is_noticed_before_sorting(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,9 +185,11 @@ def _import_each(
         print_json(ImportList(imported, failed))
         return 1 if failed else 0
     for one in imported:
-        say(*_lines(one))
+        first, *others = _lines(one)
+        say(first, *(f"  {line}" for line in others))
     for fault in failed:
-        say(f"equipoise: {fault.file}: {fault.error}")
+        say(f"pool {fault.pool} failed: {fault.file}")
+        say(*(f"  {line}" for line in fault.error.splitlines()))
     say(f"{counted(len(imported), 'file')} imported, {len(failed):,} failed")
     return 1 if failed else 0
 

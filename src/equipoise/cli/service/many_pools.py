@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.cli.service.databases import opened
-from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
+from equipoise.errors import EquipoiseError, InvalidParameterError
 from equipoise.parallel.batches import run_batches
 
 if TYPE_CHECKING:
@@ -208,7 +208,5 @@ def _import(database: Database, now: int, one: FileImport) -> ImportMessage | Fa
         # The caller has created the database.
         with opened(database.url) as store:
             return import_pool(store, one.pool, one.request, now)
-    except InvalidDataError as error:
-        return FailedImport(one.pool, one.file, str(error).replace("\n", " "))
     except (EquipoiseError, OSError) as error:
         return FailedImport(one.pool, one.file, str(error))

@@ -16,7 +16,7 @@ from equipoise.cli.report import (
 )
 from equipoise.cli.service.databases import opened
 from equipoise.cli.tables import table
-from equipoise.errors import require
+from equipoise.errors import InvalidParameterError
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -141,7 +141,11 @@ def _find_head(pools: list[str] | None, head: str, database: str, *, as_json: bo
     from equipoise.pools.replay.chain_checks import find_head
 
     named = pools or []
-    require(len(named) == 1, "POOL", "one pool with --head", " ".join(named))
+    if len(named) != 1:
+        raise InvalidParameterError(
+            "--head needs the name of the one pool whose head it is: `equipoise verify POOL --head "
+            f"HEAD`; got {' '.join(named) or 'none'}"
+        )
     with opened(database) as store:
         record, last = find_head(store, named[0], head)
     if as_json:

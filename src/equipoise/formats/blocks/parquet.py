@@ -254,11 +254,19 @@ def _stamp(path: Path) -> tuple[int, ...]:
 def _path_of(source: object) -> Path:
     if isinstance(source, list | tuple) and len(source) == 1:
         source = source[0]
+    if isinstance(source, Path | str) and _names_nothing(str(source)):
+        raise UnsuitedError(f"there is no file {str(source)!r}")
     if not isinstance(source, str | Path) or not Path(source).is_file():
         raise UnsuitedError("only a single Parquet file can")
     if Path(source).suffix.lower() != ".parquet":
         raise UnsuitedError("only a Parquet file can (`equipoise convert` writes one)")
     return Path(source)
+
+
+def _names_nothing(source: str) -> bool:
+    """Return whether there is nothing of this name, which is no pattern and no address."""
+    is_other = source == "-" or "://" in source or any(mark in source for mark in "*?[")
+    return not is_other and not Path(source).exists()
 
 
 def _wanted(

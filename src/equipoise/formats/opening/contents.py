@@ -233,6 +233,12 @@ def _of_folder(path: Path, format: str | None) -> list[Content]:
             packed = first.suffix.lower() in PACKED_SUFFIXES
             suffix = "".join(first.suffixes[-2:]) if packed else first.suffix
             hint = f"; '{path / '**' / f'*{suffix}'}' names files in folders below"
+            parts = [one.partition("=") for one in first.relative_to(path).parts[:-1]]
+            columns = ",".join(column for column, mark, _ in parts if mark)
+            if columns:
+                hint += (
+                    f", and `equipoise rate --by {columns}` rates each part as a pool of its own"
+                )
         refuse(name, NO_TABLES, (listed(sorted(names)) or "none") + hint)
     found = [content for one in chosen for content in _of_path(path / one, format)]
     return _noted(found, _left_out(name, others))
