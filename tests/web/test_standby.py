@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -200,6 +201,82 @@ def test_pages_and_exports_are_read_from_the_standby(
     metrics = served.get("/metrics", None).text
     assert counted(metrics, "replica") > 10
     assert counted(metrics, "primary") > 0
+
+
+def test_a_standby_too_far_behind_is_not_read(
+    standby_servers: StandbyPair, standby_url: str, serve: Serve
+) -> None:
+    """The primary answers instead, until the standby has caught up."""
+    name = checked_url(standby_url).database
+    alone = f"postgresql+psycopg://postgres@127.0.0.1:{standby_servers.standby.port}/{name}"
+    served = serve(database=standby_url, replica=alone, replica_lag_seconds=2.0)
+    pool = served.pool()
+    path = f"/v1/pools/{pool}"
+    assert served.post(f"{path}/matches", duel("1")).status_code == 200
+    standby_servers.wait_until_replayed()
+    # Where the machine is busy, the standby may be behind for a moment.
+    wait_until(lambda: "x-replica-lag" in served.get(f"{path}/matches").headers)
+
+    standby_servers.standby.query("SELECT pg_wal_replay_pause()")
+    try:
+        assert served.post(f"{path}/matches", duel("2")).status_code == 200
+        wait_until(lambda: "x-replica-lag" not in served.get(f"{path}/matches").headers)
+        for what in ("matches", "players/a/explain", "export?format=csv", "leaderboard"):
+            answer = served.get(f"{path}/{what}")
+            assert answer.status_code == 200, answer.text
+            assert "x-replica-lag" not in answer.headers, what
+        assert len(served.get(f"{path}/matches").json()["matches"]) == 2
+        lag = "equipoise_replica_lag_seconds "
+        metrics = served.get("/metrics", None).text.splitlines()
+        (shown,) = [line.removeprefix(lag) for line in metrics if line.startswith(lag)]
+        assert float(shown) > 2.0
+    finally:
+        standby_servers.standby.query("SELECT pg_wal_replay_resume()")
+    standby_servers.wait_until_replayed()
+    wait_until(lambda: "x-replica-lag" in served.get(f"{path}/matches").headers)
+
+
+def test_an_earlier_pool_of_the_same_name_is_not_shown(
+    standby_servers: StandbyPair, standby_url: str, serve: Serve
+) -> None:
+    """It was private, and the new one is public; the standby still has the old one."""
+    name = checked_url(standby_url).database
+    alone = f"postgresql+psycopg://postgres@127.0.0.1:{standby_servers.standby.port}/{name}"
+    served = serve(database=standby_url, replica=alone, page=True)
+    pool = served.pool()
+    path = f"/v1/pools/{pool}"
+    assert served.post(f"{path}/matches", duel("old", "secret", "b")).status_code == 200
+    standby_servers.wait_until_replayed()
+    assert "x-replica-lag" in served.get(f"{path}/matches").headers
+
+    standby_servers.standby.query("SELECT pg_wal_replay_pause()")
+    try:
+        assert served.ask("DELETE", f"{path}?confirm={pool}").status_code < 300
+        made = served.ask("PUT", path, json={"system": "elo", "public": True})
+        assert made.status_code < 300, made.text
+        for what in ("leaderboard", "matches", "seasons", "export?format=csv"):
+            answer = served.get(f"{path}/{what}", None)
+            assert answer.status_code == 200, answer.text
+            assert "x-replica-lag" not in answer.headers, what
+            assert "secret" not in answer.text, what
+        for what in ("players/secret", "players/secret/explain", "matches/old"):
+            assert served.get(f"{path}/{what}", None).status_code == 404, what
+        for page in ("", "/leaderboard", "/matches"):
+            shown = served.get(f"/pools/{pool}{page}", None)
+            assert shown.status_code == 200, shown.text
+            assert "secret" not in shown.text, page
+    finally:
+        standby_servers.standby.query("SELECT pg_wal_replay_resume()")
+    standby_servers.wait_until_replayed()
+    assert "x-replica-lag" in served.get(f"{path}/matches", None).headers
+
+
+def wait_until(done: Callable[[], bool]) -> None:
+    """Wait until something holds, for a minute."""
+    until = time.monotonic() + 60
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.05)
 
 
 def counted(metrics: str, by: str) -> float:

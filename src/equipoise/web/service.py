@@ -32,7 +32,13 @@ from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError, UnavailableError, without_lines
 from equipoise.web.http.exports import Exports
-from equipoise.web.http.replica import Replica, ReplicaAwayError, read_standby_first
+from equipoise.web.http.replica import (
+    PoolIdentity,
+    Replica,
+    ReplicaAwayError,
+    StandbyAddress,
+    read_standby_first,
+)
 from equipoise.web.http.settling import RateSettling
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
@@ -95,7 +101,8 @@ class Service:
         self.store = await asyncio.to_thread(open_store, settings.database)
         self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
         if settings.replica:
-            self._replica = Replica(settings.replica, settings.readers, self.metrics)
+            standby = StandbyAddress(settings.replica, settings.replica_lag_seconds)
+            self._replica = Replica(standby, settings.readers, self.metrics)
         self._calculators = CalculationProcesses(settings, self.metrics)
         self._calculators.open()
         self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
@@ -204,22 +211,28 @@ class Service:
         return self._replica is not None
 
     async def read_replica(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+        self,
+        pool: PoolIdentity,
+        function: Callable[Concatenate[Store, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> tuple[T, float | None]:
         """Run a use case as `read`, on the standby if there is one.
 
+        pool : that is read
         Returns : its result, and the lag of the standby in seconds; None if the primary answered,
-            as it does while the standby is away and for what is not there yet
+            as it does while the standby is away or too far behind, and for what is not there yet
         """
         if self._replica is not None:
             with suppress(ReplicaAwayError):
-                return await self._replica.read(None, function, *args, **kwargs)
+                return await self._replica.read(None, pool, function, *args, **kwargs)
         return await self.read(function, *args, **kwargs), None
 
     async def export(
         self,
         executor: BoundedExecutor,
-        replica: bool,
+        pool: PoolIdentity | None,
         function: Callable[Concatenate[Store, P], T],
         /,
         *args: P.args,
@@ -227,11 +240,11 @@ class Service:
     ) -> tuple[T, float | None]:
         """Run a use case as `read_replica`, in the threads of exports.
 
-        replica : whether the standby may answer
+        pool : that is read; None if only the primary may answer
         """
-        if replica and self._replica is not None:
+        if pool is not None and self._replica is not None:
             with suppress(ReplicaAwayError):
-                return await self._replica.read(executor, function, *args, **kwargs)
+                return await self._replica.read(executor, pool, function, *args, **kwargs)
         return await executor.run(function, self.store, *args, **kwargs), None
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -252,7 +265,7 @@ class Service:
 
     async def explain(
         self,
-        replica: bool,
+        pool: PoolIdentity | None,
         function: Callable[Concatenate[Store, P], T],
         /,
         *args: P.args,
@@ -262,7 +275,7 @@ class Service:
 
         Every visit to a player's page starts one. This leaves processes for predictions and splits.
 
-        replica : whether the standby may answer, if there is one
+        pool : that is explained; None if only the primary may answer
         Returns : as `read_replica`
         Raises : OverloadedError if too many wait
         """
@@ -271,10 +284,10 @@ class Service:
         self._explaining += 1
         try:
             async with self._one_explanation:
-                if self._replica is None or not replica:
+                if self._replica is None or pool is None:
                     return await self.calculate_from_store(function, *args, **kwargs), None
                 found: tuple[T, float | None] = await self.calculate_from_store(
-                    read_standby_first, self.settings.replica, function, args, kwargs
+                    read_standby_first, self._replica.address, pool, function, args, kwargs
                 )
                 self._replica.note(found[1])
                 return found

@@ -51,6 +51,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     chunk_bytes : bytes of a stream that are committed together
     readers : number of reader threads
     replica : address of a standby of the database, from which pools are read; empty for none
+    replica_lag_seconds : how far behind a standby may be that is read; 0 for any time
     commit_wait_seconds : age of a commit that waits after which `/readyz` is 503; 0 for none
     calculators : number of processes for long calculations
     queued_calculations : calculations that may wait for a process before more are rejected
@@ -102,6 +103,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     chunk_bytes: _Positive = 3 * _MEGABYTE // 2
     readers: Annotated[int, Meta(ge=1, le=64)] = 2
     replica: str = ""
+    replica_lag_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 0.0
     commit_wait_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 5.0
     calculators: Annotated[int, Meta(ge=1, le=64)] = 2
     queued_calculations: _Positive = 16

@@ -7,7 +7,6 @@ in order is sorted on disk first. The answers are those of rating it at once.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -28,6 +27,7 @@ from equipoise.analysis.files.reading import (
 from equipoise.data.history import with_performance
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
+from equipoise.formats.blocks.folder import temporary_folder
 from equipoise.formats.blocks.parquet import LargeTable, UnsuitedError, open_large
 from equipoise.formats.blocks.repeated import RepeatedIds
 from equipoise.formats.blocks.sorting import check_space, in_words, sort_on_disk
@@ -166,7 +166,7 @@ def rate_in_blocks(
     started, rating_time, seen = working_time(), 0.0, 0
     largest: tuple[int, tuple[str, ...]] = (0, ())
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="equipoise-")))
+        folder = stack.enter_context(temporary_folder())
         blocks, repeated = _in_order(table, rows, folder, announce)
         for frame in blocks:
             reading = table.read(frame)

@@ -20,6 +20,7 @@ from equipoise.cli.report import (
     say_compiled,
     working,
 )
+from equipoise.cli.stopping import stopped_by_signals
 from equipoise.cli.tables import dates, table
 from equipoise.errors import InvalidParameterError
 from equipoise.wording import counted
@@ -150,7 +151,7 @@ def rate(
     if cluster.cluster is not None or (workers or 1) > 1 or again:
         needs = "--again" if again else "--workers" if cluster.cluster is None else "--cluster"
         raise InvalidParameterError(f"{needs} needs --by")
-    with working("rating") as job:
+    with stopped_by_signals(), working("rating") as job:
         answer = rating.rate(system.chosen(settings), request, job.progress, say)
     summary = rating.summary_of(answer, job.compilation.kernels)
     if as_json:

@@ -35,6 +35,12 @@ def serve(
         "X-Replica-Lag says how many seconds it may be behind.",
         "URL",
     ),
+    replica_lag: float | None = option(
+        None,
+        "Read from the standby only while it is at most this far behind, otherwise from the "
+        "primary; 0 for no limit. [default: 0]",
+        "SECONDS",
+    ),
     host: str = option("127.0.0.1", "Address to listen on."),
     port: int = option(8000, "Port to listen on; 0 chooses a free port.", min=0, max=65535),
     workers: int = option(1, "Number of processes; more than one needs PostgreSQL.", min=1, max=64),
@@ -78,6 +84,8 @@ def serve(
             _make_demo_key(database)
         if replica is not None:
             chosen = {"replica": replica, **chosen}
+        if replica_lag is not None:
+            chosen = {"replica_lag_seconds": str(replica_lag), **chosen}
         settings = _settings(database, chosen)
         if demo:
             _fill_demo(settings.database, host, port)

@@ -13,6 +13,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Ids, Ints
+from equipoise.errors import InvalidParameterError
 
 #: Matches whose ids are sorted together.
 _TOGETHER = 4_000_000
@@ -38,9 +39,15 @@ class RepeatedIds:
         keys = hashes(ids)
         share = (keys * _SPREAD) >> np.uint64(32)
         file_of = share % np.uint64(len(self._paths))
-        for number, path in enumerate(self._paths):
-            with path.open("ab") as file:
-                keys[file_of == number].tofile(file)
+        try:
+            for number, path in enumerate(self._paths):
+                with path.open("ab") as file:
+                    file.write(keys[file_of == number].tobytes())
+        except OSError as error:
+            raise InvalidParameterError(
+                f"the ids of matches cannot be kept in {path.parent.parent}: {error.strerror} (set "
+                "TMPDIR to a folder with more room)"
+            ) from None
 
     def found(self) -> Ints:
         """Return hashes of ids that occur twice, at most 20; of whole numbers the ids."""

@@ -121,7 +121,8 @@ async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = request.query
     work = request.service.explain(
-        True, explaining.explain_player, request.pool, request.path["player"], query.match
+        request.identity,
+        *(explaining.explain_player, request.pool, request.path["player"], query.match),
     )
     found, request.lag = await while_connected(request.receive, work)
     return found

@@ -283,7 +283,7 @@ async def export(request: ApiRequest) -> None:
         complete = query.what == "log" and query.format == "ndjson"
         pieces, request.lag = await request.service.export(
             executor,
-            not complete,
+            None if complete else request.identity,
             _begun,
             request.pool,
             query.what,

@@ -95,6 +95,7 @@ class KeyUses:
 class _Pool(NamedTuple):
     """What the checks need of a pool; lists_all : whether no player becomes inactive in it."""
 
+    created: str
     public: bool
     archive_of: str | None
     lists_all: bool
@@ -216,7 +217,8 @@ class Access:
         endpoint, key, pool = request.endpoint, request.key, request.pool
         found = await self._pool(pool)
         public, archive_of = (None, None) if found is None else (found.public, found.archive_of)
-        request.lists_all = found is not None and found.lists_all
+        if found is not None:
+            request.lists_all, request.created = found.lists_all, found.created
         if public and endpoint.right == "reader":
             return
         if key is None:
@@ -237,7 +239,8 @@ class Access:
                 message = await self._executor.run(pools_workflow.pool_message, self._store, pool)
             except NotFoundError:
                 return None
-            found = _Pool(message.public, message.archive_of, message.inactive_days is None)
+            listed = message.inactive_days is None
+            found = _Pool(message.created, message.public, message.archive_of, listed)
             self._pools.put(pool, found, now)
         return found
 

@@ -22,6 +22,7 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.messages.access import Role
+from equipoise.web.http.replica import PoolIdentity
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -80,6 +81,7 @@ class ApiRequest:
     path : variable parts of the path by name, decoded; key : None without one
     query, body : as the endpoint declares them
     lists_all : whether no player becomes inactive in the pool
+    created : when the pool was, on the primary; "" for requests without a pool
     lag : seconds by which the standby that was read may be behind; None for the primary
     """
 
@@ -93,19 +95,25 @@ class ApiRequest:
     query: Any = None
     body: Any = None
     lists_all: bool = False
+    created: str = ""
     lag: float | None = None
 
     async def read(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a use case that only reads, on the standby if there is one, and note its lag."""
-        found, self.lag = await self.service.read_replica(function, *args, **kwargs)
+        found, self.lag = await self.service.read_replica(self.identity, function, *args, **kwargs)
         return found
 
     @property
     def pool(self) -> str:
         """Return the name of the pool."""
         return self.path["pool"]
+
+    @property
+    def identity(self) -> PoolIdentity:
+        """Return the pool that the sender may read."""
+        return PoolIdentity(self.pool, self.created)
 
     @property
     def key_number(self) -> int | None:

@@ -1,4 +1,8 @@
-"""Reads from a standby, which leave the primary more time for posts, and say how old they are."""
+"""Reads from a standby, which leave the primary more time for posts, and say how old they are.
+
+A standby may be behind by any time. So it is asked first how far, and whether it has the pool that
+the primary let the sender read: an earlier pool of that name may have been private.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,15 @@ import threading
 import time
 from collections.abc import Callable
 from functools import cache
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from sqlalchemy.exc import DBAPIError
 
 from equipoise.errors import EquipoiseError, NotFoundError
+from equipoise.pools.pool.rules import iso
 from equipoise.store.commits import replay_lag
 from equipoise.store.connection import Store, open_store
+from equipoise.store.pools import find_pool
 from equipoise.web.executor import BoundedExecutor
 from equipoise.web.http.errors import DATABASE_ERRORS
 from equipoise.web.monitoring import Metrics
@@ -31,26 +37,48 @@ _PAUSE = 1.0
 
 
 class ReplicaAwayError(Exception):
-    """The standby cannot answer now: the primary must."""
+    """The standby cannot answer now: the primary must.
+
+    lag : seconds by which it is behind, if that is the reason
+    """
+
+    lag: float | None = None
+
+
+class PoolIdentity(NamedTuple):
+    """A pool as the primary has it; `created` tells it from earlier pools of its name."""
+
+    name: str
+    created: str
+
+
+class StandbyAddress(NamedTuple):
+    """Where a standby is, and by how many seconds it may be behind; 0 for any."""
+
+    url: str
+    most_lag: float
 
 
 class Standby:
-    """A standby, for the threads of one process.
+    """A standby, for the threads of one process."""
 
-    url : of its database
-    """
-
-    def __init__(self, url: str) -> None:
-        self._url = url
+    def __init__(self, address: StandbyAddress) -> None:
+        self._url, self._most_lag = address
         self._lock = threading.Lock()
         self._store: Store | None = None
         self._not_before = 0.0
 
     def read(
-        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+        self,
+        pool: PoolIdentity,
+        function: Callable[Concatenate[Store, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
     ) -> tuple[T, float]:
         """Return the result of a use case that only reads, and the lag of the standby in seconds.
 
+        pool : that is read
         Raises : ReplicaAwayError; what `function` raises
         """
         if time.monotonic() < self._not_before:
@@ -60,6 +88,11 @@ class Standby:
             # Before the read, so that what is read is not older than this.
             with store.read() as connection:
                 lag = replay_lag(connection)
+                found = find_pool(connection, pool.name)
+            if 0 < self._most_lag < lag:
+                raise self._behind(lag)
+            if found is None or iso(found.created) != pool.created:
+                raise ReplicaAwayError  # the pool is new, and this is an earlier one of its name
             return function(store, *args, **kwargs), lag
         except NotFoundError as error:
             if self._store is None:
@@ -81,6 +114,17 @@ class Standby:
                     raise self._away(error) from error
             return self._store
 
+    def _behind(self, lag: float) -> ReplicaAwayError:
+        self._not_before = time.monotonic() + _PAUSE
+        log.warning(
+            "the replica is %.1f s behind, and replica_lag_seconds is %g, so the primary answers",
+            lag,
+            self._most_lag,
+        )
+        error = ReplicaAwayError()
+        error.lag = lag
+        return error
+
     def _away(self, error: Exception) -> ReplicaAwayError:
         self._not_before = time.monotonic() + _PAUSE
         log.warning("the replica does not answer, so the primary does: %s", error)
@@ -95,17 +139,19 @@ class Standby:
 class Replica:
     """A standby that the service reads from, with threads for that.
 
-    url : of its database; threads : that read from it
+    threads : that read from it
     """
 
-    def __init__(self, url: str, threads: int, metrics: Metrics) -> None:
-        self._standby = Standby(url)
+    def __init__(self, address: StandbyAddress, threads: int, metrics: Metrics) -> None:
+        self.address = address
+        self._standby = Standby(address)
         self._threads = BoundedExecutor("replica", threads, _WAITING)
         self._metrics = metrics
 
     async def read(
         self,
         executor: BoundedExecutor | None,
+        pool: PoolIdentity,
         function: Callable[Concatenate[Store, P], T],
         /,
         *args: P.args,
@@ -114,14 +160,17 @@ class Replica:
         """Return the result of a use case that only reads, and the lag of the standby in seconds.
 
         executor : whose threads read; None for those of the standby
+        pool : that is read
         Raises : ReplicaAwayError; what `function` raises
         """
         try:
             found, lag = await (executor or self._threads).run(
-                self._standby.read, function, *args, **kwargs
+                self._standby.read, pool, function, *args, **kwargs
             )
-        except ReplicaAwayError:
+        except ReplicaAwayError as error:
             self._metrics.read_on_primary.inc()
+            if error.lag is not None:
+                self._metrics.replica_lag.set(error.lag)
             raise
         self.note(lag)
         return found, lag
@@ -141,14 +190,15 @@ class Replica:
 
 
 @cache
-def _standby(url: str) -> Standby:
+def _standby(address: StandbyAddress) -> Standby:
     """Return the standby of a process that calculates."""
-    return Standby(url)
+    return Standby(address)
 
 
 def read_standby_first(
     store: Store,
-    url: str,
+    address: StandbyAddress,
+    pool: PoolIdentity,
     function: Callable[..., T],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -158,6 +208,6 @@ def read_standby_first(
     It is for processes that calculate, which have no threads that read.
     """
     try:
-        return _standby(url).read(function, *args, **kwargs)
+        return _standby(address).read(pool, function, *args, **kwargs)
     except ReplicaAwayError:
         return function(store, *args, **kwargs), None

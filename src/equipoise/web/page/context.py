@@ -37,6 +37,7 @@ from equipoise.web.http.access import (
 from equipoise.web.http.endpoints import lag_header
 from equipoise.web.http.errors import ForbiddenError, UnauthorisedError, http_status
 from equipoise.web.http.reading import while_connected
+from equipoise.web.http.replica import PoolIdentity
 from equipoise.web.page.forms import FORM, Form, FormLimits, problems_of, read_form
 from equipoise.web.page.rendering import HEADERS, rendered
 from equipoise.web.page.wording import digits_of
@@ -198,8 +199,9 @@ class PageContext:
         replica : whether a standby may answer
         """
         if replica and self.reads_replica:
+            pool = await self.pool()
             found, self._lag = await self.service.read_replica(
-                _in_one_transaction, await self.pool(), read
+                PoolIdentity(pool.pool, pool.created), _in_one_transaction, pool, read
             )
             self._pool = found[0]
             return found[1]

@@ -26,6 +26,7 @@ from equipoise.pools.reading.leaderboard import search_players
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import OverloadedError
+from equipoise.web.http.replica import PoolIdentity
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.explanation import Why, why_of
 from equipoise.web.page.figures import Interval, intervals, timeline_chart
@@ -191,9 +192,10 @@ async def _with_explanation(
     that reads the rest.
     """
     pool, service = await context.pool(), context.service
+    identity = PoolIdentity(pool.pool, pool.created)
     lag: float | None = None
     if context.reads_replica:
-        version, lag = await service.read_replica(pool_version, pool.pool)
+        version, lag = await service.read_replica(identity, pool_version, pool.pool)
     else:
         version = await service.read(pool_version, pool.pool)
     # If the primary has given the version, what the standby has may be older.
@@ -202,7 +204,11 @@ async def _with_explanation(
     async def make() -> tuple[tuple[PoolMessage, PlayerView], float | None]:
         # Other requests for the same page wait for this task, so it must not use this context.
         return await service.explain(
-            replica, explained, pool.pool, player=player, match=match, cursor=cursor
+            identity if replica else None,
+            *(explained, pool.pool),
+            player=player,
+            match=match,
+            cursor=cursor,
         )
 
     seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE

@@ -1,0 +1,134 @@
+"""A rating in blocks leaves nothing on the disk, however it ends."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from equipoise.formats.blocks.folder import PREFIX, remove_abandoned, temporary_folder
+
+#: Sorted runs are written before the first match is rated, so the command is stopped among them.
+_ROWS = 4_000_000
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file out of order, which takes seconds to sort."""
+    path = tmp_path_factory.mktemp("large") / "season.parquet"
+    match = np.repeat(np.arange(_ROWS // 2)[::-1], 2)
+    pl.DataFrame(
+        {
+            "match": match,
+            "time": 1_500_000_000 + match,
+            "player": np.arange(_ROWS) % 1000,
+            "rank": np.tile([1, 2], _ROWS // 2),
+        }
+    ).write_parquet(path)
+    return path
+
+
+def started(path: Path, folder: Path, **more: object) -> subprocess.Popen[str]:
+    """Start a rating with its temporary files in a folder."""
+    command = [sys.executable, "-m", "equipoise", "rate", str(path), "-s", "elo"]
+    command += ["--memory", "500MB", "--output", str(folder.parent / "ratings.parquet")]
+    return subprocess.Popen(
+        command,
+        env={**os.environ, "TMPDIR": str(folder)},
+        stderr=subprocess.PIPE,
+        text=True,
+        **more,  # type: ignore[call-overload]
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "temporary").mkdir()
+    return tmp_path / "temporary"
+
+
+def wait_for_a_run(process: subprocess.Popen[str], folder: Path) -> None:
+    """Wait until a sorted run is on the disk."""
+    until = time.monotonic() + 120
+    while not list(folder.glob("*/run-*")):
+        assert process.poll() is None, process.stderr and process.stderr.read()
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_removes_the_sorted_runs(
+    large: Path, folder: Path, number: signal.Signals
+) -> None:
+    process = started(large, folder)
+    wait_for_a_run(process, folder)
+    process.send_signal(number)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert said.endswith("stopped\n")
+    assert not list(folder.iterdir())
+    assert not list(folder.parent.glob("ratings*"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_runs_of_a_killed_process_are_removed_by_the_next(large: Path, folder: Path) -> None:
+    process = started(large, folder)
+    wait_for_a_run(process, folder)
+    (left,) = folder.iterdir()
+    # It is in use.
+    assert remove_abandoned(folder) == []
+    process.kill()
+    process.communicate(timeout=60)
+    assert list(folder.iterdir()) == [left]
+    assert remove_abandoned(folder) == [left]
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_a_file_that_may_not_grow_is_named(large: Path, folder: Path) -> None:
+    """As on a full disk: one sentence, status 1, and nothing is left."""
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    process = started(large, folder, preexec_fn=limit)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 1, said
+    assert "cannot be sorted by time in" in said
+    assert "set TMPDIR to a folder with more room" in said
+    assert "Traceback" not in said
+    assert not list(folder.iterdir())
+    assert not list(folder.parent.glob("ratings*"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such locks")
+def test_only_folders_of_this_kind_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    kept = [tmp_path / name for name in (f"{PREFIX}without-lock", "equipoise-other", "own")]
+    for one in kept:
+        one.mkdir()
+    (kept[1] / "in-use").touch()
+    (tmp_path / f"{PREFIX}link").symlink_to(kept[2])
+    abandoned = tmp_path / f"{PREFIX}abandoned"
+    abandoned.mkdir()
+    (abandoned / "in-use").touch()
+    with temporary_folder() as folder:
+        assert folder.is_dir()
+        assert not abandoned.exists()
+        assert remove_abandoned(tmp_path) == []
+    assert not folder.exists()
+    assert all(one.is_dir() for one in kept)
