@@ -26,6 +26,16 @@ CONTENT = {f"/history.{name}": data for name, data in FILES.items()} | {
 }
 
 
+#: Beginnings of answers after which nothing but a byte now and then comes.
+_CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+DRIPS = {
+    "status": b"HTTP/1.1 ",
+    "head": b"HTTP/1.1 200 OK\r\nX: ",
+    "length": _CHUNKED,
+    "trailer": _CHUNKED + b"0\r\nX: ",
+}
+
+
 class Answers(BaseHTTPRequestHandler):
     """Answers as a web server and, for paths below /bucket, as S3 does."""
 
@@ -48,6 +58,9 @@ class Answers(BaseHTTPRequestHandler):
             return
         if path.startswith("/slow-"):
             self._drip(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
+            return
+        if path.startswith("/drip-"):
+            self._drip(DRIPS[path.removeprefix("/drip-")])
             return
         data = CONTENT.get(path)
         self.send_response(404 if data is None else 206 if "Range" in self.headers else 200)
@@ -220,3 +233,18 @@ def test_a_server_that_sends_a_byte_now_and_then_is_left(web, monkeypatch):
     problem = problem_of(f"{web}/slow-body")
     assert time.monotonic() - began < 8
     assert problem.rule == remote.PACE
+
+
+@pytest.mark.parametrize("part", sorted(DRIPS))
+def test_a_part_of_an_answer_that_never_ends_is_left(part, web, monkeypatch):
+    """The head, and what stands between the pieces of a body. They were waited for for ever."""
+    monkeypatch.setattr(remote, "TIMEOUT", 0.5)
+    began = time.monotonic()
+    assert problem_of(f"{web}/drip-{part}").rule == remote.ANSWER
+    assert time.monotonic() - began < 8
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
+def test_an_object_that_is_too_large_is_refused(format, s3, monkeypatch):
+    monkeypatch.setattr(remote, "MOST_DOWNLOADED", 50)
+    assert problem_of(f"{s3}/history.{format}").rule == remote.DOWNLOADED

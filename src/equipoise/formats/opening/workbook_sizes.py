@@ -43,7 +43,7 @@ _SHARED = re.compile(
     rb"""\st\s*=\s*["']s["'](?:[^<>"']|"[^"]*"|'[^']*')*>\s*<(?:\w+:)?v\b[^>]*>\s*(\d{1,9})\s*<"""
 )
 _UNCOMPUTED = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v>\s*</v>|<v\s*/>|</c>)")
-_SHARED_ITEM = re.compile(rb"<(?:\w+:)?si\b")
+_SHARED_ITEM = re.compile(rb"<(?:\w+:)?si\b[^>]*>")
 _ANY_TAG = re.compile(rb"<[^>]*>")
 _ODS_TAG = re.compile(
     rb"<table:(?:(table-row|table-cell|covered-table-cell)(?=[\s/>])(%s)>|(table)[\s>])|%s"
