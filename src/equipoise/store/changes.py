@@ -86,8 +86,9 @@ def pack_numbers(rank: Ints, teams: Ints, values: Sequence[Floats]) -> list[byte
 def change_row(stored: Sequence[Any]) -> ChangeRow:
     """Return a change from its columns, which are `COLUMNS`."""
     player, time, seq, previous_time, previous_seq, rating, numbers = stored
-    rank, teams, before, deviation_before, *others = _HEAD.unpack_from(numbers)
-    deviation, expected, performance = (None if one != one else one for one in others)
+    head = _HEAD.unpack_from(numbers)
+    rank, teams, before, deviation_before, deviation, expected, performance = head
+    # Written out, as every match that is posted comes here; NaN is not equal to itself.
     return ChangeRow(
         player,
         time,
@@ -97,9 +98,9 @@ def change_row(stored: Sequence[Any]) -> ChangeRow:
         before,
         None if deviation_before != deviation_before else deviation_before,
         rating,
-        deviation,
-        expected,
-        performance,
+        None if deviation != deviation else deviation,
+        None if expected != expected else expected,
+        None if performance != performance else performance,
         bytes(numbers[_HEAD.size :]),
         (previous_time, previous_seq),
     )

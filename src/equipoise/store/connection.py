@@ -107,18 +107,13 @@ class Store:
             yield connection
 
     @contextmanager
-    def write(
-        self, *, durable: bool = True, patience: float | None = None, silence: float | None = None
-    ) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True, patience: float | None = None) -> Iterator[Connection]:
         """Give a connection whose statements are one transaction.
 
         durable : whether the transaction is on the disk when the block ends. Otherwise it is after
             the next one that is, and a crash before that may undo it: for steps of a work that then
             begins again
         patience : seconds for which it waits for other writers; None for as long as usual
-        silence : seconds between two statements after which PostgreSQL undoes the transaction, as
-            this process may have been stopped while others wait for its locks; None for no limit.
-            The process learns it from its next statement: `was_silent`
         Raises : DamagedError; TimeoutError if other writers take longer than `patience`;
             UnconfirmedError if the database did not confirm the commit; UnavailableError if a later
             version has changed the schema so that this one may not write
@@ -138,10 +133,6 @@ class Store:
                 if patience is not None:
                     milliseconds = round(1000 * patience)
                     connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds}")
-                if silence is not None:
-                    connection.exec_driver_sql(
-                        f"SET LOCAL idle_in_transaction_session_timeout = {round(1000 * silence)}"
-                    )
                 yield connection
                 with self.commits.under_way():
                     commit_confirmed(connection, transaction)
@@ -266,9 +257,7 @@ class _Snapshot(Store):
         yield self._connection
 
     @contextmanager
-    def write(
-        self, *, durable: bool = True, patience: float | None = None, silence: float | None = None
-    ) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True, patience: float | None = None) -> Iterator[Connection]:
         """Raise an error: reads of this store would not see the rows written."""
         raise RuntimeError("a snapshot of a store cannot be written to")
         yield

@@ -19,9 +19,11 @@ from sqlalchemy import (
     Table,
     bindparam,
     delete,
+    func,
     insert,
     literal,
     select,
+    true,
     tuple_,
     update,
 )
@@ -218,21 +220,30 @@ def add_pool(
     return number
 
 
-def find_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolRecord | None:
+def find_pool(
+    connection: Connection, name: str, *, lock: bool = False, silence: float | None = None
+) -> PoolRecord | None:
     """Return a pool, or None.
 
     lock : no other transaction can change it before this one ends
+    silence : seconds between two statements after which PostgreSQL undoes the transaction, as this
+        process may have been stopped while others wait for the lock; None for no limit. The process
+        learns it from its next statement: `store.connection.was_silent`
     """
     if not is_name(name):
         return None
-    values, query = {"wanted": name}, _LOCKED if lock else _BY_NAME
+    values: dict[str, Any] = {"wanted": name}
+    query, more = _LOCKED if lock else _BY_NAME, 0
+    if silence is not None and connection.dialect.name != "sqlite":
+        values["silence"] = str(round(1000 * silence))
+        query, more = _LOCKED_UNLESS_SILENT, 1
     for _ in range(_ATTEMPTS):
         rows = query.rows(connection, values)
         # While this waited for the lock the pool may have become an archive. PostgreSQL then finds
         # neither the archive nor, in the same statement, the new pool of the name.
         if rows:
-            return _from_columns(dict(zip(_NAMES, rows[0], strict=True)))
-        if not lock or not _BY_NAME.rows(connection, values):
+            return _from_columns(dict(zip(_NAMES, rows[0][more:], strict=True)))
+        if not lock or not _BY_NAME.rows(connection, {"wanted": name}):
             return None
     raise ConflictError(f"pool {name!r} changes its name too often")
 
@@ -244,9 +255,11 @@ def pool_by_number(connection: Connection, pool: int) -> PoolRecord | None:
     return None if found is None else _record(found)
 
 
-def get_pool(connection: Connection, name: str, *, lock: bool = False) -> PoolRecord:
-    """Return a pool. Raises : NotFoundError."""
-    found = find_pool(connection, name, lock=lock)
+def get_pool(
+    connection: Connection, name: str, *, lock: bool = False, silence: float | None = None
+) -> PoolRecord:
+    """Return a pool as `find_pool`. Raises : NotFoundError."""
+    found = find_pool(connection, name, lock=lock, silence=silence)
     if found is None:
         raise NotFoundError(f"no pool {name!r}")
     return found
@@ -343,10 +356,13 @@ def unpack_shared(text: str) -> dict[str, Floats]:
 
 
 _NAMES = tuple(column.name for column in pools.columns)
-_NAMED = select(pools).where(pools.c.name == bindparam("wanted"), _EXISTS)
-_BY_NAME = Prepared(_NAMED)
+_NAMED = (pools.c.name == bindparam("wanted"), _EXISTS)
+_BY_NAME = Prepared(select(pools).where(*_NAMED))
 # SQLite ignores FOR UPDATE: there a writer locks the whole database.
-_LOCKED = Prepared(_NAMED.with_for_update())
+_LOCKED = Prepared(select(pools).where(*_NAMED).with_for_update())
+# The limit is set in the same statement, because another one would take as long as this.
+_LIMIT = func.set_config("idle_in_transaction_session_timeout", bindparam("silence"), true())
+_LOCKED_UNLESS_SILENT = Prepared(select(_LIMIT, pools).where(*_NAMED).with_for_update())
 
 
 @dataclass(frozen=True, slots=True)

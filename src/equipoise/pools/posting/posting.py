@@ -60,7 +60,7 @@ def post_matches(
     future_seconds : seconds that a match may be ahead of `now`; None for no limit
     arrived : called once the pool is locked; gives posts that joined in the meantime, and the time
         of receipt of all
-    silence : as for `Store.write`
+    silence : as for `find_pool`
     Returns : an answer for each post, those that joined last; of a refused post nothing is recorded
     Raises : NotFoundError; ConflictError where the pool is the archive of a season;
         UnconfirmedError if the database did not confirm the commit
@@ -86,8 +86,8 @@ def _post(
     """Record and rate posts as `post_matches`."""
     rules = cache.rules(store, pool)
     read = [read_by_rules(post, rules) for post in posts]
-    with store.write(silence=silence) as connection:
-        record = get_pool(connection, pool, lock=True)
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True, silence=silence)
         check_open(record)
         if rules_of(record.settings) is not rules:
             # The settings were changed in the meantime, or a season with other settings began.
@@ -296,9 +296,7 @@ class _Undoing(Store):
         self._store = store
 
     @contextmanager
-    def write(
-        self, *, durable: bool = True, patience: float | None = None, silence: float | None = None
-    ) -> Iterator[Connection]:
+    def write(self, *, durable: bool = True, patience: float | None = None) -> Iterator[Connection]:
         """Give a connection whose statements are undone at the end."""
         with suppress(_UndoneError), self._store.write() as connection:
             yield connection

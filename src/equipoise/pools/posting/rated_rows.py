@@ -6,6 +6,7 @@ A player's changes are a chain: each row refers to the position of the player's 
 
 from __future__ import annotations
 
+import struct
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ from equipoise.rating.state import State
 from equipoise.rating.system import RatingColumns, RatingSystem
 from equipoise.store.changes import pack_numbers
 from equipoise.store.ratings import StateRow
+
+#: A number as arrays have it in their bytes.
+_DOUBLE = struct.Struct("=d")
 
 #: zlib's level: positions of one batch share most of their bytes.
 _LEVEL = 1
@@ -323,5 +327,7 @@ def unpack_extra(rules: PoolRules, extra: bytes) -> dict[str, float | None]:
     """
     if rules.fault:
         return {}
-    values = nullable(np.frombuffer(extra, np.float64))
+    # Every match that is posted comes here: arrays of so few numbers take longer. NaN is not equal
+    # to itself.
+    values = [None if one != one else one for (one,) in _DOUBLE.iter_unpack(extra)]
     return dict(zip(extra_columns(rules.system), values, strict=True))
