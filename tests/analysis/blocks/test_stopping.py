@@ -13,7 +13,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from equipoise.errors import InvalidParameterError
 from equipoise.formats.blocks.folder import PREFIX, remove_abandoned, temporary_folder
+from equipoise.formats.blocks.repeated import RepeatedIds
 
 pytest.importorskip("resource", reason="Windows has other signals, and no such locks")
 
@@ -134,3 +136,16 @@ def test_only_folders_of_this_kind_are_removed(
         assert remove_abandoned(tmp_path) == []
     assert not folder.exists()
     assert all(one.is_dir() for one in kept)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")
+def test_a_full_disk_is_named_where_ids_are_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "ids-0").symlink_to("/dev/full")
+    with pytest.raises(InvalidParameterError) as caught:
+        RepeatedIds(folder, 10).add(np.arange(3))
+    assert str(caught.value) == (
+        f"the ids of matches cannot be kept in {tmp_path}: No space left on device (set TMPDIR to "
+        "a folder with more room)"
+    )
