@@ -312,7 +312,8 @@ def _from_cloud(address: str, name: str, format: str | None) -> Download:
 
 def _collected(frame: pl.LazyFrame, name: str) -> pl.DataFrame:
     """Return a table that is read in batches. Raises : InvalidDataError   it is too much."""
-    batches, total = [], 0
+    batches: list[pl.DataFrame] = []
+    total = 0.0
     for batch in frame.collect_batches():
         total += batch.estimated_size()
         if total > MOST_DOWNLOADED:
