@@ -62,14 +62,35 @@ TABLES: dict[str, Row] = {
 }
 
 
+class Experience(NamedTuple):
+    """Pair inversion by earlier contests: none, 1 to 4, 5 or more, and of all players."""
+
+    none: float
+    few: float
+    many: float
+    every: float
+
+
 class Measured(NamedTuple):
-    """A data set as we have it: its size, and pair inversion and rank deviation by system."""
+    """A data set as we have it: its size, and by system pair inversion and rank deviation.
+
+    experience : pair inversion by experience, by system
+    """
 
     contests: int
     participants: float
     scores: Mapping[str, tuple[float, float]]
     source: str
+    experience: Mapping[str, Experience]
 
+
+#: Codeforces, from 10 % on, commit cb4b91d2 of 2026-11-22; benchmarks/results/experience.md.
+STORED_EXPERIENCE = {
+    "codeforces": Experience(69.889, 76.988, 78.225, 76.408),
+    "topcoder": Experience(56.645, 78.561, 78.330, 74.741),
+    "trueskill-spb": Experience(32.749, 77.627, 77.325, 69.861),
+    "elo-mmr": Experience(40.496, 78.963, 78.385, 72.148),
+}
 
 #: Codeforces without --data. benchmarks/results/tables.md.
 STORED = Measured(
@@ -83,6 +104,7 @@ STORED = Measured(
         "elo-mmx": (78.467, 14.859),
     },
     "Stored: measured at commit 7aa8acf4, 2026-11-21. --data DIR computes it.",
+    STORED_EXPERIENCE,
 )
 
 #: Seconds of rating all Codeforces contests, two threads; from the same run.
@@ -105,23 +127,6 @@ STORED_SYNTHETIC_SECONDS = {
 #: Pair inversion of elo-mmr by rho, commit 30049ba7 of 2026-11-20; benchmarks/results/backtest.md.
 STORED_RHO = {"0": 78.386, "0.04": 78.385, "0.2": 78.382, "1": 78.363, "inf": 78.285}
 
-
-class Experience(NamedTuple):
-    """Pair inversion by earlier contests: none, 1 to 4, 5 or more, and of all players."""
-
-    none: float
-    few: float
-    many: float
-    every: float
-
-
-#: Codeforces, from 10 % on, commit cb4b91d2 of 2026-11-22; benchmarks/results/experience.md.
-STORED_EXPERIENCE = {
-    "codeforces": Experience(69.889, 76.988, 78.225, 76.408),
-    "topcoder": Experience(56.645, 78.561, 78.330, 74.741),
-    "trueskill-spb": Experience(32.749, 77.627, 77.325, 69.861),
-    "elo-mmr": Experience(40.496, 78.963, 78.385, 72.148),
-}
 #: First contests and all participations of the second half of Codeforces, commit 366f1526 of
 #: 2026-11-23; benchmarks/results/entry.md.
 STORED_ENTRY = {
