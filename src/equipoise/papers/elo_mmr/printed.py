@@ -127,11 +127,33 @@ STORED_SYNTHETIC_SECONDS = {
 #: Pair inversion of elo-mmr by rho, commit 30049ba7 of 2026-11-20; benchmarks/results/backtest.md.
 STORED_RHO = {"0": 78.386, "0.04": 78.385, "0.2": 78.382, "1": 78.363, "inf": 78.285}
 
+#: A learned entry and a held level, with the constants that were chosen on the first half of
+#: Codeforces; benchmarks/results/entry.md.
+CHOSEN_ENTRY: dict[str, dict[str, float | str]] = {
+    "codeforces": {
+        "entry": "learned",
+        "entry_half_life": 1000.0,
+        "entry_weight": 30.0,
+        "entry_clip": 1.0,
+        "hold_level": 0.2,
+        "level_memory": 500.0,
+        "level_step": 0.057,
+    },
+    "elo-mmr": {
+        "entry": "learned",
+        "entry_half_life": 3000.0,
+        "entry_weight": 30.0,
+        "entry_clip": 0.5,
+        "hold_level": 0.05,
+        "level_memory": 2000.0,
+        "level_step": 0.03,
+    },
+}
 #: First contests and all participations of the second half of Codeforces, commit 366f1526 of
 #: 2026-11-23; benchmarks/results/entry.md.
 STORED_ENTRY = {
-    "codeforces, fixed": (70.57, 77.37),
-    "codeforces, learned": (73.49, 78.04),
-    "elo-mmr, fixed": (39.62, 73.01),
-    "elo-mmr, learned": (75.05, 78.95),
+    "codeforces, fixed entry": (70.57, 77.37),
+    "codeforces, learned entry, held level": (73.49, 78.04),
+    "elo-mmr, fixed entry": (39.62, 73.01),
+    "elo-mmr, learned entry, held level": (75.05, 78.95),
 }

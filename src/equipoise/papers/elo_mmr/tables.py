@@ -20,6 +20,7 @@ from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contest
 from equipoise.formats import read_history
 from equipoise.papers.elo_mmr.printed import (
     AS_RUN,
+    CHOSEN_ENTRY,
     STORED,
     STORED_ENTRY,
     STORED_RHO,
@@ -322,7 +323,10 @@ def metrics(facts: Facts) -> list[Line]:
     ]
 
 
-_STORED_ENTRY = "Stored: the second half of Codeforces, commit 366f1526, 2026-11-23."
+_STORED_ENTRY = (
+    "Stored: the second half of Codeforces, with constants of entry and level that were chosen on "
+    "the first; commit 366f1526, 2026-11-23."
+)
 _STORED_EXPERIENCE = "Stored: Codeforces from 10 % on, commit cb4b91d2, 2026-11-22."
 
 
@@ -371,17 +375,17 @@ def _learned_entry(folder: Path | None) -> list[Line]:
     """Return lines on first contests and all of the second half, with both kinds of entry."""
     values, source = STORED_ENTRY, _STORED_ENTRY
     if folder is not None:
-        systems = {
-            f"{name}, {entry}": make_system(name, {**AS_RUN[name], "entry": entry})
-            for name in ("codeforces", "elo-mmr")
-            for entry in ("fixed", "learned")
-        }
+        systems = {}
+        for name, chosen in CHOSEN_ENTRY.items():
+            systems[f"{name}, fixed entry"] = make_system(name, AS_RUN[name])
+            both = f"{name}, learned entry, held level"
+            systems[both] = make_system(name, {**AS_RUN[name], **chosen})
         found, source = _found(folder, systems, 2), _COMPUTED
         of_all = {name: _experience(found, name) for name in systems}
         values = {name: (one.none, one.every) for name, one in of_all.items()}
     parts = {name: f"{one[0]:.1f} and {one[1]:.1f}" for name, one in values.items()}
     return [
-        beyond(f"{name} entry: first contests, and all", text, reason=source)
+        beyond(f"{name}: first contests, and all", text, reason=source)
         for name, text in parts.items()
     ]
 
