@@ -84,7 +84,7 @@ class Measured(NamedTuple):
     experience: Mapping[str, Experience]
 
 
-#: Codeforces, from 10 % on, commit cb4b91d2 of 2026-11-22; benchmarks/results/experience.md.
+#: Codeforces, from 10 % on, commit 3cba53eb of 2026-11-23; benchmarks/results/experience.md.
 STORED_EXPERIENCE = {
     "codeforces": Experience(69.889, 76.988, 78.225, 76.408),
     "topcoder": Experience(56.645, 78.561, 78.330, 74.741),
@@ -103,11 +103,11 @@ STORED = Measured(
         "elo-mmr": (78.385, 14.904),
         "elo-mmx": (78.467, 14.859),
     },
-    "Stored: measured at commit 7aa8acf4, 2026-11-21. --data DIR computes it.",
+    "Stored: measured at commit 3cba53eb, 2026-11-23. --data DIR computes it.",
     STORED_EXPERIENCE,
 )
 
-#: Seconds of rating all Codeforces contests, two threads; from the same run.
+#: Seconds of rating all Codeforces contests, two threads, commit 7aa8acf4 of 2026-11-21.
 STORED_SECONDS = {
     "codeforces": 1.51,
     "topcoder": 1.38,
@@ -124,7 +124,7 @@ STORED_SYNTHETIC_SECONDS = {
     "elo-mmx": 0.17,
 }
 
-#: Pair inversion of elo-mmr by rho, commit 30049ba7 of 2026-11-20; benchmarks/results/backtest.md.
+#: Pair inversion of elo-mmr by rho, commit 3cba53eb of 2026-11-23; benchmarks/results/backtest.md.
 STORED_RHO = {"0": 78.386, "0.04": 78.385, "0.2": 78.382, "1": 78.363, "inf": 78.285}
 
 #: A learned entry and a held level, with the constants that were chosen on the first half of
@@ -149,7 +149,7 @@ CHOSEN_ENTRY: dict[str, dict[str, float | str]] = {
         "level_step": 0.03,
     },
 }
-#: First contests and all participations of the second half of Codeforces, commit 366f1526 of
+#: First contests and all participations of the second half of Codeforces, commit 3cba53eb of
 #: 2026-11-23; benchmarks/results/entry.md.
 STORED_ENTRY = {
     "codeforces, fixed entry": (70.57, 77.37),

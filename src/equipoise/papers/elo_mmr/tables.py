@@ -325,9 +325,9 @@ def metrics(facts: Facts) -> list[Line]:
 
 _STORED_ENTRY = (
     "Stored: the second half of Codeforces, with constants of entry and level that were chosen on "
-    "the first; commit 366f1526, 2026-11-23."
+    "the first; commit 3cba53eb, 2026-11-23."
 )
-_STORED_EXPERIENCE = "Stored: Codeforces from 10 % on, commit cb4b91d2, 2026-11-22."
+_STORED_EXPERIENCE = "Stored: Codeforces from 10 % on, commit 3cba53eb, 2026-11-23."
 
 
 def filtered(facts: Facts) -> list[Line]:
@@ -392,7 +392,7 @@ def _learned_entry(folder: Path | None) -> list[Line]:
 
 def by_rho(facts: Facts) -> list[Line]:
     """Return a line on the claim that rho does not significantly affect results."""
-    pairs, source = STORED_RHO, "Stored: Codeforces, commit 30049ba7, 2026-11-20."
+    pairs, source = STORED_RHO, "Stored: Codeforces, commit 3cba53eb, 2026-11-23."
     if facts.data is not None:
         systems = {
             rho: make_system("elo-mmr", {**AS_RUN["elo-mmr"], "rho": float(rho)})
