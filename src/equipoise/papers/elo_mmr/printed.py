@@ -62,14 +62,35 @@ TABLES: dict[str, Row] = {
 }
 
 
+class Experience(NamedTuple):
+    """Pair inversion by earlier contests: none, 1 to 4, 5 or more, and of all players."""
+
+    none: float
+    few: float
+    many: float
+    every: float
+
+
 class Measured(NamedTuple):
-    """A data set as we have it: its size, and pair inversion and rank deviation by system."""
+    """A data set as we have it: its size, and by system pair inversion and rank deviation.
+
+    experience : pair inversion by experience, by system
+    """
 
     contests: int
     participants: float
     scores: Mapping[str, tuple[float, float]]
     source: str
+    experience: Mapping[str, Experience]
 
+
+#: Codeforces, from 10 % on, commit 3cba53eb of 2026-11-23; benchmarks/results/experience.md.
+STORED_EXPERIENCE = {
+    "codeforces": Experience(69.889, 76.988, 78.225, 76.408),
+    "topcoder": Experience(56.645, 78.561, 78.330, 74.741),
+    "trueskill-spb": Experience(32.749, 77.627, 77.325, 69.861),
+    "elo-mmr": Experience(40.496, 78.963, 78.385, 72.148),
+}
 
 #: Codeforces without --data. benchmarks/results/tables.md.
 STORED = Measured(
@@ -82,10 +103,11 @@ STORED = Measured(
         "elo-mmr": (78.385, 14.904),
         "elo-mmx": (78.467, 14.859),
     },
-    "Stored: measured at commit 7aa8acf4, 2026-11-21. --data DIR computes it.",
+    "Stored: measured at commit 3cba53eb, 2026-11-23. --data DIR computes it.",
+    STORED_EXPERIENCE,
 )
 
-#: Seconds of rating all Codeforces contests, two threads; from the same run.
+#: Seconds of rating all Codeforces contests, two threads, commit 7aa8acf4 of 2026-11-21.
 STORED_SECONDS = {
     "codeforces": 1.51,
     "topcoder": 1.38,
@@ -102,31 +124,36 @@ STORED_SYNTHETIC_SECONDS = {
     "elo-mmx": 0.17,
 }
 
-#: Pair inversion of elo-mmr by rho, commit 30049ba7 of 2026-11-20; benchmarks/results/backtest.md.
+#: Pair inversion of elo-mmr by rho, commit 3cba53eb of 2026-11-23; benchmarks/results/backtest.md.
 STORED_RHO = {"0": 78.386, "0.04": 78.385, "0.2": 78.382, "1": 78.363, "inf": 78.285}
 
-
-class Experience(NamedTuple):
-    """Pair inversion by earlier contests: none, 1 to 4, 5 or more, and of all players."""
-
-    none: float
-    few: float
-    many: float
-    every: float
-
-
-#: Codeforces, from 10 % on, commit cb4b91d2 of 2026-11-22; benchmarks/results/experience.md.
-STORED_EXPERIENCE = {
-    "codeforces": Experience(69.889, 76.988, 78.225, 76.408),
-    "topcoder": Experience(56.645, 78.561, 78.330, 74.741),
-    "trueskill-spb": Experience(32.749, 77.627, 77.325, 69.861),
-    "elo-mmr": Experience(40.496, 78.963, 78.385, 72.148),
+#: A learned entry and a held level, with the constants that were chosen on the first half of
+#: Codeforces; benchmarks/results/entry.md.
+CHOSEN_ENTRY: dict[str, dict[str, float | str]] = {
+    "codeforces": {
+        "entry": "learned",
+        "entry_half_life": 1000.0,
+        "entry_weight": 30.0,
+        "entry_clip": 1.0,
+        "hold_level": 0.2,
+        "level_memory": 500.0,
+        "level_step": 0.057,
+    },
+    "elo-mmr": {
+        "entry": "learned",
+        "entry_half_life": 3000.0,
+        "entry_weight": 30.0,
+        "entry_clip": 0.5,
+        "hold_level": 0.05,
+        "level_memory": 2000.0,
+        "level_step": 0.03,
+    },
 }
-#: First contests and all participations of the second half of Codeforces, commit 366f1526 of
+#: First contests and all participations of the second half of Codeforces, commit 3cba53eb of
 #: 2026-11-23; benchmarks/results/entry.md.
 STORED_ENTRY = {
-    "codeforces, fixed": (70.57, 77.37),
-    "codeforces, learned": (73.49, 78.04),
-    "elo-mmr, fixed": (39.62, 73.01),
-    "elo-mmr, learned": (75.05, 78.95),
+    "codeforces, fixed entry": (70.57, 77.37),
+    "codeforces, learned entry, held level": (73.49, 78.04),
+    "elo-mmr, fixed entry": (39.62, 73.01),
+    "elo-mmr, learned entry, held level": (75.05, 78.95),
 }

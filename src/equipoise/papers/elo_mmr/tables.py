@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from equipoise.data.backtest import Backtest
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.backtest import backtest
@@ -19,17 +20,18 @@ from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contest
 from equipoise.formats import read_history
 from equipoise.papers.elo_mmr.printed import (
     AS_RUN,
+    CHOSEN_ENTRY,
     STORED,
     STORED_ENTRY,
-    STORED_EXPERIENCE,
     STORED_RHO,
     STORED_SECONDS,
     STORED_SYNTHETIC_SECONDS,
     TABLES,
+    Experience,
     Measured,
 )
 from equipoise.papers.items import Facts
-from equipoise.papers.lines import Line, agrees, beyond, compared, holds, not_done
+from equipoise.papers.lines import Line, agrees, beyond, compared, holds, largest, not_done
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
@@ -60,24 +62,49 @@ def _systems() -> dict[str, RatingSystem]:
     return {name: make_system(name, parameters) for name, parameters in AS_RUN.items()}
 
 
+_COMPUTED = f"Computed from {CODEFORCES}."
+
+
+@cache
+def _history(folder: Path) -> History:
+    """Return the Codeforces history in a folder. Raises : InvalidParameterError."""
+    path = folder / CODEFORCES
+    if not path.exists():
+        raise InvalidParameterError(f"the folder {folder} of data must have {CODEFORCES}")
+    return read_history(path)
+
+
+def _found(folder: Path, systems: Mapping[str, RatingSystem], share: int) -> Backtest:
+    """Return the backtest of all Codeforces contests but the first one in `share` of them."""
+    history = _history(folder)
+    first = history.matches // share
+    return backtest(systems, history, rng=np.random.default_rng(0), first=first, resamples=0)
+
+
 @cache
 def codeforces(folder: Path | None) -> Measured:
     """Return the Codeforces row: computed from the history in the folder, or as stored."""
     if folder is None:
         return STORED
-    path = folder / CODEFORCES
-    if not path.exists():
-        raise InvalidParameterError(f"the folder {folder} of data must have {CODEFORCES}")
-    history = read_history(path)
-    found = backtest(
-        _systems(), history, rng=np.random.default_rng(0), first=history.matches // 10, resamples=0
-    )
+    history, found = _history(folder), _found(folder, _systems(), 10)
     return Measured(
         history.matches,
         history.participations / history.matches,
         {name: _scores(found.of(name).metrics) for name in AS_RUN},
-        f"Computed from {CODEFORCES}.",
+        _COMPUTED,
+        {name: _experience(found, name) for name in AS_RUN},
     )
+
+
+def _experience(found: Backtest, name: str) -> Experience:
+    """Return the pair inversion of a system by earlier contests."""
+    pairs = {
+        (group.first, group.last): one.metrics["pair_inversion"]
+        for group in found.groups
+        for one in group.systems
+        if one.label == name
+    }
+    return Experience(pairs[0, 0], pairs[1, 4], pairs[5, None], pairs[0, None])
 
 
 def _scores(metrics: Mapping[str, float]) -> tuple[float, float]:
@@ -296,12 +323,18 @@ def metrics(facts: Facts) -> list[Line]:
     ]
 
 
-_STORED_EXPERIENCE = "Stored: Codeforces from 10 % on, commit cb4b91d2, 2026-11-22."
+_STORED_ENTRY = (
+    "Stored: the second half of Codeforces, with constants of entry and level that were chosen on "
+    "the first; commit 3cba53eb, 2026-11-23."
+)
+_STORED_EXPERIENCE = "Stored: Codeforces from 10 % on, commit 3cba53eb, 2026-11-23."
 
 
 def filtered(facts: Facts) -> list[Line]:
     """Return lines on the filter of section 6.3, and its claim of better convergence."""
-    mine, theirs = STORED_EXPERIENCE["elo-mmr"], STORED_EXPERIENCE["codeforces"]
+    found = codeforces(facts.data).experience
+    mine, theirs = found["elo-mmr"], found["codeforces"]
+    source = _STORED_EXPERIENCE if facts.data is None else _COMPUTED
     with_filter, without = mine.many - theirs.many, mine.every - theirs.every
     reason = (
         "Reversed on our data: with newcomers in, elo-mmr falls behind codeforces, because a first "
@@ -314,7 +347,7 @@ def filtered(facts: Facts) -> list[Line]:
             "ahead",
             f"{with_filter:+.2f}",
             with_filter > 0,
-            source=_STORED_EXPERIENCE,
+            source=source,
         ),
         holds(
             "the same for all players",
@@ -322,42 +355,60 @@ def filtered(facts: Facts) -> list[Line]:
             f"{without:+.2f}",
             without > with_filter,
             reason=reason,
-            source=_STORED_EXPERIENCE,
+            source=source,
         ),
         beyond(
             "elo-mmr, pair inv. of first contests",
             f"{mine.none:.1f}, codeforces {theirs.none:.1f}",
-            reason=_STORED_EXPERIENCE,
+            reason=source,
         ),
         beyond(
             "elo-mmr, after 1 to 4 contests",
             f"{mine.few:.1f}, codeforces {theirs.few:.1f}",
-            reason=_STORED_EXPERIENCE,
+            reason=source,
         ),
-        *_learned_entry(),
+        *_learned_entry(facts.data),
     ]
 
 
-def _learned_entry() -> list[Line]:
-    parts = {name: f"{one[0]:.1f} and {one[1]:.1f}" for name, one in STORED_ENTRY.items()}
-    source = "Stored: the second half of Codeforces, commit 366f1526, 2026-11-23."
+def _learned_entry(folder: Path | None) -> list[Line]:
+    """Return lines on first contests and all of the second half, with both kinds of entry."""
+    values, source = STORED_ENTRY, _STORED_ENTRY
+    if folder is not None:
+        systems = {}
+        for name, chosen in CHOSEN_ENTRY.items():
+            systems[f"{name}, fixed entry"] = make_system(name, AS_RUN[name])
+            both = f"{name}, learned entry, held level"
+            systems[both] = make_system(name, {**AS_RUN[name], **chosen})
+        found, source = _found(folder, systems, 2), _COMPUTED
+        of_all = {name: _experience(found, name) for name in systems}
+        values = {name: (one.none, one.every) for name, one in of_all.items()}
+    parts = {name: f"{one[0]:.1f} and {one[1]:.1f}" for name, one in values.items()}
     return [
-        beyond(f"{name} entry: first contests, and all", text, reason=source)
+        beyond(f"{name}: first contests, and all", text, reason=source)
         for name, text in parts.items()
     ]
 
 
 def by_rho(facts: Facts) -> list[Line]:
     """Return a line on the claim that rho does not significantly affect results."""
-    shown = ", ".join(f"{value:.2f} at {rho}" for rho, value in STORED_RHO.items())
-    spread = max(STORED_RHO.values()) - min(STORED_RHO.values())
+    pairs, source = STORED_RHO, "Stored: Codeforces, commit 3cba53eb, 2026-11-23."
+    if facts.data is not None:
+        systems = {
+            rho: make_system("elo-mmr", {**AS_RUN["elo-mmr"], "rho": float(rho)})
+            for rho in STORED_RHO
+        }
+        found, source = _found(facts.data, systems, 10), _COMPUTED
+        pairs = {rho: found.of(rho).metrics["pair_inversion"] for rho in systems}
+    shown = ", ".join(f"{value:.2f} at {rho}" for rho, value in pairs.items())
+    spread = largest(*pairs.values()) - min(pairs.values())
     return [
         holds(
             "pair inversion by rho, less than 0.15 points apart",
             "not significant",
             f"{spread:.2f} apart: {shown}",
             spread < 0.15,
-            source="Stored: Codeforces, commit 30049ba7, 2026-11-20.",
+            source=source,
         )
     ]
 
