@@ -40,6 +40,13 @@ from equipoise.rating.system import RatingSystem
 CODEFORCES = "codeforces.parquet"
 #: Synthetic histories; the paper has one.
 _SEEDS = 3
+#: Why the readings have other numbers for the synthetic data than our defaults.
+_FITTED = (
+    "Reading B10 has 88.0 and 8.5 for the variances. Over seeds 0 to 9 a system that knows the "
+    "noise of the data has 88.0 to 88.4 and 8.2 to 8.5, and the defaults have 87.5 to 87.9 and "
+    "8.5 to 8.8. Their beta is 5.5 times gamma, that of the data 2.2 times, so they follow it "
+    "too slowly."
+)
 #: How far the printed metric may be from all of ours, percent: it is of another sample, and of a
 #: model whose noise the paper does not print (READINGS B10).
 _ANOTHER_SAMPLE = 0.3
@@ -231,22 +238,22 @@ def third(facts: Facts) -> list[Line]:
 def synthetic_data(facts: Facts) -> list[Line]:
     """Return Table 2's 81.7 and 12.8 under three readings of the printed variances."""
     lines = []
-    for what, skill, performance, drift in (
-        ("300, 50, 10 as variances", 300**0.5, 50**0.5, 10**0.5),
-        ("300, 50, 10 as deviations", 300.0, 50.0, 10.0),
-        ("300, 200, 35 as deviations (ours)", 300.0, 200.0, 35.0),
+    for what, skill, performance, drift, why in (
+        ("300, 50, 10 as variances", 300**0.5, 50**0.5, 10**0.5, _FITTED),
+        ("300, 50, 10 as deviations", 300.0, 50.0, 10.0, ""),
+        ("300, 200, 35 as deviations (ours)", 300.0, 200.0, 35.0, ""),
     ):
         model = ContestModel(
             skill_deviation=skill, performance_deviation=performance, drift_deviation=drift
         )
-        history = synthetic_history(facts.seed, model)
-        found = backtest(
-            {"elo-mmr": make_system("elo-mmr", {})},
-            history,
+        own = {"beta": performance, "gamma": drift, "initial_deviation": skill}
+        scores = backtest(
+            {"defaults": make_system("elo-mmr", {}), "own": make_system("elo-mmr", own)},
+            synthetic_history(facts.seed, model),
             rng=np.random.default_rng(0),
             resamples=0,
-        ).of("elo-mmr")
-        pairs, ranks = _scores(found.metrics)
+        )
+        pairs, ranks = _scores(scores.of("defaults").metrics)
         lines.append(
             holds(
                 f"{what}, within 0.5",
@@ -256,6 +263,14 @@ def synthetic_data(facts: Facts) -> list[Line]:
                 reason="The printed variances do not give Table 2, neither as variances nor as "
                 "deviations. Deviations of 300, 200 and 35 do; nothing in the text prints 200 or "
                 "35 (reading B10).",
+            )
+        )
+        pairs, ranks = _scores(scores.of("own").metrics)
+        lines.append(
+            beyond(
+                "the same, with the data's beta, gamma and initial deviation",
+                f"{pairs:.1f} and {ranks:.1f}",
+                reason=why,
             )
         )
     return [
