@@ -183,6 +183,8 @@ def test_each_file_is_imported_into_a_pool_of_its_own(
         (["a.csv", "--pool", "a", "--each"], "--pool cannot be combined with --each"),
         (["*.csv*", "--each", "--create"], "a.csv.gz and a.csv would go into one pool, 'a'"),
         (["*.parquet", "--each", "--create"], "needs a folder or pattern with files"),
+        (["seasons", "--each", "--create"], "needs a folder or pattern with files; got 'seasons'"),
+        (["*.csv", "--each", "--dry-run"], "--dry-run cannot be combined with --each"),
     ],
 )
 def test_wrong_imports_are_explained(

@@ -120,6 +120,11 @@ def import_(
     from_file = system.settings()
     history = reading.request(source, from_file)
     if dry_run:
+        if each:
+            raise InvalidParameterError(
+                "--dry-run cannot be combined with --each: `equipoise inspect FILE` says what one "
+                "of the files holds"
+            )
         chosen = system.chosen(from_file)
         systems = [] if chosen is None else [chosen]
         return inspected(context, history, as_json, systems=systems, reads=("history", "log"))

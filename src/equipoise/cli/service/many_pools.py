@@ -133,7 +133,7 @@ def imports_of(source: str, request: ImportRequest) -> list[FileImport]:
     names = sorted(paths_of(source, "FILE").values(), key=natural)
     found: dict[str, FileImport] = {}
     for path in map(Path, names):
-        if path.name.startswith("."):
+        if path.name.startswith(".") or not path.exists():
             continue
         pool, file = _pool_of(path), str(path.absolute())
         if pool in found:
