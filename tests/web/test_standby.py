@@ -304,3 +304,38 @@ def sign_in(served: Served, secret: str) -> str:
     )
     assert answer.status_code == 303, answer.text
     return str(answer.headers["set-cookie"].partition(";")[0])
+
+
+def test_while_the_standby_hangs_the_primary_answers(
+    standby_servers: StandbyPair, standby_url: str, serve: Serve
+) -> None:
+    """A stopped server takes connections and answers nothing. Reads waited for it for ever."""
+    name = checked_url(standby_url).database
+    alone = f"postgresql+psycopg://postgres@127.0.0.1:{standby_servers.standby.port}/{name}"
+    served = serve(database=standby_url, replica=alone, readers=2)
+    pool = served.pool()
+    path = f"/v1/pools/{pool}/matches"
+    assert served.post(path, duel("1")).status_code == 200
+    standby_servers.wait_until_replayed()
+    assert "x-replica-lag" in served.get(path).headers
+    # Commits must not wait for it.
+    standby_servers.primary.query("ALTER SYSTEM SET synchronous_standby_names = ''")
+    standby_servers.primary.query("SELECT pg_reload_conf()")
+    standby_servers.standby.signal(signal.SIGSTOP)
+    try:
+        asked = [served.running.start("GET", path, served.admin) for _ in range(8)]
+        for one in asked:
+            answer = one.result(25)
+            assert answer.status_code == 200, answer.text
+            assert "x-replica-lag" not in answer.headers
+        began = time.monotonic()
+        for _ in range(20):
+            assert served.get(path).status_code == 200
+        assert time.monotonic() - began < 20
+    finally:
+        standby_servers.standby.signal(signal.SIGCONT)
+        standby_servers.synchronise()
+    until = time.monotonic() + 60
+    while "x-replica-lag" not in served.get(path).headers:
+        assert time.monotonic() < until
+        time.sleep(0.2)

@@ -284,7 +284,7 @@ class Service:
         self._explaining += 1
         try:
             async with self._one_explanation:
-                if self._replica is None or pool is None:
+                if self._replica is None or pool is None or not self._replica.answers:
                     return await self.calculate_from_store(function, *args, **kwargs), None
                 found: tuple[T, float | None] = await self.calculate_from_store(
                     read_standby_first, self._replica.address, pool, function, args, kwargs

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
+from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError
 
 from equipoise.errors import EquipoiseError, NotFoundError
@@ -34,6 +38,8 @@ log = logging.getLogger(__name__)
 _WAITING = 2_000
 #: Seconds after a failure until the standby is asked again.
 _PAUSE = 1.0
+#: Seconds in which one of the reads under way must come further; otherwise the standby hangs.
+_SILENCE = 3.0
 
 
 class ReplicaAwayError(Exception):
@@ -67,6 +73,11 @@ class Standby:
         self._lock = threading.Lock()
         self._store: Store | None = None
         self._not_before = 0.0
+        #: A second descriptor of each connection, by which another thread can end it.
+        self._sockets: dict[int, socket.socket] = {}
+        #: When a read came further, and whether the last one found that the standby hangs.
+        self.progress = 0.0
+        self.hung = False
 
     def read(
         self,
@@ -89,6 +100,7 @@ class Standby:
             with store.read() as connection:
                 lag = replay_lag(connection)
                 found = find_pool(connection, pool.name)
+            self.progress, self.hung = time.monotonic(), False
             if 0 < self._most_lag < lag:
                 raise self._behind(lag)
             if found is None or iso(found.created) != pool.created:
@@ -101,18 +113,52 @@ class Standby:
         except (DBAPIError, *DATABASE_ERRORS) as error:
             # It is away, or has cancelled the read because the primary has deleted its rows.
             raise self._away(error) from error
+        finally:
+            self.progress = time.monotonic()
 
     def _opened(self) -> Store:
         """Return the store, which is opened by the first read. Raises : EquipoiseError."""
         with self._lock:
             if self._store is None:
                 try:
-                    self._store = open_store(self._url, migrate=False)
+                    self._store = self._open()
                 except NotFoundError:
                     raise
                 except EquipoiseError as error:  # its schema is not there yet
                     raise self._away(error) from error
             return self._store
+
+    def _open(self) -> Store:
+        """Return the store, whose connections can be ended."""
+        store = open_store(self._url, migrate=False)
+
+        def made(connection: Any, record: object) -> None:
+            with suppress(OSError):
+                second = socket.socket(fileno=os.dup(connection.fileno()))
+                self._sockets[id(connection)] = second
+
+        def closed(connection: Any, record: object) -> None:
+            if second := self._sockets.pop(id(connection), None):
+                second.close()
+
+        event.listen(store.engine, "connect", made)
+        event.listen(store.engine, "close", closed)
+        store.reconnect()
+        return store
+
+    def cut(self) -> None:
+        """End all connections: reads that wait for an answer end with an error.
+
+        The system of a stopped server still acknowledges what is sent, so no time limit of TCP
+        passes.
+        """
+        if not self.hung:
+            log.warning("the replica hangs, so the primary answers")
+        self.hung = True
+        self._not_before = time.monotonic() + _PAUSE
+        for one in tuple(self._sockets.values()):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
     def _behind(self, lag: float) -> ReplicaAwayError:
         self._not_before = time.monotonic() + _PAUSE
@@ -164,9 +210,14 @@ class Replica:
         Raises : ReplicaAwayError; what `function` raises
         """
         try:
-            found, lag = await (executor or self._threads).run(
-                self._standby.read, pool, function, *args, **kwargs
-            )
+            if self._hangs():
+                self._standby.cut()
+            if self._standby.hung and self._threads.under_way:
+                raise ReplicaAwayError  # one read at a time finds out whether it answers again
+            if executor is None:
+                found, lag = await self._read(pool, function, *args, **kwargs)
+            else:
+                found, lag = await executor.run(self._standby.read, pool, function, *args, **kwargs)
         except ReplicaAwayError as error:
             self._metrics.read_on_primary.inc()
             if error.lag is not None:
@@ -174,6 +225,39 @@ class Replica:
             raise
         self.note(lag)
         return found, lag
+
+    async def _read(
+        self,
+        pool: PoolIdentity,
+        function: Callable[Concatenate[Store, P], T],
+        /,
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> tuple[T, float]:
+        """As `read`, in the threads of the standby, and not for longer than it answers."""
+        if not self._threads.under_way:
+            self._standby.progress = time.monotonic()
+        work = self._threads.run(self._standby.read, pool, function, *args, **kwargs)
+        reading = asyncio.ensure_future(work)
+        try:
+            while not (await asyncio.wait({reading}, timeout=_SILENCE / 3))[0]:
+                if self._hangs():
+                    self._standby.cut()
+                if self._standby.hung:
+                    raise ReplicaAwayError
+            return reading.result()
+        finally:
+            reading.cancel()
+
+    def _hangs(self) -> bool:
+        """Return whether reads are under way, and none has come further for some seconds."""
+        silent = time.monotonic() - self._standby.progress > _SILENCE
+        return silent and self._threads.under_way > 0
+
+    @property
+    def answers(self) -> bool:
+        """Return whether the standby may be asked by processes that cannot notice that it hangs."""
+        return not (self._standby.hung or self._hangs())
 
     def note(self, lag: float | None) -> None:
         """Count a read that another process has done; None if the primary has answered it."""
@@ -185,6 +269,8 @@ class Replica:
 
     async def close(self) -> None:
         """End the threads and close the store."""
+        if self._threads.under_way:
+            self._standby.cut()
         await asyncio.to_thread(self._threads.close)
         await asyncio.to_thread(self._standby.close)
 
