@@ -7,17 +7,18 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from equipoise.errors import InvalidParameterError, UnconfirmedError
 from equipoise.store.commits import Commits, oldest_on_server, weak_commits
-from equipoise.store.connection import Store, checked_url, open_store
+from equipoise.store.connection import Store, checked_url, open_store, was_silent
+from equipoise.store.pools import find_pool
 from trials.standby import StandbyPair
 
 ADD = "INSERT INTO keys (id, name, role, hash, created) VALUES (1, 'k', 'reader', 'x', 0)"
@@ -234,20 +235,35 @@ def test_commits_that_do_not_wait_for_the_standby_are_noticed(standby_url: str) 
     store.close()
 
 
-def _idle(store: Store) -> None:
+def _idle(store: Store, following: Callable[[Connection], object]) -> None:
     with store.write() as connection:
         connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 100")
         connection.exec_driver_sql("DELETE FROM keys")
         time.sleep(1.0)
-        connection.exec_driver_sql("SELECT 1")
+        following(connection)
 
 
-def test_an_idle_transaction_that_the_server_ends_is_not_stored(postgres_url: str) -> None:
-    """The error is that of a database that does not answer; the next transaction connects anew."""
+#: What a transaction does next: a statement of SQLAlchemy, one of the driver, the COMMIT.
+FOLLOWING: dict[str, Callable[[Connection], object]] = {
+    "a statement": lambda connection: connection.exec_driver_sql("SELECT 1"),
+    "a prepared statement": lambda connection: find_pool(connection, "any"),
+    "the commit": lambda connection: None,
+}
+
+
+@pytest.mark.parametrize("following", FOLLOWING)
+def test_an_idle_transaction_that_the_server_ends_is_not_stored(
+    postgres_url: str, following: str
+) -> None:
+    """The error is that of a database that does not answer; the next transaction connects anew.
+
+    Nor is it unknown what became of it: the server has not read the statement, or the COMMIT.
+    """
     store = open_store(postgres_url)
     _add(store)
-    with pytest.raises(OperationalError, match="idle-in-transaction"):
-        _idle(store)
+    with pytest.raises(OperationalError, match="idle-in-transaction") as found:
+        _idle(store, FOLLOWING[following])
+    assert was_silent(found.value)
     assert _keys(store) == 1
     store.close()
 
