@@ -145,8 +145,14 @@ def dask() -> Iterator[Executor]:
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
-        # As docs/guides/parallel.md says: otherwise workers look at their stack every 10 ms.
+        # As docs/guides/parallel.md says: otherwise all processes look at themselves all the time.
         "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+        "DASK_DISTRIBUTED__WORKER__MEMORY__MONITOR_INTERVAL": "1s",
+        "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+        "DASK_DISTRIBUTED__ADMIN__TICK__CYCLE": "5s",
+        # Dask has its workers give back memory at once, and every array costs page faults.
+        "MALLOC_TRIM_THRESHOLD_": "134217728",
+        "MALLOC_MMAP_THRESHOLD_": "134217728",
     }
     with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
         for command in (scheduler, [*workers, "--nthreads", "1"]):
