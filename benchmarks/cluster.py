@@ -11,8 +11,8 @@ engine and of this one; on a machine that others use, only they can be compared.
 a death, the task of one pool kills its worker the first time, with SIGKILL; the clock then includes
 the start of another worker.
 
-What it costs to hand out a task is measured with tasks that do nothing: 4,000 for processes, 1,000
-for the other engines, three times.
+What it costs to hand out a task is measured with tasks that do nothing: 4,000 for processes, 500 for
+the other engines, three times.
 
     python benchmarks/cluster.py --rounds 7
 """
@@ -53,7 +53,7 @@ from report import ROOT, Part, report_parts
 _POOLS, _DUELS, _PLAYERS = 200, 10_000, 1_000
 _WORKERS = 2
 #: Tasks that do nothing, for processes of this machine and for the other engines.
-_EMPTY_HERE, _EMPTY_THERE, _EMPTY_ROUNDS = 4_000, 1_000, 3
+_EMPTY_HERE, _EMPTY_THERE, _EMPTY_ROUNDS = 4_000, 500, 3
 _LONGEST = 120.0  # seconds until a scheduler with its workers must be there
 
 
@@ -145,8 +145,14 @@ def dask() -> Iterator[Executor]:
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
-        # As docs/guides/parallel.md says: otherwise workers look at their stack every 10 ms.
+        # As docs/guides/parallel.md says: otherwise all processes look at themselves all the time.
         "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
+        "DASK_DISTRIBUTED__WORKER__MEMORY__MONITOR_INTERVAL": "1s",
+        "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
+        "DASK_DISTRIBUTED__ADMIN__TICK__CYCLE": "5s",
+        # Dask has its workers give back memory at once, and every array costs page faults.
+        "MALLOC_TRIM_THRESHOLD_": "134217728",
+        "MALLOC_MMAP_THRESHOLD_": "134217728",
     }
     with ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
         for command in (scheduler, [*workers, "--nthreads", "1"]):
