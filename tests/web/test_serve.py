@@ -114,6 +114,8 @@ def test_it_says_why_it_cannot_listen(tmp_path: Path) -> None:
             serve(settings, port=taken.getsockname()[1])
     with pytest.raises(InvalidParameterError, match="replica must be a standby of PostgreSQL"):
         serve(ServiceSettings(database=f"sqlite:///{tmp_path}/x.db", replica="sqlite:///y.db"))
+    with pytest.raises(InvalidParameterError, match="replica_lag_seconds is 5, and no standby"):
+        serve(ServiceSettings(database=f"sqlite:///{tmp_path}/x.db", replica_lag_seconds=5))
     with pytest.raises(InvalidParameterError, match="port must be"):
         serve(settings, port=70_000)
 

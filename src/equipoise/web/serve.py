@@ -63,9 +63,8 @@ def serve(
     port : 0 for any free port; the address is printed on standard error
     workers : number of processes; each has a writer, and the database orders their transactions
     Raises : InvalidParameterError if it cannot listen on the port or lacks a library, or for
-        another `replica` than a database of PostgreSQL; what
-        `open_store` raises;
-        SystemExit with status 1 if a process does not start or keeps ending
+        another `replica` than a database of PostgreSQL, or a limit of its lag without one; what
+        `open_store` raises; SystemExit with status 1 if a process does not start or keeps ending
     """
     require(0 <= port < 65_536, "port", "from 0 to 65535", port)
     require(1 <= workers <= 64, "workers", "from 1 to 64", workers)
@@ -75,6 +74,11 @@ def serve(
     if settings.replica:
         driver = checked_url(settings.replica).drivername
         require(driver != "sqlite", "replica", "a standby of PostgreSQL", driver)
+    elif settings.replica_lag_seconds:
+        raise InvalidParameterError(
+            f"replica_lag_seconds is {settings.replica_lag_seconds:g}, and no standby is read: "
+            "give its address with --replica"
+        )
     # Problems of the database are reported here, once, and not by every process.
     store = open_store(settings.database)
     weakness = store.weakness()
