@@ -317,7 +317,8 @@ def _match_of(
         team=team,
         rank=team.copy(),
         time=None if day is None else np.array([round(day * MICROSECONDS_PER_DAY)]),
-        **{name: np.array([value]) for name, value in own.items()},
+        beta=np.array([own["beta"]]) if "beta" in own else None,
+        gamma=np.array([own["gamma"]]) if "gamma" in own else None,
         attributes={"at_home": np.array(at_home, np.float64)},
     )
 

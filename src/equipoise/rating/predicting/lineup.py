@@ -109,7 +109,8 @@ class Lineup:
             rank=rank[self.team],
             time=None if self.time is None else np.array([self.time]),
             time_kind=self.time_kind,
-            **{name: np.array([value]) for name, value in self.own.items()},
+            beta=np.array([self.own["beta"]]) if "beta" in self.own else None,
+            gamma=np.array([self.own["gamma"]]) if "gamma" in self.own else None,
             attributes={"at_home": (self.team == self.home).astype(np.float64)},
         )
 
