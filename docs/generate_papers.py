@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from equipoise.analysis.studies.reproduce import ReproduceRequest, reproduce
@@ -94,9 +96,11 @@ def escaped(text: str) -> str:
 
 
 def main() -> None:
-    """Write the files of the documents that are named, or of all."""
-    for name in sys.argv[1:] or DOCUMENTS:
-        (FOLDER / f"{name}.inc").write_text(included(name), encoding="utf-8")
+    """Write the files of the documents that are named, or of all, each in a process of its own."""
+    names = sys.argv[1:] or list(DOCUMENTS)
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as processes:
+        for name, text in zip(names, processes.map(included, names), strict=True):
+            (FOLDER / f"{name}.inc").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

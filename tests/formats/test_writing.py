@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from equipoise.data.files import check_distinct, check_place
-from equipoise.data.history import History
+from equipoise.data.history import LEAST_BETA, MOST_BETA, MOST_GAMMA, OF_MATCHES, History
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, write_history, write_table
 from formats.comparing import assert_same_history
@@ -49,7 +49,7 @@ def histories(draw):
         name: draw(st.booleans())
         for name in ("team", "share", "performance", "kills", "side", "goals", "home", "part")
     }
-    of_match = {name: draw(st.booleans()) for name in ("weight", "performance_ceiling")}
+    of_match = {name: draw(st.booleans()) for name in OF_MATCHES}
     kind = draw(st.sampled_from(["none", "seconds", "datetime", "date", "order"]))
     drawn = st.integers(0, 9_999) if kind == "order" else moments()
     times = sorted(draw(drawn) for _ in matches)
@@ -57,6 +57,8 @@ def histories(draw):
         held = {
             "weight": draw(st.floats(0.01, 10)),
             "performance_ceiling": draw(st.none() | st.floats(-1e6, 1e6)),
+            "beta": draw(st.none() | st.floats(LEAST_BETA, MOST_BETA)),
+            "gamma": draw(st.none() | st.floats(0, MOST_GAMMA)),
         }
         ranks = draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
         for player, rank in zip(draw(st.permutations(pool))[:size], ranks, strict=True):

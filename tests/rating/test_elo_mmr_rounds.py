@@ -243,6 +243,30 @@ def test_predictions_before_a_match_know_its_deviations(model: Model) -> None:
 
 
 @every_model
+def test_a_prediction_of_a_match_takes_them(model: Model) -> None:
+    """Of ratings and of names; and what is expected after each place is what a match gives."""
+    system = model(beta=200.0, gamma=35.0)
+    high, low = system.rating(1700, 60), system.rating(1500, 80)
+    found = system.predict([high, low], beta=600.0, gamma=0.0)
+    variance = 60.0**2 + 80.0**2 + 2 * 600.0**2
+    z = 200.0 / math.sqrt(variance) / (1.0 if system.gaussian else BAR)
+    normal = 0.5 * math.erfc(-z / math.sqrt(2))
+    wanted = normal if system.gaussian else 1 / (1 + math.exp(-z))
+    assert found.expected[0] == pytest.approx(wanted, rel=1e-12)
+    assert found.expected[0] < system.predict([high, low]).expected[0]
+
+    pool = eq.replay(system, season()).state
+    teams = [["ann"], ["cid"]]
+    noisy = eq.predict(system, pool, teams, beta=600.0)
+    assert noisy.expected[0] < eq.predict(system, pool, teams).expected[0]
+    after = eq.what_if(system, pool, teams, "ann", beta=600.0)
+    played = eq.Pool(system)
+    for names in (["ann", "ben", "cid"], ["ben", "ann", "cid"], ["ann", "cid"]):
+        played.rate(names)
+    assert after.rating[0] == played.rate(["ann", "cid"], beta=600.0)["ann"].rating
+
+
+@every_model
 def test_an_explanation_has_the_deviation_of_the_round(model: Model) -> None:
     history = season(beta=BETAS, gamma=GAMMAS)
     found = eq.explain(model(), history, "ann")
@@ -322,6 +346,8 @@ def test_other_systems_refuse_them(system: Any) -> None:
         system.rate([system.rating(), system.rating()], gamma=3.0)
     with pytest.raises(InvalidParameterError, match="beta must be left out, because"):
         eq.Pool(system).rate(["ann", "ben"], beta=300.0)
+    with pytest.raises(InvalidParameterError, match="beta must be left out, because"):
+        system.predict([system.rating(), system.rating()], beta=300.0)
     assert eq.replay(system, _bare(duels)).rated_matches == 1
 
 

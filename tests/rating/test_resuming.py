@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise as eq
-from equipoise.data.history import History
+from equipoise.data.history import OF_MATCHES, History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.rating.draws import DRAWS
 from equipoise.rating.match_digest import digests_of
@@ -27,7 +27,7 @@ OLD = Path(__file__).parent / "states_version_1"
 RATED = {"contests": 8, "duels": 9, "teams": 6}
 
 #: Every column that some system uses.
-EVERY = frozenset({"weight", "performance_ceiling", "performance", "share", "role", "at_home"})
+EVERY = frozenset({*OF_MATCHES, "performance", "share", "role", "at_home"})
 
 
 def table(name: str) -> pl.DataFrame:
@@ -84,6 +84,8 @@ def test_every_format_gives_the_same_digests(tmp_path: Path, name: str, suffix: 
         ("player", "zoe"),
         ("weight", 2.0),
         ("performance_ceiling", 2000.0),
+        ("beta", 120.0),
+        ("gamma", 0.0),
         ("performance", 9.99),
         ("performance", None),
         ("share", 0.5),
@@ -97,10 +99,12 @@ def test_every_value_that_is_read_changes_its_match_alone(column: str, value: ob
         time=pl.col("time") + "T00:00:00",
         weight=pl.lit(1.0),
         performance_ceiling=pl.lit(1900.0),
+        beta=pl.lit(200.0),
+        gamma=pl.lit(30.0),
         share=pl.lit(1.0),
         at_home=pl.lit(False),
     )
-    rows = range(8, 12) if column in ("time", "weight", "performance_ceiling") else (8,)
+    rows = range(8, 12) if column in ("time", *OF_MATCHES) else (8,)
     values = frame[column].to_list()
     for row in rows:
         values[row] = value
@@ -136,6 +140,8 @@ def test_what_is_absent_is_what_it_counts_as() -> None:
         share=np.ones(rows),
         performance=np.full(rows, np.nan),
         performance_ceiling=np.full(matches, -np.nan),
+        beta=np.full(matches, np.nan),
+        gamma=np.full(matches, -np.nan),
     )
     assert digests_of(filled, EVERY).tolist() == digests_of(history, EVERY).tolist()
     zero, minus = (changed(history, performance=np.full(rows, x)) for x in (0.0, -0.0))

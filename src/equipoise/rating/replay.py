@@ -348,6 +348,8 @@ def predict(
     home: int | None = None,
     initial: InitialRatings | Ratings | None = None,
     draw_rate: float | None = None,
+    beta: float | None = None,
+    gamma: float | None = None,
 ) -> Prediction:
     """Return the prediction for a match between teams of player ids.
 
@@ -360,6 +362,8 @@ def predict(
     home : number of the team that plays at home, for systems with `home_advantage`
     draw_rate : how likely equal teams draw, for two teams in a system that does not model draws;
         None: as often as in the pool, if that has at least 50 matches of two teams
+    beta, gamma : deviations of a performance and of the change of skill in this match (elo-mmr,
+        elo-mmx)
     Raises : InvalidParameterError, also if the system is not the one that made the state
 
     Examples
@@ -372,7 +376,9 @@ def predict(
     """
     check_system(state, system)
     state = starting_pool(system, initial, state=state) or state
-    field = lineup(system, state, teams, at=days_of(at), home=home, any_teams=True)
+    field = lineup(
+        system, state, teams, at=days_of(at), home=home, any_teams=True, beta=beta, gamma=gamma
+    )
     now = system.at(field.state, np.arange(len(field.team)), field.day)
     match = field.match(np.arange(field.teams))
     found = team_prediction(

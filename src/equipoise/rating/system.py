@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Explanation
-from equipoise.data.history import History
+from equipoise.data.history import LEAST_BETA, MOST_BETA, MOST_GAMMA, History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import InvalidParameterError, require
 from equipoise.numeric.workers import Workers
@@ -244,6 +244,28 @@ class ExplainsItself(Protocol):
     def explain(self, before: State, history: History, match: int, row: int) -> Explanation:
         """Return why a participation changed its player's rating; see `explain_change`."""
         ...
+
+
+def own_deviations(name: str, able: Capabilities, beta: object, gamma: object) -> dict[str, float]:
+    """Return the deviations of a match's own, of those that are given.
+
+    name, able : of the system
+    Raises : InvalidParameterError
+    """
+    found = {}
+    for field_name, value, least, most in (
+        ("beta", beta, LEAST_BETA, MOST_BETA),
+        ("gamma", gamma, 0.0, MOST_GAMMA),
+    ):
+        if value is None:
+            continue
+        plain = isinstance(value, int | float | np.integer | np.floating)
+        fits = plain and not isinstance(value, bool) and least <= value <= most  # type: ignore[operator]
+        require(fits, field_name, f"a number from {least:g} to {most:g}", value)
+        rule = f"left out, because {name} has no {field_name} for each match"
+        require(field_name in able.uses, field_name, rule, value)
+        found[field_name] = float(value)  # type: ignore[arg-type]
+    return found
 
 
 def no_advantage(system: RatingSystem) -> InvalidParameterError:

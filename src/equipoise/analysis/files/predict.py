@@ -60,6 +60,7 @@ class PredictRequest:
     time_format : format of `at`; None means ISO 8601
     home : id of a player whose team is at home
     draw_rate : how likely equal teams draw; None: as often as in the state
+    beta, gamma : deviations of the match's own
     samples, seed : of the place distribution; no samples, no distribution
     what_if : whether to compute ratings after each place
     players : ids for the what-if; empty means the first player
@@ -74,6 +75,8 @@ class PredictRequest:
     time_format: str | None = None
     home: str | None = None
     draw_rate: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
     samples: int | None = None
     seed: int = 0
     what_if: bool = False
@@ -89,6 +92,7 @@ class ComingMatch:
     at : days since 1970, None for the time of the last match; shown_at : the same for the answer
     home : number of the team that plays at home
     draw_rate : how likely equal teams draw; None: as often as in the pool
+    beta, gamma : deviations of the match's own
     samples, seed : of the place distribution; no samples, no distribution
     players : ids for the what-if, which has every place of up to `all_places` teams
     where : where newcomers were not found, in words; None: among the players of the pool
@@ -101,6 +105,8 @@ class ComingMatch:
     shown_at: int | str | None = None
     home: int | None = None
     draw_rate: float | None = None
+    beta: float | None = None
+    gamma: float | None = None
     samples: int | None = None
     seed: int = 0
     players: Sequence[str] = ()
@@ -144,6 +150,8 @@ def predicted(
         at=match.at,
         home=match.home,
         draw_rate=match.draw_rate,
+        beta=match.beta,
+        gamma=match.gamma,
     )
     places = None
     if match.samples is not None:
@@ -269,6 +277,8 @@ def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
         shown_at=request.at,
         home=_home_team(teams, request.home),
         draw_rate=request.draw_rate,
+        beta=request.beta,
+        gamma=request.gamma,
         samples=request.samples,
         seed=request.seed,
         players=(request.players or teams[0][:1]) if request.what_if else (),
@@ -356,6 +366,8 @@ def _what_if(
         player,
         at=match.at,
         home=match.home,
+        beta=match.beta,
+        gamma=match.gamma,
         places=None if teams <= match.all_places else notable_places(teams),
         progress=progress,
     )

@@ -66,6 +66,15 @@ def predict(
         "[default: as often as in the state, which needs 50 matches of two teams]",
         "RATE",
     ),
+    beta: float | None = option(
+        None,
+        "Deviation of a performance in this match, instead of that of the system (elo-mmr, "
+        "elo-mmx).",
+        "POINTS",
+    ),
+    gamma: float | None = option(
+        None, "The same of the change of skill before this match.", "POINTS"
+    ),
     places: bool = option(False, "Sample how likely each place is for every team."),
     samples: int = option(10_000, "Number of matches to sample for --places.", min=1),
     seed: int = option(0, "Random seed of the samples.", min=0),
@@ -96,6 +105,8 @@ def predict(
         time_format=time_format,
         home=home,
         draw_rate=draw_rate,
+        beta=beta,
+        gamma=gamma,
         samples=samples if places else None,
         seed=seed,
         what_if=what_if or if_ranked,

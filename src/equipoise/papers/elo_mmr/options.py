@@ -366,13 +366,16 @@ def search_of_parameters(facts: Facts) -> list[Line]:
     return [
         holds(
             "a grid of 9 on the first 10 %: its choice on the rest, above their mean",
-            "searched so",
+            "a grid search",
             f"{chosen}: {late[chosen]:.1f} % of {min(late.values()):.1f} to "
             f"{max(late.values()):.1f} %",
             late[chosen] > float(np.mean(list(late.values()))),
-            source="The authors' grids are not printed. This one is of simulated contests; `tune` "
-            "and `backtest --from 10%` do it with any history.",
-        )
+        ),
+        stated(
+            "the authors' grids",
+            "They are not printed. The grid above is of simulated contests; `tune` and "
+            "`backtest --from 10%` search and score in any history.",
+        ),
     ]
 
 

@@ -239,6 +239,8 @@ class OneCall:
         draw_rate: float | None = None,
         draw_probability: DrawProbability | None = None,
         share: PlayerValues | None = None,
+        beta: float | None = None,
+        gamma: float | None = None,
     ) -> MatchPrediction:
         """Return what the system expects of a match between ratings.
 
@@ -252,6 +254,7 @@ class OneCall:
         draw_probability : of this match of two teams, as for `rate` (trueskill)
         share : how much of the match each player takes part in, from 0 to 1, in the shape of the
             teams (trueskill, trueskill-spb)
+        beta, gamma : of this match, as for `rate` (elo-mmr, elo-mmx)
         Raises : InvalidParameterError
 
         Examples
@@ -274,4 +277,6 @@ quality 0.922 (estimate), by elo>
             draw_rate=draw_rate,
             draw_probability=draw_probability,
             share=share,
+            beta=beta,
+            gamma=gamma,
         )

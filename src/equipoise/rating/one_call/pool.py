@@ -39,7 +39,6 @@ from equipoise.rating.one_call.rate import (
     check_used,
     check_weight,
     checked_ceiling,
-    own_deviations,
     per_player,
     scores_of,
     who_is_at_home,
@@ -51,6 +50,7 @@ from equipoise.rating.one_match import numbers_of
 from equipoise.rating.player_state import seeded_state
 from equipoise.rating.pool_state import PoolState, check_ids, did_you_mean, other_system
 from equipoise.rating.replay import Replay, ratings_of
+from equipoise.rating.system import own_deviations
 from equipoise.rating.workspaces.lending import Workspaces
 from equipoise.wording import counted
 
@@ -333,7 +333,7 @@ class Pool:
         capped = None
         if performance_ceiling is not None:
             capped = checked_ceiling(system, able, performance_ceiling)
-        own = own_deviations(system, able, beta, gamma)
+        own = own_deviations(system.name, able, beta, gamma)
         number = self._match_id(match)
         if self._quick and role is None and not own and "score" not in able.uses:
             noted = NotedMatch(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
 from equipoise.rating.one_match import state_of
 from equipoise.rating.predicting.lineup import team_prediction
 from equipoise.rating.state import State
+from equipoise.rating.system import own_deviations
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
@@ -154,6 +155,8 @@ def predict(
     draw_rate: float | None = None,
     draw_probability: Any = None,
     share: Any = None,
+    beta: float | None = None,
+    gamma: float | None = None,
 ) -> MatchPrediction:
     """Return the prediction for teams of ratings; see `System.predict`."""
     given = flat_teams(teams)
@@ -163,6 +166,7 @@ def predict(
         system = _with_draws(system, draw_probability, given)
     shares = None if share is None else _shares(system, share, given)
     day = None if time is None else check_time(system, facts, numbers, time)
+    own = own_deviations(system.name, facts.able, beta, gamma)
     if facts.plain_rating and facts.plain_deviation:
         # Reading a state of these players would give the same two columns.
         shown = np.array([row[:2] for row, _ in numbers]).T
@@ -177,10 +181,11 @@ def predict(
             home,
             draw_rate=draw_rate,
             share=shares,
+            own=own,
         )
     state = state_of(system, numbers)
     return predicted(
-        system, facts, state, given.sizes, day, home, draw_rate=draw_rate, share=shares
+        system, facts, state, given.sizes, day, home, draw_rate=draw_rate, share=shares, own=own
     )
 
 
@@ -219,6 +224,7 @@ def predicted(
     newcomers: tuple[Any, ...] = (),
     draw_rate: float | None = None,
     share: Floats | None = None,
+    own: Mapping[str, float] | None = None,
 ) -> MatchPrediction:
     """Return the prediction for the players of a state, team after team.
 
@@ -238,6 +244,7 @@ def predicted(
         newcomers,
         draw_rate=draw_rate,
         share=share,
+        own=own,
     )
 
 
@@ -254,16 +261,18 @@ def _of_ratings(
     *,
     draw_rate: float | None = None,
     share: Floats | None = None,
+    own: Mapping[str, float] | None = None,
 ) -> MatchPrediction:
     """Return the prediction for players with these ratings, team after team.
 
     state : says how often two teams have drawn
+    own : deviations of the match's own
     """
     team = np.repeat(np.arange(len(sizes)), sizes)
     match = None
-    if home is not None or "at_home" in facts.able.uses:
+    if home is not None or own or "at_home" in facts.able.uses:
         at_home = who_is_at_home(system, facts.able, sizes, home)
-        match = _match_of(team, day, at_home)
+        match = _match_of(team, day, at_home, own or {})
     found = team_prediction(
         system,
         state,
@@ -293,8 +302,10 @@ def _of_ratings(
 _NO_POOL = State(initial={}, table=np.zeros((0, 0)))
 
 
-def _match_of(team: Any, day: float | None, at_home: Sequence[bool]) -> History:
-    """Return the match as a history, for systems in which the home side counts.
+def _match_of(
+    team: Any, day: float | None, at_home: Sequence[bool], own: Mapping[str, float]
+) -> History:
+    """Return the match as a history, if the home side or deviations of its own count.
 
     team : shape (n,), the team of each player
     """
@@ -306,6 +317,8 @@ def _match_of(team: Any, day: float | None, at_home: Sequence[bool]) -> History:
         team=team,
         rank=team.copy(),
         time=None if day is None else np.array([round(day * MICROSECONDS_PER_DAY)]),
+        beta=np.array([own["beta"]]) if "beta" in own else None,
+        gamma=np.array([own["gamma"]]) if "gamma" in own else None,
         attributes={"at_home": np.array(at_home, np.float64)},
     )
 

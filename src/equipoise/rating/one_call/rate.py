@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equipoise.data.history import (
-    FARTHEST_CEILING,
-    LARGEST_PERFORMANCE,
-    LEAST_BETA,
-    MOST_BETA,
-    MOST_GAMMA,
-    MOST_WEIGHT,
-)
+from equipoise.data.history import FARTHEST_CEILING, LARGEST_PERFORMANCE, MOST_WEIGHT
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.one_call.draw_probability import with_draw_probability
 from equipoise.rating.one_call.rating import (
@@ -30,7 +23,7 @@ from equipoise.rating.one_call.rating import (
 from equipoise.rating.one_call.result import dense_ranks, each_team
 from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
 from equipoise.rating.one_match import rate_match, rate_once
-from equipoise.rating.system import Capabilities, no_advantage
+from equipoise.rating.system import Capabilities, no_advantage, own_deviations
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -78,7 +71,7 @@ def rate(
     if performance_ceiling is not None:
         more["performance_ceiling"] = checked_ceiling(system, able, performance_ceiling)
     if beta is not None or gamma is not None:
-        more |= own_deviations(system, able, beta, gamma)
+        more |= own_deviations(system.name, able, beta, gamma)
     if home is not None or "at_home" in able.uses:
         more["at_home"] = who_is_at_home(system, able, given.sizes, home)
     if scores is not None and "score" in able.uses:
@@ -240,30 +233,6 @@ def checked_ceiling(system: System, able: Capabilities, ceiling: object) -> floa
     require(fits, "performance_ceiling", f"a number from {-most:g} to {most:g}", ceiling)
     check_used(system, able, "performance_ceiling", ceiling)
     return float(ceiling)  # type: ignore[arg-type]
-
-
-def own_deviations(
-    system: System, able: Capabilities, beta: object, gamma: object
-) -> dict[str, float]:
-    """Return the deviations of a match's own, of those that are given.
-
-    Raises : InvalidParameterError
-    """
-    found = {}
-    for name, value, least, most in (
-        ("beta", beta, LEAST_BETA, MOST_BETA),
-        ("gamma", gamma, 0.0, MOST_GAMMA),
-    ):
-        if value is None:
-            continue
-        plain = isinstance(value, int | float | np.integer | np.floating)
-        fits = plain and not isinstance(value, bool) and least <= value <= most  # type: ignore[operator]
-        require(fits, name, f"a number from {least:g} to {most:g}", value)
-        if name not in able.uses:
-            why = f"{system.name} has no {name} for each match"
-            require(False, name, f"left out, because {why}", value)
-        found[name] = float(value)  # type: ignore[arg-type]
-    return found
 
 
 def who_is_at_home(

@@ -17,8 +17,8 @@ where r is the draw probability of equal teams: in earlier matches (`draws`), or
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
 from typing import Any
@@ -52,6 +52,7 @@ from equipoise.rating.system import (
     RatingSystem,
     models_draws,
     no_advantage,
+    own_deviations,
 )
 from equipoise.wording import counted
 
@@ -70,6 +71,7 @@ class Lineup:
     teams : number of teams
     home : number of the team that plays at home; None on neutral ground
     time : of the match, microseconds since 1970; None without times
+    own : deviations of the match's own, `beta` and `gamma`
     """
 
     state: State
@@ -80,6 +82,7 @@ class Lineup:
     home: int | None
     time: int | None
     time_kind: TimeKind
+    own: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def day(self) -> float | None:
@@ -106,6 +109,8 @@ class Lineup:
             rank=rank[self.team],
             time=None if self.time is None else np.array([self.time]),
             time_kind=self.time_kind,
+            beta=np.array([self.own["beta"]]) if "beta" in self.own else None,
+            gamma=np.array([self.own["gamma"]]) if "gamma" in self.own else None,
             attributes={"at_home": (self.team == self.home).astype(np.float64)},
         )
 
@@ -118,12 +123,15 @@ def lineup(
     at: float | None = None,
     home: int | None = None,
     any_teams: bool = False,
+    beta: float | None = None,
+    gamma: float | None = None,
 ) -> Lineup:
     """Return teams of player ids as a match of a pool; unknown players are newcomers.
 
     at : time of the match in days since 1970; None: that of the pool's last match
     home : number of the team that plays at home, for systems with `home_advantage`
     any_teams : whether to accept teams that the system cannot rate
+    beta, gamma : deviations of the match's own
     Raises : InvalidParameterError
     """
     for team in teams:
@@ -161,6 +169,7 @@ def lineup(
         home=home,
         time=pool.last_time if at is None else round(at * MICROSECONDS_PER_DAY),
         time_kind=pool.time_kind,
+        own=own_deviations(system.name, system.capabilities, beta, gamma),
     )
 
 
@@ -262,7 +271,7 @@ def team_prediction(
     state : of the pool; it says how often two teams have drawn
     rating, deviation : shape (n,), as of the time of the match; NaN for no deviation
     team : shape (n,), the team of each player, numbered from 0 without gaps
-    match : the match, so that a home advantage counts
+    match : the match, so that a home advantage and own deviations count
     draw_rate : draw probability of equals, for systems that do not model draws; None: that of the
       pool
     share : shape (n,), by which performances count where they add up; None: all count once
@@ -288,7 +297,8 @@ def team_prediction(
         quality = _modelled_quality(system, outlook, deviation, team, share)
         quality_by = None if quality is None else by
     if quality is None and rated and len(sizes) == 2:
-        certain = system.outlook(rating, np.zeros(len(team)))
+        noisy = match is not None and (match.beta is not None or match.gamma is not None)
+        certain = system.outlook(rating, np.zeros(len(team)), match if noisy else None)
         quality, quality_by = estimated_quality(outlook, certain_scale(certain, sizes)), ESTIMATE
     if len(sizes) == 2 and models and models_draws(system):
         # The system rates the match with the head starts in the ratings.
