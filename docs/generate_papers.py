@@ -70,10 +70,18 @@ def _lines(document: DocumentMessage) -> Iterator[str]:
     yield ""
 
 
+def _where(where: str) -> str:
+    """Return a link to a page, or the name of a function as code."""
+    page = where.removeprefix("docs/").removesuffix(".md")
+    if (FOLDER.parent / f"{page}.md").is_file():
+        return f"[{page}](../{page}.md)"
+    return f"`{where}`"
+
+
 def _rows(statement: StatementMessage, reasons: dict[str, int]) -> Iterator[str]:
     """Yield a row for each line; the first names the statement and where it is carried out."""
     name = statement.name.replace("-", " ", 1)
-    head = f"**{escaped(name)}**: {escaped(statement.says)} (`{statement.where}`)"
+    head = f"**{escaped(name)}**: {escaped(statement.says)} ({_where(statement.where)})"
     for line in statement.lines:
         outcome = line.outcome
         if line.reason:

@@ -364,6 +364,10 @@ def test_the_posterior_is_printed_drawn_and_a_message(
     [
         (["--posterior", "--system", "elo"], "--posterior needs elo-mmr or elo-mmx"),
         (["--chart", "x.svg"], "--chart must be given with --posterior"),
+        (
+            ["--posterior", "x.bmp"],
+            "x.bmp is a picture, not a history; --chart FILE draws the posterior (.svg, .png,",
+        ),
     ],
 )
 def test_a_posterior_that_cannot_be_is_refused(

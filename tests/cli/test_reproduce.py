@@ -8,7 +8,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from equipoise.analysis.studies.reproduce import ReproduceRequest, reproduce
 from equipoise.cli import run
+from equipoise.cli.studies.reproduce import _table
 
 
 def test_a_statement_is_printed_with_what_is_printed_and_ours(
@@ -72,3 +74,15 @@ def test_what_cannot_be_reproduced_is_refused(
 ) -> None:
     assert run(["reproduce", *arguments]) != 0
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 120, 200])
+def test_a_table_fits_the_terminal(columns: int):
+    """Names are a column where there is space, and lines of their own where there is not."""
+    (document,) = reproduce(
+        ReproduceRequest(document="performance", table="claim", cases=10)
+    ).documents
+    table, _ = _table(document, columns)
+    assert sum(table.widths()) + 3 * len(table.columns) - 1 <= columns
+    assert ("what" in table.columns) == (columns > 120)
+    assert "claim-note-11" in "".join(row[0] for row in table.rows)

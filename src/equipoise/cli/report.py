@@ -126,8 +126,9 @@ def _json(message: object) -> str:
 def print_table(table: Table) -> None:
     """Print a table: drawn on a terminal, aligned text in a pipe."""
     table = table.printable()
-    # rich would cut numbers of a table that is too wide; plain lines wrap.
-    width = sum(table.widths()) + 2 * len(table.columns)
+    # rich would cut numbers of a table that is too wide; plain lines wrap. It puts three letters
+    # between columns, and one at each edge.
+    width = sum(table.widths()) + 3 * len(table.columns) - 1
     if sys.stdout.isatty() and width <= shutil.get_terminal_size().columns:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as Drawn

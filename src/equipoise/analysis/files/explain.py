@@ -42,6 +42,9 @@ from equipoise.rating.system import RatingSystem
 #: Systems whose beliefs have a density of the form of equation (7) of [EM]_.
 WITH_POSTERIOR = ("elo-mmr", "elo-mmx")
 
+#: Endings of files that can only have been meant for a chart.
+_PICTURES = (".svg", ".png", ".pdf", ".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps", ".tiff")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainRequest:
@@ -66,6 +69,16 @@ class ExplainRequest:
     threads: int = 1
 
 
+def _refuse_pictures(source: object) -> None:
+    """Refuse a picture among the files of the history: --posterior does not take the next word."""
+    endings = ", ".join(f".{one}" for one in theme.FILE_KINDS)
+    for path in source if isinstance(source, list | tuple) else [source]:
+        if isinstance(path, str) and path.lower().endswith(_PICTURES):
+            raise InvalidParameterError(
+                f"{path} is a picture, not a history; --chart FILE draws the posterior ({endings})"
+            )
+
+
 def explain_match(
     system: RatingSystem | None,
     request: ExplainRequest,
@@ -77,6 +90,8 @@ def explain_match(
     progress : called with (participations done, participations before the match)
     Raises : EquipoiseError
     """
+    if request.posterior:
+        _refuse_pictures(request.history.source)
     if request.chart is not None:
         require(request.posterior, "--chart", "given with --posterior", request.chart)
         check_outputs(request.history, {"--chart": request.chart})

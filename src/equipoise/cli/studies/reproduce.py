@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -30,6 +32,11 @@ Example:
 
 #: Letters of a cell, and of a line of reasons.
 _CELL, _LINE = 44, 98
+#: Letters of the narrowest cell on a terminal, of the widest outcome, and of three cells that are
+#: wide enough to have the names of statements beside them.
+_NARROWEST, _OUTCOME, _ENOUGH = 10, len("reproduced [99]"), 66
+#: Columns of a table, the letters between two of them, and those of its edges.
+_COLUMNS, _GAP, _EDGES = ["statement", "what", "printed", "ours", "outcome"], 3, 2
 
 
 def reproduce(
@@ -92,42 +99,90 @@ def reproduce(
 
 def _print(answer: ReproductionMessage) -> None:
     """Print each document: a table, its reasons, and how many lines have each outcome."""
+    columns = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for number, document in enumerate(answer.documents):
         if number:
             print_lines("")
         print_lines(f"{document.name}: {document.title}", "")
-        table, reasons = _table(document)
+        table, reasons = _table(document, columns)
         print_table(table)
         if reasons:
             print_lines("")
         for place, reason in enumerate(reasons, start=1):
             head = f"[{place}] "
             print_lines(
-                *textwrap.wrap(reason, _LINE, initial_indent=head, subsequent_indent="    ")
+                *textwrap.wrap(
+                    reason,
+                    min(_LINE, columns or _LINE),
+                    initial_indent=head,
+                    subsequent_indent="    ",
+                )
             )
         parts = (f"{count:,} {outcome}" for outcome, count in document.outcomes.items())
         lines = counted(sum(document.outcomes.values()), "line")
         print_lines("", f"{lines}: {', '.join(parts)}.")
 
 
-def _table(document: DocumentMessage) -> tuple[Table, list[str]]:
-    """Return the table, and the reasons to which the numbers in its last column refer."""
+def _table(document: DocumentMessage, columns: int | None) -> tuple[Table, list[str]]:
+    """Return the table, and the reasons to which the numbers in its last column refer.
+
+    columns : of the terminal; None in a pipe. Where the table is wider, names are lines of their
+        own, above what they say.
+    """
     reasons: dict[str, int] = {}
     rows: list[list[str]] = []
+    apart = columns is not None and _free(document, columns, beside=True) < _ENOUGH
+    free = None if columns is None else _free(document, columns, beside=not apart)
+    widths = _widths(document, free)
     for statement in document.statements:
         name = statement.name
+        if apart:
+            rows.extend([part, "", "", ""] for part in textwrap.wrap(name, widths[0]))
         for line in statement.lines:
             outcome: str = line.outcome
             if line.reason:
                 outcome += f" [{reasons.setdefault(line.reason, len(reasons) + 1)}]"
-            for parts in _wrapped((line.what, line.printed, line.ours)):
-                rows.append([name, *parts, outcome])
+            for parts in _wrapped((line.what, line.printed, line.ours), widths, apart):
+                rows.append([*parts, outcome] if apart else [name, *parts, outcome])
                 name, outcome = "", ""
-    return Table(["statement", "what", "printed", "ours", "outcome"], rows, set()), list(reasons)
+    heads = [one for one in _COLUMNS if not (apart and one == "what")]
+    return Table(heads, rows, set()), list(reasons)
 
 
-def _wrapped(cells: tuple[str, ...]) -> Iterator[list[str]]:
-    """Yield the lines of a row whose cells are wrapped."""
-    parts = [textwrap.wrap(text, _CELL) or [""] for text in cells]
+def _free(document: DocumentMessage, columns: int, *, beside: bool) -> int:
+    """Return the letters that a terminal leaves for what, printed and ours.
+
+    beside : the names of statements are a column
+    """
+    names = max(len(one.name) for one in document.statements) + _GAP if beside else 0
+    return columns - names - _OUTCOME - 3 * _GAP - _EDGES
+
+
+def _widths(document: DocumentMessage, free: int | None) -> list[int]:
+    """Return the widths of what, printed and ours: at most `_CELL`, less where space is short.
+
+    free : letters for all three; None in a pipe
+    """
+    if free is None:
+        return [_CELL] * 3
+    cells = [
+        (line.what, line.printed, line.ours)
+        for statement in document.statements
+        for line in statement.lines
+    ]
+    widths = [min(_CELL, max(map(len, column))) for column in zip(*cells, strict=True)]
+    while sum(widths) > free and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    return widths
+
+
+def _wrapped(cells: tuple[str, ...], widths: list[int], indented: bool) -> Iterator[list[str]]:
+    """Yield the lines of a row whose cells are wrapped; indented : the first one by two letters."""
+    indent = "  " if indented else ""
+    first, *others = zip(cells, widths, strict=True)
+    parts = [
+        textwrap.wrap(*first, initial_indent=indent, subsequent_indent=indent) or [""],
+        *(textwrap.wrap(*one) or [""] for one in others),
+    ]
     for number in range(max(map(len, parts))):
         yield [part[number] if number < len(part) else "" for part in parts]

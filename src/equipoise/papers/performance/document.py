@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from equipoise.papers.items import Check, Document, Facts, Item, Kind
 from equipoise.papers.lines import Line, beyond, not_done, stated
-from equipoise.papers.performance import figures, roundings, statements, tables
+from equipoise.papers.performance import figures, options, roundings, statements, tables
 
 _EQUATIONS = "docs/equations/performance.md"
 _EXISTENCE = "docs/equations/performance-existence.md"
@@ -169,8 +169,8 @@ _ITEMS = (
     _item(
         "claim",
         "note 10",
-        "FIDE has approximations of its own",
-        _says(beyond, "FIDE's performance rating and change", "columns FIDE and --k-factor"),
+        "FIDE has approximations of its own (--k-factor)",
+        options.fide,
         "fide_performance",
     ),
     _item(
@@ -187,22 +187,22 @@ _ITEMS = (
     _item(
         "option",
         "start",
-        "start from the initial ratings instead",
-        _says(beyond, "equal, initial, mean, or an average", "--select, --anchor"),
+        "start from the initial ratings instead (--select, --anchor)",
+        options.start,
         "performance_equilibrium",
     ),
     _item(
         "option",
         "curve",
-        "any psi, any scale beta",
-        _says(beyond, "elo, normal, laplace, cauchy or a function", "--curve, --scale"),
+        "any psi, any scale beta (--curve, --scale)",
+        options.curves,
         "performance",
     ),
     _item(
         "option",
         "weights",
         "w may be any weights",
-        _says(beyond, "weighted games", "column games; random cases here have them"),
+        options.weights,
         "read_games",
     ),
     _item(
@@ -233,8 +233,8 @@ _ITEMS = (
     _item(
         "future-work",
         "periods",
-        "PPR over predefined periods",
-        _says(beyond, "a table and a chart over time", "--every month, --chart"),
+        "PPR over predefined periods (--every, --chart)",
+        options.periods,
         "equipoise leaderboard",
     ),
 )

@@ -17,6 +17,7 @@ The column `reconstructed` says what no source shows.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Literal, TypeAlias
@@ -52,6 +53,11 @@ def grand_prix(where: GrandPrix) -> Games:
 def of(games: Games, values: Floats) -> dict[str, float]:
     """Return values by player."""
     return dict(zip(games.player_ids.tolist(), values.tolist(), strict=True))
+
+
+def weighted(games: Games, weight: Floats) -> Games:
+    """Return games that all counted once, with weights."""
+    return replace(games, points=games.points * weight, weight=weight)
 
 
 def tournament_average(games: Games) -> float:
