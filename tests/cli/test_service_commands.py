@@ -220,7 +220,7 @@ def test_the_environment_names_the_database(
         (["verify"], 1, "no database equipoise.db"),
         (["keys", "list"], 1, "no database equipoise.db"),
         (["keys", "create", "--name", ""], 2, "name must be 1 to 200 printable characters"),
-        (["keys", "create", "--name", "a", "--pool", "none"], 1, "no pool 'none'"),
+        (["keys", "create", "--name", "a", "--pool", "none"], 1, "no pool 'none'; create it"),
         (["keys", "create", "--name", "a", "--expires", "soon"], 2, "expires must be"),
         (["keys", "create", "--name", "a", "--expires", "2001-01-01"], 2, "must be in the future"),
         (["keys", "create", "--name", "a", "--role", "king"], 2, "king"),

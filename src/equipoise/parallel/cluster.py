@@ -544,7 +544,10 @@ def _not_connected(target: str, error: BaseException, seconds: float) -> str:
             f"the scheduler at {target} ended the connection: it does not accept the certificate "
             "of this machine, or does not speak TLS"
         )
-    return f"what answers at {target} is no Dask scheduler without TLS"
+    return (
+        f"what answers at {target} is no Dask scheduler without TLS; the address of one with TLS "
+        "begins with tls://"
+    )
 
 
 def _reason(error: BaseException) -> str:

@@ -12,6 +12,7 @@ from equipoise.cli.grouping import CommandGroup
 from equipoise.cli.report import print_json, print_lines, print_table, say
 from equipoise.cli.service.databases import opened
 from equipoise.cli.tables import table
+from equipoise.errors import NotFoundError
 
 if TYPE_CHECKING:
     from equipoise.messages.access import KeyMessage
@@ -48,7 +49,9 @@ def create(
         "Rights of the key. reader: read. writer: also post matches. admin: also amend, and create "
         "pools and keys.",
     ),
-    pool: str | None = option(None, "The only pool that the key opens. [default: all pools]"),
+    pool: str | None = option(
+        None, "The only pool that the key opens. It must exist. [default: all pools]"
+    ),
     expires: str | None = option(
         None,
         "When the key expires: after hours (h), days (d) or weeks (w), or at a time.",
@@ -68,7 +71,10 @@ def create(
     now = clock()
     request = KeyRequest(name, role, pool, _expiry(expires, now))
     with opened(database, create=True) as store:
-        made = make_key(store, request, now)
+        try:
+            made = make_key(store, request, now)
+        except NotFoundError as error:
+            raise NotFoundError(f"{error}; create it before its keys") from error
     if as_json:
         print_json(made)
         return
