@@ -73,6 +73,8 @@ def serve(
     if settings.replica:
         driver = checked_url(settings.replica).drivername
         require(driver != "sqlite", "replica", "a standby of PostgreSQL", driver)
+        own = checked_url(settings.database).drivername
+        require(own != "sqlite", "database", "PostgreSQL, since there is a replica", own)
     # Problems of the database are reported here, once, and not by every process.
     store = open_store(settings.database)
     weakness = store.weakness()

@@ -314,7 +314,7 @@ def _collected(frame: pl.LazyFrame, name: str) -> pl.DataFrame:
     """Return a table that is read in batches. Raises : InvalidDataError   it is too much."""
     batches, total = [], 0
     for batch in frame.collect_batches():
-        total += batch.estimated_size()
+        total += int(batch.estimated_size())
         if total > MOST_DOWNLOADED:
             refuse(name, DOWNLOADED, "more")
         batches.append(batch)

@@ -122,7 +122,10 @@ async def explain(request: ApiRequest) -> ExplainMessage:
     query: ExplainQuery = request.query
     work = request.service.explain(
         request.identity,
-        *(explaining.explain_player, request.pool, request.path["player"], query.match),
+        explaining.explain_player,
+        request.pool,
+        request.path["player"],
+        query.match,
     )
     found, request.lag = await while_connected(request.receive, work)
     return found

@@ -205,7 +205,8 @@ async def _with_explanation(
         # Other requests for the same page wait for this task, so it must not use this context.
         return await service.explain(
             identity if replica else None,
-            *(explained, pool.pool),
+            explained,
+            pool.pool,
             player=player,
             match=match,
             cursor=cursor,
