@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -126,3 +127,25 @@ def test_several_files_become_one(tmp_path: Path) -> None:
     target = str(tmp_path / "all.parquet")
     assert run(["convert", str(tmp_path / "a.csv"), str(tmp_path / "b.csv"), target]) == 0
     assert read_history(target).participations == 116
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit of the size of files")
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "jsonl", "tsv", "parquet"])
+def test_a_full_disk_is_named_with_the_file(
+    ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A limit of the size of files takes the part of the disk. Parquet gave a traceback."""
+    import resource
+
+    source, target = tmp_path / "in.csv", tmp_path / f"out.{ending}"
+    rows = [f"{at},{at * 7919 % 100_003}{side},{side}\n" for at in range(4000) for side in (1, 2)]
+    source.write_text("match,player,rank\n" + "".join(rows))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, before[1]))
+    try:
+        status = run(["convert", str(source), str(target)])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert status == 1
+    assert capsys.readouterr().err == f"equipoise: {target}: File too large\n"
+    assert [one.name for one in tmp_path.iterdir()] == ["in.csv"]

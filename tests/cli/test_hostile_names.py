@@ -195,3 +195,17 @@ def test_one_file_prints() -> None:
                 ), path
             if isinstance(node, ast.Name):
                 assert node.id not in ("print", "Console"), path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are UTF-8 elsewhere")
+def test_names_of_files_that_are_not_utf8_are_escaped_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They ended the command with a traceback."""
+    path = tmp_path / "\udcff.csv"
+    path.write_text("match,player,rank\n1,a,1\n1,b,2\n")
+    database = f"sqlite:///{tmp_path / 'pools.db'}"
+    given = ["import", str(tmp_path / "*.csv"), "--each", "--create", "--system", "elo"]
+    assert run([*given, "--database", database, "--json"]) == 1
+    (failed,) = json.loads(capsys.readouterr().out)["failed"]
+    assert failed["pool"] == r"\udcff"

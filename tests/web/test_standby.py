@@ -13,6 +13,7 @@ from equipoise.store.connection import checked_url, open_store
 from equipoise.store.upkeep.checking import checks_of
 from equipoise.web.application import create_application
 from equipoise.web.settings import ServiceSettings
+from trials.postgres import Postgres
 from trials.standby import StandbyPair
 from web.asking import Running
 from web.conftest import Serve, Served, duel
@@ -339,3 +340,18 @@ def test_while_the_standby_hangs_the_primary_answers(
     while "x-replica-lag" not in served.get(path).headers:
         assert time.monotonic() < until
         time.sleep(0.2)
+
+
+@pytest.mark.usefixtures("standby_servers")
+def test_another_server_is_no_replica(
+    standby_url: str, postgres: Postgres, serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Such as one with a copy of the database, which has the same pools and does not follow."""
+    with postgres.database() as other:
+        open_store(other).close()
+        served = serve(database=standby_url, replica=other)
+        path = f"/v1/pools/{served.pool()}/matches"
+        answer = served.get(path)
+        assert answer.status_code == 200
+        assert "x-replica-lag" not in answer.headers
+        assert "it is no standby of the database, but another server" in caplog.text

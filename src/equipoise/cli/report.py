@@ -120,7 +120,22 @@ def _console() -> Console:
 def _json(message: object) -> str:
     import msgspec
 
-    return printable_json(msgspec.json.encode(message).decode())
+    try:
+        text = msgspec.json.encode(message)
+    except UnicodeEncodeError:  # the name of a file that is not UTF-8
+        text = msgspec.json.encode(_encodable(msgspec.to_builtins(message)))
+    return printable_json(text.decode())
+
+
+def _encodable(value: object) -> object:
+    """Return a value of JSON whose texts are printable, so that UTF-8 has all characters."""
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, list | tuple):
+        return [_encodable(one) for one in value]
+    if isinstance(value, dict):
+        return {_encodable(name): _encodable(one) for name, one in value.items()}
+    return value
 
 
 def print_table(table: Table) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -78,7 +80,10 @@ def replaced_files(paths: Mapping[str, Path]) -> Iterator[dict[str, str]]:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a temporary file next to `path`; it replaces `path` if the block succeeds."""
+    """Open a temporary file next to `path`; it replaces `path` if the block succeeds.
+
+    Raises : OSError with the name of the file if it becomes too large for the disk
+    """
     check_place(path)
     path = Path(path).resolve()
     if path.exists() and not path.is_file():  # a pipe or a device cannot be replaced
@@ -94,7 +99,27 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if path.exists():
             beside.chmod(path.stat().st_mode & 0o777)
         beside.replace(path)
-    except BaseException:
+    except BaseException as error:
         with suppress(FileNotFoundError):
             beside.unlink()
+        if (number := _full_disk(error)) is not None:
+            raise OSError(number, os.strerror(number), str(path)) from error
         raise
+
+
+#: Errors of whoever writes: no space, a quota, the largest size of a file.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+def _full_disk(error: BaseException) -> int | None:
+    """Return the number of an error that says that the disk is full, but not for which file.
+
+    Polars has no number, and for some formats it has errors of its own.
+    """
+    if isinstance(error, OSError) and (error.filename is not None or error.errno is not None):
+        return error.errno if error.filename is None and error.errno in _FULL else None
+    if not isinstance(error, OSError) and not type(error).__module__.startswith("polars"):
+        return None
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    number = None if found is None else int(found[1])
+    return number if number in _FULL else None

@@ -87,6 +87,15 @@ def replay_lag(connection: Connection) -> float:
     return float("inf") if found is None else max(0.0, float(found))
 
 
+def system_of(connection: Connection) -> int | None:
+    """Return the number that a server of PostgreSQL shares with its standbys; None if not known."""
+    allowed = "SELECT has_function_privilege('pg_control_system()', 'execute')"
+    if not connection.execute(text(allowed)).scalar():
+        return None
+    found = connection.execute(text("SELECT system_identifier FROM pg_control_system()"))
+    return int(found.scalar_one())
+
+
 def accepts_writes(connection: Connection) -> bool:
     """Return whether a server of PostgreSQL is a primary whose sessions may write."""
     query = "SELECT NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = "

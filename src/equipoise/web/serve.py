@@ -74,6 +74,8 @@ def serve(
     if settings.replica:
         driver = checked_url(settings.replica).drivername
         require(driver != "sqlite", "replica", "a standby of PostgreSQL", driver)
+        own = checked_url(settings.database).drivername
+        require(own != "sqlite", "database", "PostgreSQL, since there is a replica", own)
     elif settings.replica_lag_seconds:
         raise InvalidParameterError(
             f"replica_lag_seconds is {settings.replica_lag_seconds:g}, and no standby is read: "

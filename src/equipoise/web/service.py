@@ -24,6 +24,7 @@ from equipoise.pools.pool import settings as pool_settings
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.posting.planning import Post
 from equipoise.pools.webhooks import find_webhook
+from equipoise.store.commits import system_of
 from equipoise.store.connection import Store, open_store
 from equipoise.web import tracing
 from equipoise.web.background import Background
@@ -101,7 +102,8 @@ class Service:
         self.store = await asyncio.to_thread(open_store, settings.database)
         self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
         if settings.replica:
-            standby = StandbyAddress(settings.replica, settings.replica_lag_seconds)
+            system = await asyncio.to_thread(_system_of, self.store)
+            standby = StandbyAddress(settings.replica, settings.replica_lag_seconds, system)
             self._replica = Replica(standby, settings.readers, self.metrics)
         self._calculators = CalculationProcesses(settings, self.metrics)
         self._calculators.open()
@@ -389,3 +391,11 @@ class Service:
         hook = await self.read(find_webhook, pool, webhook)
         seconds = min(self.settings.webhook_seconds, 0.8 * self.settings.request_seconds)
         return await send_test(hook, pool, seconds=seconds, private=self.settings.private_webhooks)
+
+
+def _system_of(store: Store) -> int | None:
+    """Return the number that a database shares with its standbys; None if it is not known."""
+    if store.is_sqlite:
+        return None
+    with store.read() as connection:
+        return system_of(connection)

@@ -315,7 +315,7 @@ def _collected(frame: pl.LazyFrame, name: str) -> pl.DataFrame:
     batches: list[pl.DataFrame] = []
     total = 0.0
     for batch in frame.collect_batches():
-        total += batch.estimated_size()
+        total += int(batch.estimated_size())
         if total > MOST_DOWNLOADED:
             refuse(name, DOWNLOADED, "more")
         batches.append(batch)

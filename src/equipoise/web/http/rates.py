@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 _BUCKETS = 20_000
 #: The part of its burst that a caller uses before other processes hear of it.
 _UNTOLD = 0.02
+#: Seconds after which other processes are told.
+_TOLD = 1.0
 #: Processes whose bursts a bucket can miss, and seconds on top of that.
 _TOGETHER, _SLACK = 8, 60.0
 
@@ -79,16 +81,25 @@ class RateLimiter:
             self._used[who] = self._used.get(who, 0) + 1
         return 0.0
 
-    def take_used(self) -> dict[Hashable, int]:
+    def take_used(self, now: float) -> dict[Hashable, int]:
         """Return what callers have used since the last time, microseconds to fill it again.
 
-        Who has used little waits for the next time.
+        Who has used little waits for the next time. If the last time is long ago, because the
+        database was away, what has been filled again since then does not count.
         """
         least = _UNTOLD * self._burst
         taken = {who: tokens for who, tokens in self._used.items() if tokens >= least}
         for who in taken:
             del self._used[who]
-        return {who: round(1e6 * tokens / self._rate) for who, tokens in taken.items()}
+        return {
+            who: round(1e6 * min(tokens / self._rate, self._empty(who, now) + _TOLD))
+            for who, tokens in taken.items()
+        }
+
+    def _empty(self, who: Hashable, now: float) -> float:
+        """Return the seconds until a bucket is full."""
+        tokens, at = self._buckets[who]
+        return max(0.0, (self._burst - tokens) / self._rate - (now - at))
 
     def settle(self, who: Hashable, missing: int, now: float) -> None:
         """Lower a bucket to what all processes together have left in it.
@@ -130,7 +141,7 @@ class Rates:
         """As in `RateLimiter`, for all limits."""
         return max(one.longest for one in (self._wrong, self._keys, self._addresses))
 
-    def take_used(self) -> dict[bytes, tuple[RateLimiter, Hashable, int]]:
+    def take_used(self, now: float) -> dict[bytes, tuple[RateLimiter, Hashable, int]]:
         """Return limit, caller and what it has used, by a hash that other processes share.
 
         Each is as in `RateLimiter.take_used`.
@@ -139,7 +150,7 @@ class Rates:
         return {
             blake2b(f"{name} {who!r}".encode(), digest_size=16).digest(): (limit, who, used)
             for name, limit in limits.items()
-            for who, used in limit.take_used().items()
+            for who, used in limit.take_used(now).items()
         }
 
     def check_key(self, number: int, now: float) -> None:

@@ -20,9 +20,9 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 from sqlalchemy import event
 from sqlalchemy.exc import DBAPIError
 
-from equipoise.errors import EquipoiseError, NotFoundError
+from equipoise.errors import ConflictError, EquipoiseError, NotFoundError
 from equipoise.pools.pool.rules import iso
-from equipoise.store.commits import replay_lag
+from equipoise.store.commits import replay_lag, system_of
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import find_pool
 from equipoise.web.executor import BoundedExecutor
@@ -59,17 +59,21 @@ class PoolIdentity(NamedTuple):
 
 
 class StandbyAddress(NamedTuple):
-    """Where a standby is, and by how many seconds it may be behind; 0 for any."""
+    """Where a standby is, and by how many seconds it may be behind; 0 for any.
+
+    system : number of the primary, which its standbys share; None if not known
+    """
 
     url: str
     most_lag: float
+    system: int | None = None
 
 
 class Standby:
     """A standby, for the threads of one process."""
 
     def __init__(self, address: StandbyAddress) -> None:
-        self._url, self._most_lag = address
+        self._url, self._most_lag, self._system = address
         self._lock = threading.Lock()
         self._store: Store | None = None
         self._not_before = 0.0
@@ -124,13 +128,18 @@ class Standby:
                     self._store = self._open()
                 except NotFoundError:
                     raise
-                except EquipoiseError as error:  # its schema is not there yet
+                except EquipoiseError as error:  # for example its schema is not there yet
                     raise self._away(error) from error
             return self._store
 
     def _open(self) -> Store:
         """Return the store, whose connections can be ended."""
         store = open_store(self._url, migrate=False)
+        with store.read() as connection:
+            system = system_of(connection)
+        if None not in (self._system, system) and self._system != system:
+            store.close()
+            raise ConflictError("it is no standby of the database, but another server")
 
         def made(connection: Any, record: object) -> None:
             with suppress(OSError):

@@ -58,7 +58,7 @@ class RateSettling:
 
     async def settle(self) -> None:
         """Settle once. If the database does not answer, each process goes on by itself."""
-        used = self._rates.take_used()
+        used = self._rates.take_used(self._clock())
         if not used:
             return
         amounts = {caller: amount for caller, (_, _, amount) in used.items()}
