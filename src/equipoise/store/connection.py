@@ -304,6 +304,8 @@ _DAMAGED_FILE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _DAMAGED_ROWS = frozenset({"XX001", "XX002"})
 #: Error of PostgreSQL: a lock was not available within `lock_timeout`.
 _NO_LOCK = "55P03"
+#: Error of PostgreSQL: no space on the disk.
+_DISK_FULL = "53100"
 #: Error of PostgreSQL: the server, or the session, only reads.
 _READ_ONLY = "25006"
 _LOCKED = "another writer holds the lock of the database"
@@ -320,6 +322,14 @@ def is_locked(error: DBAPIError) -> bool:
     """Return whether an error says that another writer holds a lock."""
     code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
     return code == sqlite3.SQLITE_BUSY or getattr(error.orig, "sqlstate", None) == _NO_LOCK
+
+
+def is_full(error: BaseException) -> bool:
+    """Return whether an error says that there is no room on the disk of the database."""
+    if not isinstance(error, DBAPIError):
+        return False
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    return code == sqlite3.SQLITE_FULL or getattr(error.orig, "sqlstate", None) == _DISK_FULL
 
 
 def reason_of(error: DBAPIError) -> str:

@@ -26,7 +26,7 @@ from equipoise.messages.matches import MatchMessage, PostedMessage
 from equipoise.pools.posting import posting
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Post
 from equipoise.pools.posting.rating import StateCache
-from equipoise.store.connection import Store
+from equipoise.store.connection import Store, is_full
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
     InternalError,
@@ -212,9 +212,11 @@ class Writer:
                 )
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
-        except DATABASE_ERRORS:
+        except DATABASE_ERRORS as error:
             log.exception("a batch of posts could not be committed")
-            away = UnavailableError("the database does not answer; try again later", _RETRY)
+            full = is_full(error)
+            reason = "the disk of the database is full" if full else "the database does not answer"
+            away = UnavailableError(f"{reason}; try again later", _RETRY)
             yield from ((one, away) for one in waiting)
         except Exception:
             # One bad post must not fail the others of its batch.
