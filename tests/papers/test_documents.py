@@ -7,10 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from equipoise.errors import InvalidParameterError
+from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.papers.documents import DOCUMENTS, documents
+from equipoise.papers.elo_mmr import tables
 from equipoise.papers.items import Document, Facts
 from equipoise.papers.lines import Line
 
@@ -183,3 +186,18 @@ def test_a_folder_without_codeforces_is_refused(tmp_path: Path) -> None:
     by_name = {item.name: item for item in DOCUMENTS["elo-mmr"].items}
     with pytest.raises(InvalidParameterError, match=r"must have codeforces\.parquet"):
         list(by_name["table-1"].check(Facts(data=tmp_path)))
+
+
+def test_with_the_history_at_hand_nothing_of_it_is_stored(tmp_path: Path) -> None:
+    """A season under the name of the Codeforces history; times stay stored."""
+    model = ContestModel(players=80, contests=40, attendance=0.2)
+    season, _ = simulate_contests(model, rng=np.random.default_rng(1))
+    season.file_table().write_parquet(tmp_path / "codeforces.parquet")
+    facts = Facts(data=tmp_path)
+    by_rho, filtered = tables.by_rho(facts), tables.filtered(facts)
+    assert len(filtered) == 8
+    for line in (*by_rho, *filtered):
+        assert "Computed from codeforces.parquet." in line.reason
+        assert "Stored" not in line.reason
+    stored = [line.what for line in tables.filtered(Facts())]
+    assert [line.what for line in filtered] == stored

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection, event
 
 pytest.importorskip("starlette")
 
@@ -17,6 +18,8 @@ from equipoise.web.application import create_application
 from equipoise.web.settings import ServiceSettings
 from pools.pool_trials import NOW, Trial, duel
 from web.asking import Running
+from web.conftest import Serve
+from web.conftest import duel as web_duel
 
 #: It starts processes, and waits for their ends.
 pytestmark = pytest.mark.slow
@@ -58,3 +61,26 @@ def test_a_service_on_a_damaged_file(tmp_path: Path) -> None:
         assert ready.status_code == 503
         assert "restore a backup" in ready.json()["error"]["message"]
         assert running.request("GET", "/healthz").status_code == 200
+
+
+def test_a_full_disk_is_said_and_posts_go_on_when_there_is_room(serve: Serve) -> None:
+    """SQLite's own limit of pages takes the part of the disk."""
+    served = serve()
+    path = f"/v1/pools/{served.pool()}/matches"
+    engine = served.app.state.service.store.engine
+    with engine.connect() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
+
+    def limit(connection: Connection) -> None:
+        connection.connection.cursor().execute(f"PRAGMA max_page_count = {pages}")
+
+    event.listen(engine, "begin", limit, insert=True)
+    answers = (
+        served.post(path, [web_duel(f"{batch}-{at}") for at in range(200)]) for batch in range(50)
+    )
+    full = next(answer for answer in answers if answer.status_code != 200)
+    assert full.status_code == 503
+    message = full.json()["error"]["message"]
+    assert message == "the disk of the database is full; try again later"
+    pages = 2**30
+    assert served.post(path, web_duel("later")).status_code == 200

@@ -223,5 +223,5 @@ def test_a_worker_may_take_its_time_to_start(tmp_path: Path) -> None:
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(timeout=120)
-    assert "is ended" not in log.read_text()
+    assert "ended" not in log.read_text()
     assert process.returncode == 0

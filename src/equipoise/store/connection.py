@@ -314,6 +314,8 @@ _DAMAGED_FILE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _DAMAGED_ROWS = frozenset({"XX001", "XX002"})
 #: Error of PostgreSQL: a lock was not available within `lock_timeout`.
 _NO_LOCK = "55P03"
+#: Error of PostgreSQL: no space on the disk.
+_DISK_FULL = "53100"
 #: Error of PostgreSQL: the server, or the session, only reads.
 _READ_ONLY = "25006"
 _LOCKED = "another writer holds the lock of the database"
@@ -336,6 +338,14 @@ def was_silent(error: BaseException) -> bool:
     """Return whether PostgreSQL has undone a transaction because its process was silent."""
     sqlstate = getattr(getattr(error, "orig", None), "sqlstate", None)
     return sqlstate == SILENT
+
+
+def is_full(error: BaseException) -> bool:
+    """Return whether an error says that there is no room on the disk of the database."""
+    if not isinstance(error, DBAPIError):
+        return False
+    code = getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
+    return code == sqlite3.SQLITE_FULL or getattr(error.orig, "sqlstate", None) == _DISK_FULL
 
 
 def reason_of(error: DBAPIError) -> str:

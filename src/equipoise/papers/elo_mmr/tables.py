@@ -6,6 +6,7 @@ The Codeforces row is computed if its history is at hand, or else the stored res
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -104,14 +105,15 @@ def codeforces(folder: Path | None) -> Measured:
 
 
 def _experience(found: Backtest, name: str) -> Experience:
-    """Return the pair inversion of a system by earlier contests."""
+    """Return the pair inversion of a system by earlier contests; NaN where nobody is scored."""
     pairs = {
         (group.first, group.last): one.metrics["pair_inversion"]
         for group in found.groups
         for one in group.systems
         if one.label == name
     }
-    return Experience(pairs[0, 0], pairs[1, 4], pairs[5, None], pairs[0, None])
+    groups = ((0, 0), (1, 4), (5, None), (0, None))
+    return Experience(*(pairs.get(group, math.nan) for group in groups))
 
 
 def _scores(metrics: Mapping[str, float]) -> tuple[float, float]:

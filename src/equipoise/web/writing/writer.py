@@ -26,7 +26,7 @@ from equipoise.messages.matches import MatchMessage, PostedMessage
 from equipoise.pools.posting import posting
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Post
 from equipoise.pools.posting.rating import StateCache
-from equipoise.store.connection import Store, was_silent
+from equipoise.store.connection import Store, is_full, was_silent
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
     InternalError,
@@ -230,7 +230,9 @@ class Writer:
                 yield from self._commit(pool, waiting, alone=True, again=True)
                 return
             log.exception("a batch of posts could not be committed")
-            away = UnavailableError("the database does not answer; try again later", _RETRY)
+            full = is_full(error)
+            reason = "the disk of the database is full" if full else "the database does not answer"
+            away = UnavailableError(f"{reason}; try again later", _RETRY)
             yield from ((one, away) for one in waiting)
         except Exception:
             # One bad post must not fail the others of its batch.
