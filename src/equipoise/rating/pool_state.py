@@ -50,7 +50,7 @@ from equipoise.rating.registry import (
     requirement_of,
 )
 from equipoise.rating.state import Runs, State
-from equipoise.rating.system import RatingSystem
+from equipoise.rating.system import OF_ROUNDS, RatingSystem
 from equipoise.wording import counted
 
 #: Version of the file, and the versions that are read. A state in which newcomers enter at the
@@ -451,7 +451,9 @@ def _requirement(system: RatingSystem) -> str:
 
 def _digest_kind(system: RatingSystem) -> dict[str, object]:
     """Return the version and columns of the digests; only equal kinds can be compared."""
-    return {"version": match_digest.VERSION, "columns": sorted(system.capabilities.uses)}
+    # A match without a beta or gamma of its own has the digest that it had before there were any.
+    columns = sorted(set(system.capabilities.uses) - set(OF_ROUNDS))
+    return {"version": match_digest.VERSION, "columns": columns}
 
 
 def _ids_out(ids: Ids) -> Ids:
