@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.client import Retries
 from equipoise.messages.matches import MatchMessage
 from equipoise.messages.pools import PoolRequest
 from equipoise.store.connection import open_store
@@ -36,7 +37,7 @@ def test_others_commit_while_a_whole_service_is_stopped_in_a_transaction(
         running(postgres_url, tmp_path / "stopped.log", workers=2) as stopped,
         running(postgres_url, tmp_path / "other.log") as other,
         ThreadPoolExecutor(1) as thread,
-        stopped.client(make_key(postgres_url, "admin")) as client,
+        stopped.client(make_key(postgres_url, "admin"), Retries(attempts=1)) as client,
         other.client(make_key(postgres_url, "admin")) as second,
     ):
         new_pool(client, POOL, PoolRequest(system="elo", times="none"))

@@ -197,7 +197,7 @@ class Writer:
         again : whether PostgreSQL has undone this before, as the thread was silent for too long
         """
         posts = [one.post for one in waiting]
-        worked = time.thread_time()
+        began, worked = time.monotonic(), time.thread_time()
 
         def arrived() -> tuple[list[Post], int]:
             more: list[_Waiting] = []
@@ -223,8 +223,12 @@ class Writer:
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
         except DATABASE_ERRORS as error:
-            if was_silent(error) and not again:
-                log.warning("silent for %g s in a transaction: it is tried again", SILENCE)
+            # Of a process that was stopped while it waited for the lock, libpq only says that the
+            # connection is gone. Nothing was recorded: an error of the COMMIT is another one.
+            gone = getattr(error, "connection_invalidated", False)
+            stopped = gone and time.monotonic() - began > SILENCE
+            if not again and (stopped or was_silent(error)):
+                log.warning("a transaction was silent for %g s: it is tried again", SILENCE)
                 if time.thread_time() - worked > _WORKED * SILENCE:
                     self._slow.add(pool)
                 yield from self._commit(pool, waiting, alone=True, again=True)
