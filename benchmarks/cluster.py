@@ -11,8 +11,8 @@ engine and of this one; on a machine that others use, only they can be compared.
 a death, the task of one pool kills its worker the first time, with SIGKILL; the clock then includes
 the start of another worker.
 
-What it costs to hand out a task is measured with tasks that do nothing: 4,000 for processes, 500 for
-the other engines, three times.
+What it costs to hand out a task is measured with tasks that do nothing: 4,000 for processes, 500
+for the other engines, three times.
 
     python benchmarks/cluster.py --rounds 7
 """
