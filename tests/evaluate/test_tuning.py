@@ -405,15 +405,13 @@ def test_ids_that_workers_map_change_no_trial() -> None:
 
 
 @pytest.mark.parametrize("system", [Elo(), Glicko2(), EloMMR()])
-def test_a_trial_is_the_same_in_pieces_of_any_length(
-    system: RatingSystem, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trial_is_the_same_in_pieces_of_any_length(system: RatingSystem) -> None:
     """Workers have only a piece of the history in memory of their own."""
     objective = tuning.Objective.of(
         system, contests(), metric="log_loss", min_history=2, ties_as_authors=False
     )
     found = []
     for piece in (1, 33, 10**9):
-        monkeypatch.setattr(tuning, "_PIECE", piece)
-        found.append({name: one.hex() for name, one in objective.trial(0, {}).metrics.items()})
+        metrics = replace(objective, piece=piece).trial(0, {}).metrics
+        found.append({name: one.hex() for name, one in metrics.items()})
     assert found[0] == found[1] == found[2]

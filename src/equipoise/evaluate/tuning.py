@@ -58,9 +58,9 @@ from equipoise.wording import counted
 GIVEN_TRIAL = -1
 #: Sampled trials that are under way at the same time.
 UNDER_WAY = 8
-#: Participations that a trial rates and scores together, about: they are what a worker has in
-#: memory of its own beside ratings.
-_PIECE = 50_000
+#: Participations that a worker rates and scores together, about: they are what it has in memory of
+#: its own beside ratings. A trial in this process takes longer pieces, which take less time.
+_PIECE_OF_WORKERS = 50_000
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -69,6 +69,8 @@ class Objective:
 
     name, fixed : name of the system, and all of its given parameters
     metric : the metric that must have a value
+    piece : participations that are rated and scored together, about; None for those of a backtest.
+        It never changes a number
     """
 
     name: str
@@ -77,6 +79,7 @@ class Objective:
     metric: str
     ties_as_authors: bool = False
     all_pairs: int = ALL_PAIRS
+    piece: int | None = None
 
     @classmethod
     def of(
@@ -122,7 +125,9 @@ class Objective:
         return Trial(number=number, parameters=dict(parameters), metrics=metrics)
 
     def _metrics(self, system: RatingSystem, threads: int) -> dict[str, float]:
-        scoring = Scoring(self.scored, self.ties_as_authors, self.all_pairs, threads, piece=_PIECE)
+        scoring = Scoring(self.scored, self.ties_as_authors, self.all_pairs, threads)
+        if self.piece is not None:
+            scoring = replace(scoring, piece=self.piece)
         with Workers(threads) as workers:
             predictor = SystemPredictor(system, self.scored.history, workers)
             (found,) = scoring.of_one(predictor, self.ties_as_authors)
@@ -176,7 +181,8 @@ def trial_workers(
         return
     # The parameters given compiled the kernels of this machine already; others have none.
     first = getattr(executor, "prepare", None)
-    with share(_mappable(objective), executor=executor) as shared:
+    objective = replace(_mappable(objective), piece=_PIECE_OF_WORKERS)
+    with share(objective, executor=executor) as shared:
         work = partial(_trial, shared)
         yield lambda asked: run_tasks(
             work,
