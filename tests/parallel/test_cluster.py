@@ -322,6 +322,25 @@ sys.addaudithook(hide)
 """
 
 
+def test_a_result_that_cannot_be_fetched_is_a_lost_scheduler(
+    inside: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scheduler may end after a call is done and before its result was fetched."""
+
+    def cut_off(self: object) -> None:
+        raise distributed.comm.CommClosedError("Stream is closed")
+
+    with connect(inside) as executor, monkeypatch.context() as patched:
+        patched.setattr(distributed.Future, "result", cut_off)
+        future = executor.submit(square, 3)
+        with pytest.raises(UnavailableError, match="was lost; when it is back"):
+            future.result(LONG)
+    with connect(inside) as executor:
+        failing = executor.submit(Path("/nowhere/at all").read_bytes)
+        with pytest.raises(FileNotFoundError):
+            failing.result(LONG)
+
+
 @pytest.mark.slow
 def test_a_shared_value_is_sent_to_workers_that_do_not_see_its_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -271,7 +271,9 @@ class Cluster(Executor):
                 "a worker that came later has no equipoise: install the version of this machine "
                 f"there ({version('equipoise')})"
             )
-        if theirs.status in ("cancelled", "lost"):
+        # A call that has a result, which could not be fetched, did not fail itself.
+        unfetched = theirs.status != "error" and isinstance(error, OSError)
+        if unfetched or theirs.status in ("cancelled", "lost"):
             lost = self._lost()
             lost.__cause__ = error
             return lost
