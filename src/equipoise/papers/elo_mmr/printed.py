@@ -107,21 +107,21 @@ STORED = Measured(
     STORED_EXPERIENCE,
 )
 
-#: Seconds of rating all Codeforces contests, two threads, commit 7aa8acf4 of 2026-11-21.
+#: Seconds of rating all Codeforces contests, two threads, commit 3faf6cbb of 2026-11-23.
 STORED_SECONDS = {
-    "codeforces": 1.51,
-    "topcoder": 1.38,
-    "trueskill-spb": 6.19,
-    "elo-mmr": 2.95,
-    "elo-mmx": 3.38,
+    "codeforces": 0.87,
+    "topcoder": 0.56,
+    "trueskill-spb": 6.88,
+    "elo-mmr": 1.73,
+    "elo-mmx": 1.98,
 }
 #: The same of the synthetic contests, mean of ten seeds.
 STORED_SYNTHETIC_SECONDS = {
-    "codeforces": 0.05,
-    "topcoder": 0.03,
-    "trueskill-spb": 0.24,
-    "elo-mmr": 0.12,
-    "elo-mmx": 0.17,
+    "codeforces": 0.04,
+    "topcoder": 0.02,
+    "trueskill-spb": 0.23,
+    "elo-mmr": 0.06,
+    "elo-mmx": 0.08,
 }
 
 #: Pair inversion of elo-mmr by rho, commit 3cba53eb of 2026-11-23; benchmarks/results/backtest.md.

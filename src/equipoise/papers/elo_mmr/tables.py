@@ -214,7 +214,7 @@ def second(facts: Facts) -> list[Line]:
 def third(facts: Facts) -> list[Line]:
     """Return Table 3 with stored times: the output is the same wherever it is made."""
     reason = (
-        "Seconds on two cores, stored: commit 7aa8acf4, 2026-11-21; the paper's are of 24 cores, "
+        "Seconds on two cores, stored: commit 3faf6cbb, 2026-11-23; the paper's are of 24 cores, "
         "in total (reading B11). All opponents and the whole history count here; the paper samples "
         "500 opponents. Sums that all players share make it linear (equations/linear-time)."
     )
@@ -469,7 +469,7 @@ def faster(facts: Facts) -> list[Line]:
     """Return lines on the claims about speed, from the stored times."""
     mine, theirs = STORED_SECONDS["elo-mmr"], STORED_SECONDS["codeforces"]
     linear = "Our codeforces is linear as well, so the advantage of Elo-MMR over it is gone."
-    source = "Stored: commit 7aa8acf4, 2026-11-21, on two cores."
+    source = "Stored: commit 3faf6cbb, 2026-11-23, on two cores."
     return [
         holds(
             "elo-mmr is ten times as fast as codeforces",
