@@ -155,7 +155,7 @@ def _unexplained(games: Games, player: str, printed: float) -> str:
     scored = of(games, games.scored())[player]
     return (
         f"not explained: {printed} expects {at:.4f} of {scored:g} points, ours {scored:.4f}; no "
-        "rule of rounding gives this and the TPR of Vachier-Lagrave in Sharjah (claim-note-8)"
+        "rule of rounding gives both this and Vachier-Lagrave's TPR in Sharjah (claim-note-8)"
     )
 
 
