@@ -26,7 +26,7 @@ def stopped_by_signals() -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         for one in numbers:
-            signal.signal(one, signal.SIG_IGN)  # a second one must not stop the removing
+            signal.signal(one, signal.SIG_IGN)  # a second one must not stop the removal
         say("stopped")
         raise SystemExit(128 + number)
 

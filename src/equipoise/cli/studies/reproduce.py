@@ -131,21 +131,21 @@ def _table(document: DocumentMessage, columns: int | None) -> tuple[Table, list[
     """
     reasons: dict[str, int] = {}
     rows: list[list[str]] = []
-    apart = columns is not None and _free(document, columns, beside=True) < _ENOUGH
-    free = None if columns is None else _free(document, columns, beside=not apart)
+    names_above = columns is not None and _free(document, columns, beside=True) < _ENOUGH
+    free = None if columns is None else _free(document, columns, beside=not names_above)
     widths = _widths(document, free)
     for statement in document.statements:
         name = statement.name
-        if apart:
+        if names_above:
             rows.extend([part, "", "", ""] for part in textwrap.wrap(name, widths[0]))
         for line in statement.lines:
             outcome: str = line.outcome
             if line.reason:
                 outcome += f" [{reasons.setdefault(line.reason, len(reasons) + 1)}]"
-            for parts in _wrapped((line.what, line.printed, line.ours), widths, apart):
-                rows.append([*parts, outcome] if apart else [name, *parts, outcome])
+            for parts in _wrapped((line.what, line.printed, line.ours), widths, names_above):
+                rows.append([*parts, outcome] if names_above else [name, *parts, outcome])
                 name, outcome = "", ""
-    heads = [one for one in _COLUMNS if not (apart and one == "what")]
+    heads = [one for one in _COLUMNS if not (names_above and one == "what")]
     return Table(heads, rows, set()), list(reasons)
 
 

@@ -92,7 +92,7 @@ def table_2(_: Facts) -> Iterator[Line]:
             )
         run = performance_iteration(games, tournament_average(games), settled=0, steps=11)
         eleventh = np.rint(run.ratings[11])
-        same = Printed(
+        tournament = Printed(
             name=where,
             games=games,
             start=tournament_average(games),
@@ -100,7 +100,7 @@ def table_2(_: Facts) -> Iterator[Line]:
         )
         yield beyond(
             f"{where.capitalize()}: PPRs that step 11 of the iteration rounds to print",
-            f"{sum(met(same, 'ppr', eleventh))} of 18",
+            f"{sum(met(tournament, 'ppr', eleventh))} of 18",
         )
 
 
