@@ -141,7 +141,7 @@ def _encodable(value: object) -> object:
 def print_table(table: Table) -> None:
     """Print a table: drawn on a terminal, aligned text in a pipe."""
     table = table.printable()
-    # rich would cut numbers of a table that is too wide; plain lines wrap. It puts three letters
+    # rich would cut numbers of a table that is too wide; plain lines wrap. It puts three characters
     # between columns, and one at each edge.
     width = sum(table.widths()) + 3 * len(table.columns) - 1
     if sys.stdout.isatty() and width <= shutil.get_terminal_size().columns:

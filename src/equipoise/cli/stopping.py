@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from equipoise.cli.report import say
@@ -26,8 +26,9 @@ def stopped_by_signals() -> Iterator[None]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         for one in numbers:
-            signal.signal(one, signal.SIG_IGN)  # a second one must not stop the removing
-        say("stopped")
+            signal.signal(one, signal.SIG_IGN)  # a second one must not stop the removal
+        with suppress(OSError):  # the terminal may be gone
+            say("stopped")
         raise SystemExit(128 + number)
 
     for number in numbers:

@@ -107,14 +107,14 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-#: Errors of whoever writes: no space, a quota, the largest size of a file.
+#: Errors of a file that is written: no space, a quota, the largest size of a file.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def _full_disk(error: BaseException) -> int | None:
     """Return the number of an error that says that the disk is full, but not for which file.
 
-    Polars has no number, and for some formats it has errors of its own.
+    Errors of Polars have the number in their text, and for some formats a class of their own.
     """
     if isinstance(error, OSError) and (error.filename is not None or error.errno is not None):
         return error.errno if error.filename is None and error.errno in _FULL else None

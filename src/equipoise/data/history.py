@@ -50,10 +50,10 @@ TOO_HEAVY = "must be at most 1e9, so that later matches can still be rated"
 FARTHEST_CEILING = 1e6
 TOO_FAR = "must be from -1e6 to 1e6, so that later matches can still be rated"
 
-#: Columns that have one number for each match; NaN, but for `weight`, where a match has none.
+#: Columns that have one number for each match. All but `weight` have NaN where a match has none.
 OF_MATCHES = ("weight", "performance_ceiling", "beta", "gamma")
 
-#: Deviations of a match of its own (docs/decisions/0061), rating points.
+#: Bounds of the deviations that a match has of its own (docs/decisions/0061), rating points.
 LEAST_BETA, MOST_BETA, MOST_GAMMA = 0.01, 1e6, 1e6
 BETA = "must be from 0.01 to 1e6, in rating points"
 GAMMA = "must be from 0 to 1e6, in rating points"

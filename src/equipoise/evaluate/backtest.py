@@ -72,8 +72,8 @@ class Scoring:
     others : other selections of participations to score from the same predictions; the selection
         of all players (`fewest` 0) is also scored by experience
     ties_as_authors, all_pairs, threads, initial : see `backtest`
-    piece : participations that are rated and scored together, about; memory grows with it. Of the
-        sums only those of the calibration depend on it, in their last digits
+    piece : participations that are rated and scored together, about; memory grows with it. Only
+        the sums of the calibration depend on it, in their last digits
     """
 
     scored: Scored

@@ -70,7 +70,7 @@ class Objective:
     name, fixed : name of the system, and all of its given parameters
     metric : the metric that must have a value
     piece : participations that are rated and scored together, about; None for those of a backtest.
-        It never changes a number
+        No metric depends on it
     """
 
     name: str

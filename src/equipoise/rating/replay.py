@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 #: Columns that every trace has; those of the system follow.
 TRACE_COLUMNS = TraceArrays._fields
 
-#: Least values of columns that have one above the negative of their largest.
+#: Least values of columns; that of others is the negative of their largest.
 _LEAST = {"beta": LEAST_BETA, "gamma": 0.0}
 
 #: Participations rated between two reports of progress.

@@ -36,8 +36,8 @@ def check_newcomer(rating: float, deviation: float) -> None:
     require(1e-6 <= deviation <= 1e9, "initial_deviation", "from 1e-6 to 1e9", deviation)
 
 
-#: Columns of a match's own deviations. A history that has one is refused by systems without them,
-#: because the `beta` of another system means something else (docs/decisions/0061).
+#: Columns of a match's own deviations. A history that has one is refused by systems without them:
+#: several have a parameter `beta`, which the column would seem to replace (docs/decisions/0061).
 OF_ROUNDS = ("beta", "gamma")
 
 #: Optional columns of a history, in the order in which messages list them. `time` means the time

@@ -464,7 +464,7 @@ def _set_up_sqlite(connection: Any, record: object) -> None:
 
 
 def _set_up_postgresql(connection: Any, record: object) -> None:
-    """Prepare no statements if a pooler such as PgBouncer is between.
+    """Prepare no statements if a pooler such as PgBouncer is between this process and the server.
 
     It may give the next transaction another connection of the server, where a statement of the same
     name is another one. A pooler tells its clients another number than that of the server's

@@ -233,16 +233,16 @@ def find_pool(
     if not is_name(name):
         return None
     values: dict[str, Any] = {"wanted": name}
-    query, more = _LOCKED if lock else _BY_NAME, 0
+    query, skipped = _LOCKED if lock else _BY_NAME, 0
     if silence is not None and connection.dialect.name != "sqlite":
         values["silence"] = str(round(1000 * silence))
-        query, more = _LOCKED_UNLESS_SILENT, 1
+        query, skipped = _LOCKED_UNLESS_SILENT, 1
     for _ in range(_ATTEMPTS):
         rows = query.rows(connection, values)
         # While this waited for the lock the pool may have become an archive. PostgreSQL then finds
         # neither the archive nor, in the same statement, the new pool of the name.
         if rows:
-            return _from_columns(dict(zip(_NAMES, rows[0][more:], strict=True)))
+            return _from_columns(dict(zip(_NAMES, rows[0][skipped:], strict=True)))
         if not lock or not _BY_NAME.rows(connection, {"wanted": name}):
             return None
     raise ConflictError(f"pool {name!r} changes its name too often")

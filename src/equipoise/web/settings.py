@@ -51,7 +51,7 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     chunk_bytes : bytes of a stream that are committed together
     readers : number of reader threads
     replica : address of a standby of the database, from which pools are read; empty for none
-    replica_lag_seconds : how far behind a standby may be that is read; 0 for any time
+    replica_lag_seconds : how far behind the standby may be while it is read; 0 for no limit
     commit_wait_seconds : age of a commit that waits after which `/readyz` is 503; 0 for none
     calculators : number of processes for long calculations
     queued_calculations : calculations that may wait for a process before more are rejected

@@ -73,7 +73,10 @@ def predict(
         "POINTS",
     ),
     gamma: float | None = option(
-        None, "The same of the change of skill before this match.", "POINTS"
+        None,
+        "Deviation of the change of skill before this match, instead of that of the system "
+        "(elo-mmr, elo-mmx).",
+        "POINTS",
     ),
     places: bool = option(False, "Sample how likely each place is for every team."),
     samples: int = option(10_000, "Number of matches to sample for --places.", min=1),

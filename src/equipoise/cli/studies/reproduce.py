@@ -30,12 +30,12 @@ Example:
   equipoise reproduce team-glicko2 equations
   equipoise reproduce --charts figures --output lines.csv"""
 
-#: Letters of a cell, and of a line of reasons.
+#: Characters of a cell, and of a line of reasons.
 _CELL, _LINE = 44, 98
-#: Letters of the narrowest cell on a terminal, of the widest outcome, and of three cells that are
-#: wide enough to have the names of statements beside them.
+#: Characters of the narrowest cell on a terminal, of the widest outcome, and of three cells that
+#: are wide enough to have the names of statements beside them.
 _NARROWEST, _OUTCOME, _ENOUGH = 10, len("reproduced [99]"), 66
-#: Columns of a table, the letters between two of them, and those of its edges.
+#: Columns of a table, the characters between two of them, and those of its edges.
 _COLUMNS, _GAP, _EDGES = ["statement", "what", "printed", "ours", "outcome"], 3, 2
 
 
@@ -131,26 +131,26 @@ def _table(document: DocumentMessage, columns: int | None) -> tuple[Table, list[
     """
     reasons: dict[str, int] = {}
     rows: list[list[str]] = []
-    apart = columns is not None and _free(document, columns, beside=True) < _ENOUGH
-    free = None if columns is None else _free(document, columns, beside=not apart)
+    names_above = columns is not None and _free(document, columns, beside=True) < _ENOUGH
+    free = None if columns is None else _free(document, columns, beside=not names_above)
     widths = _widths(document, free)
     for statement in document.statements:
         name = statement.name
-        if apart:
+        if names_above:
             rows.extend([part, "", "", ""] for part in textwrap.wrap(name, widths[0]))
         for line in statement.lines:
             outcome: str = line.outcome
             if line.reason:
                 outcome += f" [{reasons.setdefault(line.reason, len(reasons) + 1)}]"
-            for parts in _wrapped((line.what, line.printed, line.ours), widths, apart):
-                rows.append([*parts, outcome] if apart else [name, *parts, outcome])
+            for parts in _wrapped((line.what, line.printed, line.ours), widths, names_above):
+                rows.append([*parts, outcome] if names_above else [name, *parts, outcome])
                 name, outcome = "", ""
-    heads = [one for one in _COLUMNS if not (apart and one == "what")]
+    heads = [one for one in _COLUMNS if not (names_above and one == "what")]
     return Table(heads, rows, set()), list(reasons)
 
 
 def _free(document: DocumentMessage, columns: int, *, beside: bool) -> int:
-    """Return the letters that a terminal leaves for what, printed and ours.
+    """Return the characters that a terminal leaves for what, printed and ours.
 
     beside : the names of statements are a column
     """
@@ -161,7 +161,7 @@ def _free(document: DocumentMessage, columns: int, *, beside: bool) -> int:
 def _widths(document: DocumentMessage, free: int | None) -> list[int]:
     """Return the widths of what, printed and ours: at most `_CELL`, less where space is short.
 
-    free : letters for all three; None in a pipe
+    free : characters for all three; None in a pipe
     """
     if free is None:
         return [_CELL] * 3
@@ -177,7 +177,10 @@ def _widths(document: DocumentMessage, free: int | None) -> list[int]:
 
 
 def _wrapped(cells: tuple[str, ...], widths: list[int], indented: bool) -> Iterator[list[str]]:
-    """Yield the lines of a row whose cells are wrapped; indented : the first one by two letters."""
+    """Yield the lines of a row whose cells are wrapped.
+
+    indented : the first cell, by two characters
+    """
     indent = "  " if indented else ""
     first, *others = zip(cells, widths, strict=True)
     parts = [

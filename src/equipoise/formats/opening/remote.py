@@ -217,7 +217,7 @@ class _Encrypted(urllib.request.HTTPSHandler):
 
 
 def _from_web(address: str, name: str) -> bytes:
-    """Return the body of an address. Raises : InvalidDataError."""
+    """Return the body of an address that answers in time. Raises : InvalidDataError."""
     with _Deadline() as deadline:
         try:
             data = _body(address, name, deadline)

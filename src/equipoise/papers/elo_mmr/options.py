@@ -309,8 +309,8 @@ def _interpolated(facts: Facts) -> Line:
     places = np.arange(n + 1)
     by_terms, _ = solve_directly(ratings, slopes, places, False, None)
     interpolated, _ = solve_on_one_thread(ratings, slopes, places, False)
-    apart = largest(*np.abs(by_terms - interpolated).tolist())
-    within = "1e-09" if apart <= 1e-9 else f"{apart:.3g}"
+    error = largest(*np.abs(by_terms - interpolated).tolist())
+    within = "1e-09" if error <= 1e-9 else f"{error:.3g}"
     return beyond(
         f"interpolation: error of a performance among {n}",
         f"within {within} points",

@@ -83,7 +83,7 @@ def _history(folder: Path) -> History:
 
 
 def _found(folder: Path, systems: Mapping[str, RatingSystem], share: int) -> Backtest:
-    """Return the backtest of all Codeforces contests but the first one in `share` of them."""
+    """Return the backtest of the Codeforces contests, scored after the first 1/`share` of them."""
     history = _history(folder)
     first = history.matches // share
     return backtest(systems, history, rng=np.random.default_rng(0), first=first, resamples=0)

@@ -92,7 +92,7 @@ def table_2(_: Facts) -> Iterator[Line]:
             )
         run = performance_iteration(games, tournament_average(games), settled=0, steps=11)
         eleventh = np.rint(run.ratings[11])
-        same = Printed(
+        tournament = Printed(
             name=where,
             games=games,
             start=tournament_average(games),
@@ -100,7 +100,7 @@ def table_2(_: Facts) -> Iterator[Line]:
         )
         yield beyond(
             f"{where.capitalize()}: PPRs that step 11 of the iteration rounds to print",
-            f"{sum(met(same, 'ppr', eleventh))} of 18",
+            f"{sum(met(tournament, 'ppr', eleventh))} of 18",
         )
 
 
@@ -155,7 +155,7 @@ def _unexplained(games: Games, player: str, printed: float) -> str:
     scored = of(games, games.scored())[player]
     return (
         f"not explained: {printed} expects {at:.4f} of {scored:g} points, ours {scored:.4f}; no "
-        "rule of rounding gives this and the TPR of Vachier-Lagrave in Sharjah (claim-note-8)"
+        "rule of rounding gives both this and Vachier-Lagrave's TPR in Sharjah (claim-note-8)"
     )
 
 

@@ -124,7 +124,7 @@ class Field(NamedTuple):
 def round_of(matches: Matches, rounds: OwnDeviations, m: int, settings: Settings) -> Round:
     """Return the `Round` of match m: gamma^2 = w L^2, beta^2 = (1 + 1/w) L^2 (READINGS B4).
 
-    A beta or gamma of the match's own takes its place, whatever the weight of the match.
+    A beta or gamma of the match itself is used instead, whatever the weight of the match.
     """
     weight = matches.weight[m] * settings.weight_limit
     beta2 = (1.0 + 1.0 / weight) * settings.sigma_limit2 + settings.drift_per_day / weight
@@ -254,6 +254,7 @@ def count_duel(job: BeliefJob, m: int, field: Field) -> None:
     weight, limit2 = settings.weight_limit, settings.sigma_limit2
     noise2 = weight * limit2 + (1.0 + 1.0 / weight) * limit2 + settings.drift_per_day / weight
     if len(job.own.rounds.beta) or len(job.own.rounds.gamma):
+        # Only here: the sum above is in another order, and its last bit must stay as it was.
         beta2 = (1.0 + 1.0 / weight) * limit2 + settings.drift_per_day / weight
         gamma2, beta2 = _own_variances(job.own.rounds, m, weight * limit2, beta2)
         noise2 = gamma2 + beta2

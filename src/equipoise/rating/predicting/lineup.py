@@ -297,8 +297,8 @@ def team_prediction(
         quality = _modelled_quality(system, outlook, deviation, team, share)
         quality_by = None if quality is None else by
     if quality is None and rated and len(sizes) == 2:
-        noisy = match is not None and (match.beta is not None or match.gamma is not None)
-        certain = system.outlook(rating, np.zeros(len(team)), match if noisy else None)
+        has_own = match is not None and (match.beta is not None or match.gamma is not None)
+        certain = system.outlook(rating, np.zeros(len(team)), match if has_own else None)
         quality, quality_by = estimated_quality(outlook, certain_scale(certain, sizes)), ESTIMATE
     if len(sizes) == 2 and models and models_draws(system):
         # The system rates the match with the head starts in the ratings.

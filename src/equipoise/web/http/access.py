@@ -239,8 +239,8 @@ class Access:
                 message = await self._executor.run(pools_workflow.pool_message, self._store, pool)
             except NotFoundError:
                 return None
-            listed = message.inactive_days is None
-            found = _Pool(message.created, message.public, message.archive_of, listed)
+            lists_all = message.inactive_days is None
+            found = _Pool(message.created, message.public, message.archive_of, lists_all)
             self._pools.put(pool, found, now)
         return found
 

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 _BUCKETS = 20_000
 #: The part of its burst that a caller uses before other processes hear of it.
 _UNTOLD = 0.02
-#: Seconds after which other processes are told.
+#: Seconds between two reports to other processes.
 _TOLD = 1.0
 #: Processes whose bursts a bucket can miss, and seconds on top of that.
 _TOGETHER, _SLACK = 8, 60.0
@@ -92,11 +92,11 @@ class RateLimiter:
         for who in taken:
             del self._used[who]
         return {
-            who: round(1e6 * min(tokens / self._rate, self._empty(who, now) + _TOLD))
+            who: round(1e6 * min(tokens / self._rate, self._until_full(who, now) + _TOLD))
             for who, tokens in taken.items()
         }
 
-    def _empty(self, who: Hashable, now: float) -> float:
+    def _until_full(self, who: Hashable, now: float) -> float:
         """Return the seconds until a bucket is full."""
         tokens, at = self._buckets[who]
         return max(0.0, (self._burst - tokens) / self._rate - (now - at))

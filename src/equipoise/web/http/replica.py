@@ -158,8 +158,8 @@ class Standby:
     def cut(self) -> None:
         """End all connections: reads that wait for an answer end with an error.
 
-        The system of a stopped server still acknowledges what is sent, so no time limit of TCP
-        passes.
+        The operating system of a stopped server still acknowledges what is sent, so no time limit
+        of TCP ends them.
         """
         if not self.hung:
             log.warning("the replica hangs, so the primary answers")

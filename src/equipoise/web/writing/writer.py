@@ -46,7 +46,7 @@ _RETRY = 1.0
 #: Seconds between two statements of a transaction after which the process is taken for stopped, and
 #: PostgreSQL gives the lock of the pool to others.
 SILENCE = 2.0
-#: Share of these for which the thread must have worked to be called slow instead.
+#: Share of these for which the thread has worked if its work is slow, and it was not stopped.
 _WORKED = 0.5
 
 
