@@ -190,6 +190,19 @@ def test_whatever_is_accepted_can_be_rated(model: Model, data: st.DataObject) ->
 
 
 @every_model
+def test_a_rating_far_from_all_performances_is_found(model: Model) -> None:
+    """Both pulls are larger than what is left of the start by more than the digits of a number."""
+    played = [
+        Contest((0, 1), (0, 1), beta=LEAST_BETA, gamma=1000.0),
+        Contest((0, 1), (0, 0), ceiling=1500.0, beta=LEAST_BETA, gamma=0.0),
+    ]
+    state, trace = run(model(rho=0.0) if model is eq.EloMMR else model(), played)
+    before, after = trace["rating"][:2], state.column("rating")
+    assert before.max() - before.min() > 100.0
+    assert before.min() <= after.min() <= after.max() <= before.max()
+
+
+@every_model
 def test_threads_give_the_same_bits(model: Model) -> None:
     """Players shared among threads (`rate_shared`)."""
     rng, n = np.random.default_rng(3), 1500

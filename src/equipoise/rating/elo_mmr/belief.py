@@ -47,6 +47,9 @@ _LAST_CORRECTION = 1e-7
 #: last correction is below 1e-10 of it. Match weights alone reach this from 1 to 10,000 on.
 _SPREAD_OF_SCALES = 100.0
 
+#: Relative width of a bracket between whose ends there is hardly a number.
+_ROUNDING = 1e-15
+
 #: Number of float64 in a line of the cache.
 _CACHE_LINE = 8
 
@@ -326,7 +329,7 @@ def update_belief(
     _exponentials(x, values, run, grown)
     uniform = _is_uniform(values, run)
     scale = beta_bar if uniform else _search_scale(values, run, beta_bar)
-    value = 0.0
+    value = slope = 0.0
     for iteration in range(MAX_ITERATIONS):
         pull, stiffness = _pulls(values, run, grown, scratch.terms, scratch.slopes)
         value = player[WEIGHT] * (x - player[MEAN]) + player[DECAY] * pull
@@ -345,6 +348,10 @@ def update_belief(
         else:
             _exponentials(x, values, run, grown)
     player[RATING] = x
+    if high - low <= _ROUNDING * (abs(low) + abs(high) + scale):
+        # Far from all terms the pulls cancel up to rounding, and no number is nearer to the zero.
+        player[CURVATURE] = slope
+        return -1.0
     return abs(value)
 
 
