@@ -53,10 +53,13 @@ TOO_FAR = "must be from -1e6 to 1e6, so that later matches can still be rated"
 #: Columns that have one number for each match. All but `weight` have NaN where a match has none.
 OF_MATCHES = ("weight", "performance_ceiling", "beta", "gamma")
 
-#: Bounds of the deviations that a match has of its own (docs/decisions/0061), rating points.
 LEAST_BETA, MOST_BETA, MOST_GAMMA = 0.01, 1e6, 1e6
-BETA = "must be from 0.01 to 1e6, in rating points"
-GAMMA = "must be from 0 to 1e6, in rating points"
+#: The deviations that a match may have of its own (docs/decisions/0061), rating points: the least
+#: and the most, and the rule.
+OWN_DEVIATIONS = {
+    "beta": (LEAST_BETA, MOST_BETA, "must be from 0.01 to 1e6, in rating points"),
+    "gamma": (0.0, MOST_GAMMA, "must be from 0 to 1e6, in rating points"),
+}
 
 #: Performances within a match are squared and summed; larger ones would overflow float64.
 LARGEST_PERFORMANCE = 1e100

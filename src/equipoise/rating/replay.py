@@ -13,15 +13,11 @@ import numpy as np
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import (
-    BETA,
     FARTHEST_CEILING,
-    GAMMA,
     LARGEST_PERFORMANCE,
-    LEAST_BETA,
     MICROSECONDS_PER_DAY,
-    MOST_BETA,
-    MOST_GAMMA,
     MOST_WEIGHT,
+    OWN_DEVIATIONS,
     SIDE,
     TOO_FAR,
     TOO_HEAVY,
@@ -53,9 +49,6 @@ if TYPE_CHECKING:
 
 #: Columns that every trace has; those of the system follow.
 TRACE_COLUMNS = TraceArrays._fields
-
-#: Least values of columns; that of others is the negative of their largest.
-_LEAST = {"beta": LEAST_BETA, "gamma": 0.0}
 
 #: Participations rated between two reports of progress.
 PIECE = 100_000
@@ -292,17 +285,18 @@ def check_fit(system: RatingSystem, history: History) -> None:
 
     Raises : InvalidDataError
     """
-    for name, values, most, rule in (
-        ("weight", history.weight, MOST_WEIGHT, TOO_HEAVY),
-        ("performance_ceiling", history.performance_ceiling, FARTHEST_CEILING, TOO_FAR),
-        ("performance", history.performance, LARGEST_PERFORMANCE, TOO_LARGE),
-        ("beta", history.beta, MOST_BETA, BETA),
-        ("gamma", history.gamma, MOST_GAMMA, GAMMA),
-    ):
-        beyond = np.zeros(0, bool) if values is None else np.abs(values) > most
-        if values is not None and name in _LEAST:
-            beyond |= values < _LEAST[name]
-        if values is not None and beyond.any():
+    bounds = {
+        "weight": (-MOST_WEIGHT, MOST_WEIGHT, TOO_HEAVY),
+        "performance_ceiling": (-FARTHEST_CEILING, FARTHEST_CEILING, TOO_FAR),
+        "performance": (-LARGEST_PERFORMANCE, LARGEST_PERFORMANCE, TOO_LARGE),
+        **OWN_DEVIATIONS,
+    }
+    for name, (least, most, rule) in bounds.items():
+        values: Floats | None = getattr(history, name)
+        if values is None:
+            continue
+        beyond = (values < least) | (values > most)
+        if beyond.any():
             first = int(np.argmax(beyond))
             match = first if name != "performance" else int(history.match_rows()[first])
             got = f"{values[first]:g} in match {history.match_ids[match]}"

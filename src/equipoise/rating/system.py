@@ -10,7 +10,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Explanation
-from equipoise.data.history import LEAST_BETA, MOST_BETA, MOST_GAMMA, History
+from equipoise.data.history import OWN_DEVIATIONS, History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import InvalidParameterError, require
 from equipoise.numeric.workers import Workers
@@ -38,7 +38,7 @@ def check_newcomer(rating: float, deviation: float) -> None:
 
 #: Columns of a match's own deviations. A history that has one is refused by systems without them:
 #: several have a parameter `beta`, which the column would seem to replace (docs/decisions/0061).
-OF_ROUNDS = ("beta", "gamma")
+OF_ROUNDS = tuple(OWN_DEVIATIONS)
 
 #: Optional columns of a history, in the order in which messages list them. `time` means the time
 #: between matches: all systems rate in the order of times, some also count the days. `score` means
@@ -253,12 +253,10 @@ def own_deviations(name: str, able: Capabilities, beta: object, gamma: object) -
     Raises : InvalidParameterError
     """
     found = {}
-    for field_name, value, least, most in (
-        ("beta", beta, LEAST_BETA, MOST_BETA),
-        ("gamma", gamma, 0.0, MOST_GAMMA),
-    ):
+    for field_name, value in (("beta", beta), ("gamma", gamma)):
         if value is None:
             continue
+        least, most, _ = OWN_DEVIATIONS[field_name]
         plain = isinstance(value, int | float | np.integer | np.floating)
         fits = plain and not isinstance(value, bool) and least <= value <= most  # type: ignore[operator]
         require(fits, field_name, f"a number from {least:g} to {most:g}", value)

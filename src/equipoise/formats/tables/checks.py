@@ -10,15 +10,11 @@ import polars as pl
 
 from equipoise.arrays import Flags, Ids, Ints
 from equipoise.data.history import (
-    BETA,
     FARTHEST_CEILING,
-    GAMMA,
     LARGEST_PERFORMANCE,
-    LEAST_BETA,
-    MOST_BETA,
-    MOST_GAMMA,
     MOST_WEIGHT,
     OF_MATCHES,
+    OWN_DEVIATIONS,
     TOO_FAR,
     TOO_HEAVY,
     TOO_LARGE,
@@ -266,13 +262,10 @@ def _optional_numbers(frame: pl.DataFrame, findings: Findings, columns: dict[str
             if name == bounded:
                 beyond = np.isfinite(values) & (np.abs(values) > most)
                 faults = (*faults, *faults_of((beyond, rule)))
-        for bounded, least, most, rule in (
-            ("beta", LEAST_BETA, MOST_BETA, BETA),
-            ("gamma", 0.0, MOST_GAMMA, GAMMA),
-        ):
-            if name == bounded:
-                beyond = np.isfinite(values) & ((values < least) | (values > most))
-                faults = (*faults, *faults_of((beyond, rule)))
+        if name in OWN_DEVIATIONS:
+            least, most, rule = OWN_DEVIATIONS[name]
+            beyond = np.isfinite(values) & ((values < least) | (values > most))
+            faults = (*faults, *faults_of((beyond, rule)))
         if name == "share":
             values = np.where(np.isnan(values), default, values)
             faults = (*faults, *faults_of(((values < 0) | (values > 1), SHARE)))

@@ -9,15 +9,11 @@ from typing import NamedTuple
 import msgspec
 
 from equipoise.data.history import (
-    BETA,
     FARTHEST_CEILING,
-    GAMMA,
     LARGEST_PERFORMANCE,
     LARGEST_SCORE,
-    LEAST_BETA,
-    MOST_BETA,
-    MOST_GAMMA,
     MOST_WEIGHT,
+    OWN_DEVIATIONS,
     SCORE,
     SIDE,
     SIDES,
@@ -202,11 +198,10 @@ def _found_faults(request: MatchRequest, rules: PoolRules) -> Iterator[tuple[str
         yield "performance_ceiling", "must be a finite number", ceiling
     elif ceiling is not None and abs(ceiling) > FARTHEST_CEILING:
         yield "performance_ceiling", TOO_FAR, ceiling
-    beta, gamma = request.beta, request.gamma
-    if beta is not None and not LEAST_BETA <= beta <= MOST_BETA:
-        yield "beta", BETA, beta
-    if gamma is not None and not 0.0 <= gamma <= MOST_GAMMA:
-        yield "gamma", GAMMA, gamma
+    for own, (least, most, rule) in OWN_DEVIATIONS.items():
+        value = getattr(request, own)
+        if value is not None and not least <= value <= most:
+            yield own, rule, value
     if not request.teams:
         yield "teams", "must not be empty", "no team"
     yield from _place_faults(request)
