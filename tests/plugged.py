@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from equipoise import _jit
 from equipoise.rating.plugins import installed as plugins
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "plugin"
@@ -75,7 +74,6 @@ def forget() -> None:
     importlib.invalidate_caches()
     plugins.offered.cache_clear()
     plugins.load.cache_clear()
-    _jit._hash_of_packages.cache_clear()
 
 
 @pytest.fixture

@@ -113,10 +113,6 @@ class Site:
         assert done.stderr == ""
         return json.loads(done.stdout)
 
-    def folders(self):
-        """Return the names of the folders of compiled code."""
-        return {folder.name for folder in (self.cache / "equipoise" / "kernels").iterdir()}
-
 
 @pytest.fixture
 def site(tmp_path):
@@ -126,7 +122,7 @@ def site(tmp_path):
 
 @pytest.fixture
 def in_memory(monkeypatch):
-    """Compile kernels of this file in memory: the cache is keyed by the package's sources only."""
+    """Compile kernels of this file in memory: tests count what is compiled."""
     monkeypatch.setattr(_jit, "cache_folder", lambda: None)
 
 
@@ -169,26 +165,30 @@ def test_a_second_run_compiles_nothing(site):
     assert first["folder"] == second["folder"]
 
 
-@pytest.mark.slow
-def test_the_two_newest_folders_are_kept(site):
-    """A folder that was used lately is new, whenever it was made."""
-    made = {}
+@pytest.mark.recompiles
+def test_old_versions_of_a_kernel_are_removed(site):
+    """All but the newest; one that was loaded lately is new, whenever it was made."""
+    two = CALL.replace("import _jit", "import _jit\n_jit.KEPT_VERSIONS = 2")
     for formula in ("1.0 * x", "2.0 * x", "1.0 * x", "3.0 * x"):
         site.edit(formula)
-        folder = site.run(
-            "import json; from equipoise import _jit\nprint(json.dumps(str(_jit.cache_folder())))"
-        )
-        made[formula] = Path(folder).name
-    assert len(set(made.values())) == 3
-    assert site.folders() == {made["1.0 * x"], made["3.0 * x"]}
+        site.run(two)
+    kept = {}
+    for formula in ("2.0 * x", "3.0 * x", "1.0 * x"):
+        site.edit(formula)
+        kept[formula] = site.run(READ_ONLY + CALL)["compiled"] == 0
+    assert kept == {"1.0 * x": True, "2.0 * x": False, "3.0 * x": True}
 
 
-@pytest.mark.slow
-def test_checked_indices_have_a_folder_of_their_own(site):
+@pytest.mark.recompiles
+def test_code_with_checked_indices_is_kept_apart(site):
     """Code compiled with NUMBA_BOUNDSCHECK=1 must not serve a run without it, nor vice versa."""
-    program = "import json; from equipoise import _jit; print(json.dumps(_jit.cache_folder().name))"
-    plain, checked = site.run(program), site.run(program, NUMBA_BOUNDSCHECK="1")
-    assert checked == f"{plain}-boundscheck"
+    runs = [
+        site.run(),
+        site.run(NUMBA_BOUNDSCHECK="1"),
+        site.run(),
+        site.run(NUMBA_BOUNDSCHECK="1"),
+    ]
+    assert [run["compiled"] for run in runs] == [2, 2, 0, 0]
 
 
 @pytest.mark.slow
@@ -242,7 +242,7 @@ def test_processes_that_write_at_a_time_never_get_the_code_of_one_another(tmp_pa
     The order that shows it: both look into an empty index, the first writes its index, the second
     writes index and code, the first writes its code.
     """
-    first, second = (_jit._SourceKeyedFiles(str(tmp_path), "leaf", "stamp") for _ in range(2))
+    first, second = (_jit._KernelFiles(str(tmp_path), "leaf", "stamp") for _ in range(2))
     save_index = first._save_index
 
     def and_then_the_other(overloads):
@@ -252,7 +252,7 @@ def test_processes_that_write_at_a_time_never_get_the_code_of_one_another(tmp_pa
 
     first._save_index = and_then_the_other
     first.save("of floats", "code for floats")
-    third = _jit._SourceKeyedFiles(str(tmp_path), "leaf", "stamp")
+    third = _jit._KernelFiles(str(tmp_path), "leaf", "stamp")
     assert third.load("of integers") == "code for integers"
     assert third.load("of floats") in (None, "code for floats")
 
@@ -578,163 +578,125 @@ print(json.dumps({"answer": answer, "loaded": "numba.np.arrayobj" in sys.modules
     assert second == {"answer": [1.0, 2.0, 3.0, 4.0], "loaded": False}
 
 
-#: A package in little: a kernel with a helper of its helper, a command, a layer without kernels.
-TREE = {
-    "__init__.py": "if TYPE_CHECKING:\n    from equipoise.cli.rate import rate\n\nimport sys\n",
-    "_jit.py": "from numba import njit\n",
-    "errors.py": "",
-    "cli/__init__.py": "",
-    "cli/rate.py": "from equipoise._jit import Compilation, watch_compilation\n",
-    "client/sync.py": "from equipoise.errors import NotFoundError\n",
-    "formats/table.py": "def read(): ...\n",
-    "numeric/__init__.py": "",
-    "numeric/roots.py": "from equipoise._jit import kernel\nfrom equipoise.numeric import steps\n",
-    "numeric/steps.py": "def far():\n    from equipoise.numeric.constants import (\n    LAST)\n",
-    "numeric/constants.py": "LAST = 1e-9\n",
-    "numeric/notes.txt": "",
-}
+#: A kernel `ratio` that calls `half`, with what decides how they are compiled.
+RATIO = """
+\"\"\"Kernels.\"\"\"
+from typing import NamedTuple
+import math
+import numpy as np
+from equipoise import _jit
 
-#: Ways to have kernels, and ways to import what one reads.
-MAKING = [
-    "from equipoise._jit import (\n    inner_kernel as fast,  # compiled (all)\n)\n",
-    "from equipoise import _jit\n",
-    "import equipoise._jit as compiling\n",
-    "from .._jit import *\n",
-    "import numba\n",
-]
-READING = [
-    "from equipoise.games.openings import BEST\n",
-    "from equipoise.games import rules, openings as first\n",
-    "from equipoise.games import (  # noqa (all of them)\n    rules,\n    openings,\n)\n",
-    "from equipoise.games \\\n    import openings\n",
-    "import numpy, equipoise.games.openings\n",
-    "def far():\n    if True: from .openings import BEST\n",
-    "from . import openings\n",
-    "from ..games.openings import BEST\n",
-    "try:\n    from equipoise.games.reading import openings_of\nexcept ImportError:\n    pass\n",
-]
+FACTOR = 2.0
+TABLE = np.array([1.0, 2.0])
 
+class Pair(NamedTuple):
+    first: float
+    second: float
 
-@pytest.fixture
-def tree(tmp_path):
-    """Return a package of the sources in `TREE`."""
-    package = tmp_path / "equipoise"
-    for name, text in TREE.items():
-        put(package, name, text)
-    return package
+@_jit.kernel
+def half(x, by=0.5):
+    return x * by
 
+@_jit.kernel
+def ratio(pair):
+    \"\"\"Return the ratio.\"\"\"
+    total = 0.0
+    for one in TABLE:
+        total += one
+    return FACTOR * half(pair.first) / pair.second + total * math.sqrt(4.0)
 
-def put(package, name, text):
-    """Write a source of the package."""
-    (package / name).parent.mkdir(parents=True, exist_ok=True)
-    (package / name).write_text(text)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "_jit.py",
-        "numeric/roots.py",
-        pytest.param("numeric/steps.py", id="a helper"),
-        pytest.param("numeric/constants.py", id="a helper of a helper, imported in a function"),
-        pytest.param("numeric/__init__.py", id="the folder of a kernel"),
-        pytest.param("__init__.py", id="the package itself"),
-    ],
-)
-def test_sources_with_kernels_and_what_they_import_change_the_hash(tree, name):
-    """What a kernel may call or read."""
-    before = _jit.source_hash(tree)
-    put(tree, name, f"{TREE[name]}# edited\n")
-    after = _jit.source_hash(tree)
-    assert before != after
-    assert re.fullmatch("[0-9a-f]{16}", after)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "cli/rate.py",
-        "cli/new.py",
-        "formats/table.py",
-        "client/sync.py",
-        "errors.py",
-        "numeric/notes.txt",
-    ],
-)
-def test_other_files_do_not_change_the_hash(tree, name):
-    """Editing a command or a format leaves compiled code as good as it was."""
-    before = _jit.source_hash(tree)
-    put(tree, name, f"{TREE.get(name, '')}# edited\n")
-    assert _jit.source_hash(tree) == before
-
-
-@pytest.mark.parametrize("making", MAKING)
-@pytest.mark.parametrize("reading", READING)
-def test_a_new_folder_counts_as_soon_as_it_has_a_kernel(tree, making, reading):
-    """Nobody has to list it; and what its kernels import counts with it."""
-    before = _jit.source_hash(tree)
-    put(tree, "games/openings.py", "BEST = 1\n")
-    put(tree, "games/reading.py", "from .openings import BEST\n")
-    assert _jit.source_hash(tree) == before
-    put(tree, "games/play.py", making + reading)
-    made = _jit.source_hash(tree)
-    assert made != before
-    put(tree, "games/openings.py", "BEST = 2\n")
-    assert _jit.source_hash(tree) not in (before, made)
-
-
-def test_a_moved_kernel_takes_what_it_imports_along(tree):
-    """A list of folders would have forgotten it; the helper stays where it was."""
-    (tree / "cli/solving").mkdir()
-    (tree / "numeric/roots.py").rename(tree / "cli/solving/roots.py")
-    before = _jit.source_hash(tree)
-    put(tree, "numeric/constants.py", "LAST = 1e-6\n")
-    assert _jit.source_hash(tree) != before
-
-
-def test_folders_that_are_named_count_with_what_they_import(tree):
-    """The version of the code that rates is more than its kernels."""
-    before = _jit.source_hash(tree, "client")
-    put(tree, "errors.py", "# edited\n")
-    assert _jit.source_hash(tree, "client") != before
-
-
-def test_the_name_of_a_source_is_part_of_the_hash(tree):
-    """The same bytes in another module are another program."""
-    before = _jit.source_hash(tree)
-    (tree / "numeric/roots.py").rename(tree / "numeric/zeros.py")
-    assert _jit.source_hash(tree) != before
-
-
-def test_neither_times_nor_an_editors_lock_change_the_hash(tree):
-    """Emacs marks a file as being edited by a link to nowhere that ends in .py."""
-    before = _jit.source_hash(tree)
-    (tree / "numeric/.#roots.py").symlink_to("somebody@somewhere.1234")
-    os.utime(tree / "_jit.py", (0, 0))
-    assert _jit.source_hash(tree) == before
-
-
-def test_every_kernel_counts_with_all_that_python_loads_for_it():
-    """Truth is Python: what is in `sys.modules` once the modules with kernels are imported."""
-    counted = set(_jit.kernel_sources(PACKAGE))
-    made = re.compile(r"^\s*@(inner_|inlined_)?kernel\b|= (inner_|inlined_)?kernel\(", re.MULTILINE)
-    paths = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
-    found = {name: len(made.findall(path.read_text())) for name, path in paths.items()}
-    kernels = {name for name, count in found.items() if count}
-    assert sum(found.values()) > 200, "the search finds the kernels, however many files hold them"
-    assert kernels <= counted
-    names = ["equipoise." + name.removesuffix(".py").replace("/", ".") for name in sorted(kernels)]
-    program = f"""
-import importlib, json, sys
-for name in {names}:
-    importlib.import_module(name)
-print(json.dumps([
-    module.__file__ for name, module in sys.modules.items() if name.split(".")[0] == "equipoise"
-]))
+def message():
+    return "a message"
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+
+
+@needs_jit
+@pytest.mark.parametrize(
+    ("old", "new", "changes"),
+    [
+        ("FACTOR = 2.0", "FACTOR = 3.0", True),
+        ("FACTOR = 2.0", "FACTOR = 2", True),
+        ("[1.0, 2.0]", "[1.0, 3.0]", True),
+        ("x * by", "x / by", True),
+        ("by=0.5", "by=0.25", True),
+        ("math.sqrt(4.0)", "math.sqrt(9.0)", True),
+        ("total * math.sqrt", "total * math.exp", True),
+        ("@_jit.kernel\ndef half", "@_jit.inner_kernel\ndef half", True),
+        ("a message", "another message", False),
+        ("Return the ratio.", "Return what is left.", False),
+        ("FACTOR = 2.0", "# Why.\n\nFACTOR = 2.0", False),
+    ],
+)
+def test_a_digest_changes_with_what_decides_the_code(old, new, changes):
+    """Constants, defaults, options and the kernels that a kernel calls; not words."""
+
+    def digest(source):
+        names = {"__name__": "equipoise.example"}
+        exec(source, names)
+        return _jit._digest(names["ratio"])
+
+    assert RATIO.count(old) == 1
+    before = digest(RATIO)
+    assert re.fullmatch("[0-9a-f]{16}", before)
+    assert digest(RATIO) == before
+    assert (digest(RATIO.replace(old, new)) != before) == changes
+
+
+@needs_jit
+def test_constants_of_modules_count():
+    """A kernel may read them through the module."""
+    module = type(sys)("equipoise.constants")
+    names = {"__name__": "equipoise.example", "constants": module, "_jit": _jit}
+    source = "@_jit.kernel\ndef scaled(x):\n    return x * constants.SCALE\n"
+    found = set()
+    for scale in (1.0, 2.0):
+        module.SCALE = scale
+        exec(source, names)
+        found.add(_jit._digest(names["scaled"]))
+    assert len(found) == 2
+
+
+@pytest.mark.recompiles
+def test_fields_that_change_places_are_compiled_anew(site):
+    """Kernels find the fields of a named tuple by position, and its type has the same name."""
+    package = site.packages / "equipoise"
+    pair = "from typing import NamedTuple\nclass Pair(NamedTuple):\n    {}: float\n    {}: float\n"
+    (package / "pair.py").write_text(pair.format("first", "second"))
+    leaf = "from equipoise._jit import kernel\n@kernel\ndef leaf(pair):\n    return pair.first\n"
+    (package / "leaf.py").write_text(leaf)
+    program = "import json\nfrom equipoise.leaf import leaf\nfrom equipoise.pair import Pair\n"
+    program += "print(json.dumps(leaf(Pair(first=1.0, second=2.0))))\n"
+    assert site.run(program) == 1.0
+    (package / "pair.py").write_text(pair.format("second", "first"))
+    assert site.run(program) == 1.0
+
+
+@pytest.mark.recompiles
+def test_every_kernel_has_a_digest_that_other_processes_share():
+    """Whatever the seed of Python's hashes."""
+    program = """
+import importlib, json, pkgutil, equipoise
+from equipoise import _jit
+found = {}
+for one in pkgutil.walk_packages(equipoise.__path__, "equipoise."):
+    if one.name.split(".")[1] in ("numeric", "rating", "tournament", "evaluate", "teams"):
+        for value in vars(importlib.import_module(one.name)).values():
+            if isinstance(value, _jit._Kernel):
+                function = value.py_func
+                found[f"{function.__module__}.{function.__qualname__}"] = _jit._digest(value)
+print(json.dumps(found))
+"""
+    first, second = (
+        json.loads(
+            subprocess.run(
+                [sys.executable, "-c", program],
+                env={**os.environ, "PYTHONHASHSEED": seed},
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
+        )
+        for seed in ("1", "2")
     )
-    loaded = {Path(file).relative_to(PACKAGE).as_posix() for file in json.loads(done.stdout)}
-    assert loaded <= counted
-    assert not {name for name in counted if name.startswith(("cli/", "web/", "store/"))}
+    assert first == second
+    assert len(first) > 200

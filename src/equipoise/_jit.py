@@ -1,11 +1,12 @@
 """The `kernel` decorator: the only module that knows Numba.
 
 Every kernel releases the GIL, divides as NumPy does (no branch for zero) and is compiled
-without fastmath, so that the same input gives the same bits. Compiled code is kept on disk, in a
-folder named after a hash of the sources that kernels can depend on. Numba itself checks only the
-file that contains a kernel. It would keep using old code after a change of a kernel in another file
-that this one calls. Code of other packages is kept in folders of that folder, named after a hash of
-their own sources as well.
+without fastmath, so that the same input gives the same bits. Compiled code is kept on disk. Numba
+itself checks only the time of the file that contains a kernel, and would keep using old code after
+a change of a kernel in another file. Here every kernel has a folder named after a digest of its
+bytecode, of the constants that it reads and of the kernels that it calls, in turn. So an edited
+message, comment or docstring compiles nothing, and kernels of other packages need nothing of their
+own.
 
 `NUMBA_DISABLE_JIT=1` runs kernels as plain Python, `NUMBA_BOUNDSCHECK=1` checks every index,
 `NUMBA_CACHE_DIR` moves the cache.
@@ -16,24 +17,26 @@ their own sources as well.
 
 from __future__ import annotations
 
+import dis
 import hashlib
-import io
 import os
 import pickle
-import re
 import shutil
 import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
 from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast
 
+import llvmlite
+import numba
+import numpy as np
 from llvmlite import binding, ir
 from numba import config as numba_config
 from numba.core import cgutils, event, sigutils, types
@@ -47,6 +50,7 @@ from numba.core.caching import (
 )
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.extending import _Intrinsic
 from numba.core.imputils import lower_constant
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import nrt as numba_runtime
@@ -63,33 +67,8 @@ _runtime: Any = numba_runtime
 _Dispatcher: Any = CPUDispatcher
 _Library: Any = CPUCodeLibrary
 
-#: Folders of compiled code kept on disk: this version's and the one before.
-KEPT_FOLDERS = 2
-
-#: What a module may import from this one and still have no kernels.
-_HARMLESS = frozenset(
-    {
-        "Compilation",
-        "NotCachedError",
-        "cache_folder",
-        "cached_only",
-        "compiles_kernels",
-        "has_kernels",
-        "keeps_kernels",
-        "source_hash",
-        "watch_compilation",
-    }
-)
-
-#: "import" and everything imported, also over several lines; and the text before it.
-_IMPORT = re.compile(r"import\b[ \t]*(\((?:[^)#]|#[^\n]*)*\)|[^\n]*)")
-_FROM = re.compile(r"(?:^|[;:])[ \t]*(?:from[ \t]+([.\w]+)[ \t]*)?$")
-_COMMENT = re.compile(r"#[^\n]*")
-_IMPORTED = re.compile(r"([.\w*]+)(?:\s+as\s+\w+)?")
-
-#: Imports for type checkers do not run, so no kernel can use what they import.
-_FOR_TYPES = re.compile(r"\nif TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)*")
-
+#: How many versions of a kernel are kept on disk: enough for a few branches and releases.
+KEPT_VERSIONS = 8
 
 #: An option of a kernel that is decided when it is compiled. Where an argument of a kernel is None,
 #: Numba leaves out what stands below `if argument is not None`, and does not compile it.
@@ -155,7 +134,6 @@ def _compiled(function: _Function, counts_references: bool, forceinline: bool = 
             "forceinline": forceinline,
         },
     )
-    cache_folder()  # named after the sources as they are when kernels are imported
     return cast("_Function", compiled)
 
 
@@ -258,10 +236,12 @@ class _Kernel(_Dispatcher):  # type: ignore[misc]
 
     def compile(self, sig: Any) -> Any:
         """Compile for arguments of these types, or load the code from disk."""
-        if not isinstance(self._cache, _SourceKeyedCache) and _is_kept(self.py_func):
+        if not isinstance(self._cache, _KernelCache):
             # What Dispatcher.enable_caching() does, with our own choice of folder. Most kernels are
             # called by kernels only, and their code is in that of their callers.
-            self._cache = _SourceKeyedCache(self.py_func)
+            folder = _kernel_folder(self)
+            if folder is not None:
+                self._cache = _KernelCache(self.py_func, folder)
         return super().compile(sig)
 
     def _compilation_chain_init_hook(self) -> None:
@@ -328,159 +308,152 @@ def _same(value: Any) -> Any:
 lent: Any = _same if _config.DISABLE_JIT else _lend
 
 
-def source_hash(package: Path, *folders: str) -> str:
-    """Return a hash of the package's sources that compiled code may depend on, 16 hex digits.
+class _NotDigestedError(Exception):
+    """A kernel reads a value that cannot be told from another one in the next process."""
 
-    folders : folders whose sources count as well, with everything that they import
+
+def _digest(kernel: _Kernel) -> str:
+    """Return a digest of everything that the code of a kernel depends on, 16 hex digits.
+
+    Types of arguments count in the index of the kernel (`_KernelCache`).
+    Raises : _NotDigestedError
     """
-    digest = hashlib.sha256()
-    for name, text in sorted(kernel_sources(package, *folders).items()):
-        digest.update(name.encode())
-        digest.update(text)
-    return digest.hexdigest()[:16]
+    versions = numba.__version__, llvmlite.__version__, sys.version_info[:2], _config.BOUNDSCHECK
+    parts: list[object] = [_policy(), versions]
+    reached: list[_Kernel | FunctionType] = [kernel]
+    for one in reached:  # which grows
+        description, read = _description(one)
+        parts.append(description)
+        reached += [other for other in read if not any(other is known for known in reached)]
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
-def kernel_sources(package: Path, *folders: str) -> dict[str, bytes]:
-    """Return the sources that have kernels, and all that these import, by path in the package.
+@lru_cache(maxsize=1)
+def _policy() -> str:
+    """Return a hash of this module, which decides how everything is compiled."""
+    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
-    A kernel keeps the constants and functions that it was compiled with, and its module imports
-    them. So every import counts, wherever the statement is in the file, and so does everything that
-    it imports in turn. Arguments of a kernel need no import and do not count, because compiled code
-    is kept by their types.
 
-    The search for imports reads the source as text, because it runs at every start. A line of a
-    docstring that looks like an import counts too, which does no harm.
+@lru_cache(maxsize=4096)
+def _description(kernel: _Kernel | FunctionType) -> tuple[object, list[_Kernel | FunctionType]]:
+    """Return a function as text and numbers that are the same in every process, and what it calls.
+
+    Raises : _NotDigestedError
     """
-    sources = _sources(package)
-    imports: dict[str, set[str]] = {}
-    found = set()
-    for path, text in sources.items():
-        if path.split("/")[0] in folders:
-            found.add(path)
-        elif b"_jit" in text or b"numba" in text or b"kernel" in text:
-            imports[path] = _imports(path, text, package.name)
-            if any(_may_make_kernels(name) for name in imports[path]):
-                found.add(path)
-    waiting = list(found)
-    while waiting:
-        path = waiting.pop()
-        if path not in imports:
-            imports[path] = _imports(path, sources[path], package.name)
-        # Importing a module also runs the packages that contain it.
-        own = f"{package.name}.{path.removesuffix('.py').replace('/', '.')}"
-        names = (own, *imports[path])
-        files = {file for name in names for file in _files_of(name, package.name)}
-        new = (files & sources.keys()) - found
-        found |= new
-        waiting += new
-    return {path: sources[path] for path in found}
+    function = kernel.py_func if isinstance(kernel, _Kernel) else kernel
+    options = sorted(kernel.targetoptions.items()) if isinstance(kernel, _Kernel) else None
+    closure = [cell.cell_contents for cell in function.__closure__ or ()]
+    values: list[Any] = [*(function.__defaults__ or ()), *closure]
+    read, names = _names(function.__code__)
+    for name in sorted(read & function.__globals__.keys()):
+        value = function.__globals__[name]
+        values += [name, value]
+        if isinstance(value, ModuleType) and value.__name__ not in _KNOWN_MODULES:
+            values += [vars(value)[one] for one in sorted(names & vars(value).keys())]
+    called = [one for one in values if isinstance(one, _Kernel | FunctionType)]
+    code = _code_parts(function.__code__, function.__doc__)
+    return (options, code, [_constant(one) for one in values]), called
 
 
-def _sources(package: Path) -> dict[str, bytes]:
-    """Return the text of every source by its path in the package, with slashes."""
-    found = {}
-    waiting = [(str(package), "")]
-    while waiting:
-        folder, prefix = waiting.pop()
-        with os.scandir(folder) as entries:
-            for entry in entries:
-                if entry.is_dir():
-                    waiting.append((entry.path, f"{prefix}{entry.name}/"))
-                # Not a file: some editors mark an open file with a link that leads nowhere.
-                elif entry.name.endswith(".py") and entry.is_file():
-                    with io.FileIO(entry.path) as source:
-                        found[prefix + entry.name] = source.readall()
+def _constant(value: Any) -> object:
+    """Return a value that a kernel reads as text and numbers; of a function, only its name."""
+    if isinstance(value, _Kernel | FunctionType):
+        function = value.py_func if isinstance(value, _Kernel) else value
+        return "function", function.__module__, function.__qualname__
+    if value is None or isinstance(value, int | float | complex | str | bytes):
+        return type(value).__qualname__, repr(value)
+    if isinstance(value, frozenset):
+        return "frozenset", sorted(repr(one) for one in value)
+    if isinstance(value, tuple):
+        return type(value).__qualname__, [_constant(one) for one in value]
+    if isinstance(value, np.ndarray | np.generic) and value.dtype != object:
+        return str(value.dtype), value.shape, value.tobytes()
+    if isinstance(value, type):
+        fields = getattr(value, "_fields", ()), getattr(value, "_field_defaults", {})
+        return "type", value.__module__, value.__qualname__, repr(fields)
+    if isinstance(value, _Intrinsic):  # those of this module count in `_policy`
+        return "intrinsic", value._name, _code_parts(value._defn.__code__, value._defn.__doc__)
+    if isinstance(value, ModuleType):
+        return "module", value.__name__
+    if isinstance(value, BuiltinFunctionType | np.ufunc | np.dtype | types.Type):
+        return type(value).__qualname__, str(value)
+    raise _NotDigestedError(f"{value!r}")
+
+
+def _code_parts(code: CodeType, docstring: str | None = None) -> object:
+    """Return what code does, without its docstring, its file and its lines."""
+    constants = code.co_consts
+    if docstring is not None and constants and constants[0] == docstring:
+        constants = constants[1:]
+    return (
+        code.co_code,
+        (code.co_names, code.co_varnames, code.co_freevars),
+        (code.co_argcount, code.co_kwonlyargcount, code.co_flags),
+        [_code_parts(one) if isinstance(one, CodeType) else _constant(one) for one in constants],
+    )
+
+
+def _names(code: CodeType) -> tuple[set[str], set[str]]:
+    """Return the global names that code and functions within it read, and all names in it."""
+    read = {one.argval for one in dis.get_instructions(code) if one.opname == "LOAD_GLOBAL"}
+    names = set(code.co_names)
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            more = _names(inner)
+            read, names = read | more[0], names | more[1]
+    return read, names
+
+
+#: Modules whose functions Numba compiles itself.
+_KNOWN_MODULES = frozenset({"math", "numpy"})
+
+
+def _fields(kinds: Iterable[Any]) -> list[object]:
+    """Return the fields of the named tuples among types, in which kernels find them by position."""
+    found: list[object] = []
+    for kind in kinds:
+        if isinstance(kind, types.BaseNamedTuple):
+            cls = cast("Any", kind).instance_class
+            found.append((cls.__module__, cls.__qualname__, cls._fields))
+        if isinstance(kind, types.BaseTuple):
+            found += _fields(cast("Any", kind).types)
+        elif isinstance(kind, types.Optional):
+            found += _fields([kind.type])
     return found
-
-
-def _imports(path: str, text: bytes, package: str) -> set[str]:
-    """Return everything that a source imports, as "equipoise.rating.classical.elo.Elo".
-
-    path : path of the source in the package; relative imports begin there
-    """
-    code = "\n" + text.decode(errors="replace").replace("\\\n", " ")
-    code = _FOR_TYPES.sub("\n", code)
-    here = [package, *path.split("/")[:-1]]
-    found = set()
-    for statement in _IMPORT.finditer(code):
-        start = statement.start()
-        begun = _FROM.search(code[code.rfind("\n", 0, start) + 1 : start])
-        if begun is None:
-            continue
-        module = begun[1] or ""
-        base = module.lstrip(".")
-        if base != module:
-            above = here[: len(here) - (len(module) - len(base) - 1)]
-            base = ".".join([*above, base] if base else above)
-        for name in _IMPORTED.findall(_COMMENT.sub("", statement[1])):
-            found.add(f"{base}.{name}" if base else name)
-    return found
-
-
-def _may_make_kernels(name: str) -> bool:
-    """Return whether a module that imports this name could make kernels."""
-    parts = name.split(".")
-    if parts[0] in ("numba", "llvmlite") or parts[-1].endswith("kernel"):
-        return True
-    return "_jit" in parts and parts[-1] not in _HARMLESS
-
-
-def _files_of(name: str, package: str) -> list[str]:
-    """Return where an imported name of the package may come from.
-
-    The name may be a module or a name in one. Importing a module also runs the packages that
-    contain it.
-    """
-    first, *parts = name.split(".")
-    if first != package:
-        return []
-    places = ["/".join(parts[:k]) for k in range(1, len(parts) + 1)]
-    return ["__init__.py", *(f"{one}{end}" for one in places for end in (".py", "/__init__.py"))]
 
 
 @lru_cache(maxsize=1)
 def cache_folder() -> Path | None:
-    """Return this version's folder of compiled code; None if there is none and none can be made.
+    """Return the folder of compiled code; None if there is none and none can be made.
 
     The folder may be read-only, as in an image: kernels that are in it are loaded, and others are
-    compiled in memory. The first call of a new version removes all but the newest `KEPT_FOLDERS`
-    folders.
+    compiled in memory.
     """
-    package = Path(__file__).parent
-    if not package.is_dir():  # imported from a zip file
+    if not os.path.isfile(__file__):  # imported from a zip file
         return None
-    name = source_hash(package) + ("-boundscheck" if _config.BOUNDSCHECK else "")
     try:
-        folder = _user_cache() / "equipoise" / "kernels" / name
-        new = not folder.exists()
+        folder = _user_cache() / "equipoise" / "kernels"
         folder.mkdir(parents=True, exist_ok=True)
-        # Where this is refused the folder may still be read.
-        with suppress(OSError):
-            os.utime(folder)
     except (OSError, RuntimeError):  # RuntimeError: the user has no home directory
         return None
-    if new:
-        _remove_old_folders(folder.parent)
     return folder if os.access(folder, os.R_OK | os.X_OK) else None
 
 
-def kernel_folder(module: str) -> Path | None:
-    """Return the folder of the compiled code of a module; None if its code is not kept.
+def _kernel_folder(kernel: _Kernel) -> Path | None:
+    """Return the folder of the compiled code of a kernel; None if its code is not kept.
 
-    That of another package is in the folder of this version, in one named after a hash of the
-    sources of that package.
+    A kernel that was typed in is not: another process may not know the types of its arguments.
     """
-    folder, plugin = cache_folder(), plugin_hash(module)
-    if folder is None or plugin is None:
+    function: FunctionType = kernel.py_func
+    folder = None if function.__module__ == "__main__" else cache_folder()
+    if folder is None:
         return None
-    if not plugin:
-        return folder
-    found = folder / "plugins" / module.split(".")[0] / plugin
-    with suppress(OSError):
-        if not found.exists():
-            found.mkdir(parents=True)
-            _remove_old_folders(found.parent)
-    return found
+    try:
+        digest = _digest(kernel)
+    except _NotDigestedError:
+        return None
+    name = function.__qualname__.replace("<", "").replace(">", "")
+    return folder / function.__module__ / name / digest
 
 
 @lru_cache(maxsize=1)
@@ -506,115 +479,46 @@ def _user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
-def _remove_old_folders(parent: Path) -> None:
-    """Remove all but the newest folders; another process may do the same at the same time."""
+def _remove_old_versions(parent: Path) -> None:
+    """Remove all but the newest versions of a kernel; another process may do so as well."""
     ages = []
     for folder in parent.iterdir():
-        try:
+        with suppress(OSError):
             ages.append((folder.stat().st_mtime_ns, folder))
-        except OSError:
-            continue
-    for _, folder in sorted(ages, reverse=True)[KEPT_FOLDERS:]:
+    for _, folder in sorted(ages, reverse=True)[KEPT_VERSIONS:]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-#: Packages whose sources are not a part of the hash of another package: this one's are in the name
-#: of the folder, and Numba compares its own version.
-_NOT_HASHED = frozenset({__name__.split(".")[0], "numba", "llvmlite", "numpy"})
+class _KernelLocator(_CacheLocator):
+    """Gives Numba the folder of a kernel's compiled code, whose name says what it depends on."""
 
-
-def plugin_hash(module: str) -> str | None:
-    """Return a hash of the sources of another package that has kernels, 16 hex digits.
-
-    module : name of the module of a kernel
-    All its sources count, and those of the packages that they import, because a kernel keeps the
-    constants and functions that it was compiled with.
-    Returns : empty for a module of this package; None if the sources cannot be read, as of a
-        kernel that was typed into a notebook
-    """
-    first = module.split(".")[0]
-    return "" if first == __name__.split(".")[0] else _hash_of_packages(first)
-
-
-@lru_cache(maxsize=64)
-def _hash_of_packages(first: str) -> str | None:
-    """Return a hash of the sources of a package and of those that it imports; see `plugin_hash`."""
-    digest = hashlib.sha256()
-    waiting, seen = [first], {first}
-    while waiting:
-        package = waiting.pop()
-        sources = _package_sources(package)
-        if package == first and not sources:
-            return None
-        for name, text in sorted(sources.items()):
-            digest.update(f"{package}/{name}".encode())
-            digest.update(text)
-            imported = {one.split(".")[0] for one in _imports(name, text, package)}
-            new = imported - seen - _NOT_HASHED - sys.stdlib_module_names
-            seen |= new
-            waiting += sorted(new)
-        waiting.sort()
-    return digest.hexdigest()[:16]
-
-
-def _package_sources(package: str) -> dict[str, bytes]:
-    """Return the sources of a package or module by path; empty if there are none."""
-    try:
-        spec = find_spec(package)
-    except (ImportError, ValueError):  # ValueError: a module that was not imported from a file
-        return {}
-    if spec is None:
-        return {}
-    if spec.submodule_search_locations is not None:
-        found = {}
-        for folder in spec.submodule_search_locations:
-            if os.path.isdir(folder):
-                found.update(_sources(Path(folder)))
-        return found
-    file = Path(spec.origin or "")
-    try:
-        return {file.name: file.read_bytes()} if file.suffix == ".py" else {}
-    except OSError:
-        return {}
-
-
-class _SourceKeyedLocator(_CacheLocator):
-    """Gives Numba the place of a kernel's compiled code, and a stamp of what it depends on."""
-
-    def __init__(self, function: Callable[..., Any], file: str, folder: Path) -> None:
+    def __init__(self, folder: Path, file: str) -> None:
+        self._folder = folder
         self._py_file = file  # Numba's warnings read it
-        self._line = function.__code__.co_firstlineno
-        self._folder = folder / function.__module__
 
     def get_cache_path(self) -> str:
         return str(self._folder)
 
     def get_source_stamp(self) -> str:
-        return self._folder.parent.name
+        return self._folder.name
 
     def get_disambiguator(self) -> str:
-        return str(self._line)
-
-    @classmethod
-    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> _SourceKeyedLocator | None:
-        folder = kernel_folder(py_func.__module__)
-        return None if folder is None else cls(py_func, py_file, folder)
+        return ""
 
 
 #: Numba's event of compiling a kernel, and ours of loading one from disk.
 _COMPILING, _LOADING = "numba:compile", "equipoise:load"
 
-#: Errors caused by a full disk, a crash while writing or a change of permissions.
-_UNUSABLE = (OSError, EOFError, pickle.UnpicklingError)
+#: Errors caused by a full disk, a crash while writing, a change of permissions, or by types of
+#: arguments that are no longer where they were.
+_UNUSABLE = (OSError, EOFError, pickle.UnpicklingError, ImportError, AttributeError)
 
 
-def _is_kept(function: Callable[..., Any]) -> bool:
-    """Return whether the compiled code of a kernel is kept on disk."""
-    return kernel_folder(function.__module__) is not None
-
-
-class _SourceKeyedImpl(CompileResultCacheImpl):
-    _locator_classes: list[type[object]] = [_SourceKeyedLocator]  # noqa: RUF012  # as in the base
+class _KernelImpl(CompileResultCacheImpl):
+    def __init__(self, function: FunctionType, folder: Path) -> None:
+        self._lineno = function.__code__.co_firstlineno
+        self._locator = _KernelLocator(folder, function.__code__.co_filename)
+        self._filename_base = f"kernel-{sys.implementation.cache_tag}"
 
     def reduce(self, data: Any) -> Any:
         """Return what to keep on disk of compiled code.
@@ -626,7 +530,7 @@ class _SourceKeyedImpl(CompileResultCacheImpl):
         return (*parts, tuple(one for one in environments if one.consts))
 
 
-class _SourceKeyedFiles(IndexDataCacheFile):
+class _KernelFiles(IndexDataCacheFile):
     """The index of a kernel, and the files that it names, one for each signature.
 
     Numba numbers these files and takes a free number from the index. Two processes that compile
@@ -689,20 +593,23 @@ def _name_runtime_functions() -> None:
         binding.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
-class _SourceKeyedCache(FunctionCache):
-    """Compiled code on disk.
+class _KernelCache(FunctionCache):
+    """Compiled code of a kernel on disk.
 
-    If it cannot be read or written there, kernels are compiled in memory.
+    If it cannot be read or written there, the kernel is compiled in memory.
     """
 
-    _impl_class = _SourceKeyedImpl
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function)
-        locator = self._impl.locator
-        self._cache_file = _SourceKeyedFiles(
-            locator.get_cache_path(), self._impl.filename_base, locator.get_source_stamp()
+    def __init__(self, function: FunctionType, folder: Path) -> None:
+        self._name, self._py_func, self._folder = repr(function), function, folder
+        self._impl = _KernelImpl(function, folder)
+        self._cache_path = str(folder)
+        self._cache_file = _KernelFiles(
+            self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp()
         )
+        self.enable()
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return sig, codegen.magic_tuple(), tuple(_fields(sig))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = None
@@ -718,11 +625,15 @@ class _SourceKeyedCache(FunctionCache):
                 self.flush()  # an index that was cut off would stand in the way for good
         if found is None and getattr(_here, "cached_only", False):
             raise NotCachedError(self._name)
+        if found is not None:
+            with suppress(OSError):  # where this is refused, the code can be read all the same
+                os.utime(self._folder)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(*_UNUSABLE):
             super().save_overload(sig, data)
+            _remove_old_versions(self._folder.parent)
 
 
 @dataclass(slots=True)

@@ -32,14 +32,17 @@ _LONGEST = 900.0  # seconds, on a slow machine with nothing compiled
 def compile_kernels(processes: int = 1) -> None:
     """Compile what pools with the default parameters need, if it is not on disk.
 
-    A file beside the compiled code says that it is all there: loading it to find out takes each
-    process of tests seconds. The folder is that of these sources.
+    A file beside the compiled code says for which sources it is all there: loading it to find out
+    takes each process of tests seconds.
     """
-    from equipoise._jit import cache_folder, compiles_kernels, keeps_kernels
+    from equipoise._jit import _config, cache_folder, compiles_kernels, keeps_kernels
+    from equipoise.pools.pool.pools import code_version
     from equipoise.rating.registry import SYSTEMS
 
     names = list(SYSTEMS)
-    folder, versions = cache_folder(), f"numba {version('numba')}: {' '.join(names)}"
+    folder = cache_folder()
+    kinds = f"numba {version('numba')}", code_version(names[0]), str(bool(_config.BOUNDSCHECK))
+    versions = " ".join([*kinds, *names])
     done = None if folder is None else folder / ".compiled-for-tests"
     if done is not None and done.exists() and done.read_text() == versions:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
 from importlib.metadata import version
@@ -10,7 +11,6 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 import equipoise
-from equipoise._jit import source_hash
 from equipoise.analysis.files.reading import idle_parameters
 from equipoise.analysis.files.systems import plain_parameters
 from equipoise.arrays import Floats
@@ -206,6 +206,11 @@ def code_version(system: str) -> str:
 
 @lru_cache(maxsize=1)
 def _own_version() -> str:
-    """Return the version of this package and of its sources."""
-    package = Path(equipoise.__file__).parent
-    return f"{version('equipoise')}+{source_hash(package, 'rating')}"
+    """Return the version of this package, with a hash of the sources that make ratings."""
+    package, digest = Path(equipoise.__file__).parent, hashlib.sha256()
+    folders = [package / name for name in ("rating", "numeric", "data")]
+    sources = [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    for path in (*sources, package / "_jit.py"):
+        digest.update(path.relative_to(package).as_posix().encode())
+        digest.update(path.read_bytes())
+    return f"{version('equipoise')}+{digest.hexdigest()[:16]}"
