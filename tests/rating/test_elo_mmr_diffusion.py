@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -22,11 +23,25 @@ pasts = st.lists(st.floats(1000, 2000), min_size=1, max_size=8)
 sizes = st.floats(1, 10_000)
 
 
+class Player(NamedTuple):
+    """A system, and the performances of somebody in it.
+
+    Strategies draw these and tests compute the belief, because hypothesis refuses a draw during
+    which the global random state changes, and a kernel that compiles may take seconds.
+    """
+
+    system: EloMMRParameters
+    past: list[float]
+
+    def belief(self) -> Belief:
+        return Belief(self.system).play(self.past)
+
+
 @st.composite
-def beliefs(draw: st.DrawFn, model: Model = EloMMR, *, finite: bool = False) -> Belief:
+def players(draw: st.DrawFn, model: Model = EloMMR, *, finite: bool = False) -> Player:
     """Draw a player with a past."""
     rho = draw(st.sampled_from([rho for rho in RHOS if math.isfinite(rho) or not finite]))
-    return Belief(model(rho=rho, **draw(spellings()))).play(draw(pasts))
+    return Player(model(rho=rho, **draw(spellings())), draw(pasts))
 
 
 def weights(belief: Belief) -> list[float]:
@@ -39,7 +54,7 @@ def weights(belief: Belief) -> list[float]:
 @given(st.data(), sizes)
 def test_diffusion_preserves_the_rating(model: Model, data: st.DataObject, gamma2: float) -> None:
     """Rating preservation: the rating stays, and stays the mode of the belief."""
-    belief = data.draw(beliefs(model), label="belief")
+    belief = data.draw(players(model), label="player").belief()
     before = belief.rating
     belief.diffuse(gamma2)
     assert belief.rating == before
@@ -54,7 +69,7 @@ def test_diffusion_adds_its_size_to_the_variance(
     model: Model, data: st.DataObject, gamma2: float
 ) -> None:
     """Correct magnitude, as equation (9) measures it: by the weights of all terms."""
-    belief = data.draw(beliefs(model), label="belief")
+    belief = data.draw(players(model), label="player").belief()
     before = 1 / math.fsum(weights(belief))
     belief.diffuse(gamma2)
     assert belief.variance == pytest.approx(before + gamma2, rel=ROUNDING)
@@ -68,7 +83,7 @@ def test_two_diffusions_are_one_of_their_summed_size(
     model: Model, data: st.DataObject, first: float, second: float
 ) -> None:
     """Composability: the same Gaussian and the same logistic terms, one by one."""
-    belief = data.draw(beliefs(model), label="belief")
+    belief = data.draw(players(model), label="player").belief()
     at_once = belief.copy()
     at_once.diffuse(first + second)
     belief.diffuse(first)
@@ -83,7 +98,7 @@ def test_two_diffusions_are_one_of_their_summed_size(
 @given(st.data())
 def test_no_diffusion_changes_nothing(model: Model, data: st.DataObject) -> None:
     """Zero diffusion, for rho < inf and for one Gaussian: the posterior stays, term by term."""
-    belief = data.draw(beliefs(model, finite=model is EloMMR), label="belief")
+    belief = data.draw(players(model, finite=model is EloMMR), label="player").belief()
     before, gaussian = weights(belief), belief.gaussian
     # Weights change by (1 + rho) gamma^2/sigma^2 of themselves, here at most 1e-14.
     belief.diffuse(1e-14 * belief.variance / 2)
@@ -150,9 +165,10 @@ def test_with_all_memory_the_past_outlives_certainty(past: list[float], gamma2: 
 
 
 @examples(50)
-@given(beliefs(), sizes)
-def test_decay_and_transfer_are_those_of_algorithm_2(belief: Belief, gamma2: float) -> None:
+@given(players(), sizes)
+def test_decay_and_transfer_are_those_of_algorithm_2(player: Player, gamma2: float) -> None:
     """Logistic weights fall by kappa^(1 + rho); what transfer takes is Gaussian, at the rating."""
+    belief = player.belief()
     rho = belief.system.rho
     before, (p_0, w_0) = weights(belief), belief.gaussian
     kappa = 1 / (1 + gamma2 / belief.variance)
