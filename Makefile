@@ -130,6 +130,7 @@ docs: .venv/.docs  ## the documentation, warnings are errors
 	$(BIN)/python docs/generate_commands.py
 	$(BIN)/python docs/generate_layout.py
 	$(BIN)/python docs/generate_papers.py
+	$(BIN)/python docs/generate_outputs.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo docs/_build/html/index.html
 

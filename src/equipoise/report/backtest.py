@@ -317,8 +317,8 @@ def _differences(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
     if found.resamples:
         yield paragraph(
             "How far each system is behind the best one, on the same matches. A filled dot is a "
-            "significant difference: other matches of this kind would show it too. A ring is a "
-            "difference that noise may explain, or that is too small to matter."
+            "significant difference: other matches among these players would show it too. A ring "
+            "is a difference that noise may explain, or that is too small to matter."
         )
     else:
         yield paragraph(
