@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
+import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from trials.memory import give_back, settle
 
 # The limits of hypothesis on seconds measure the machine. Its examples stay as many as they are.
 settings.register_profile("pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -40,7 +41,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def pytest_collection_finish() -> None:
     """Keep what has been collected out of the way of the collector of garbage."""
-    settle()
+    gc.collect()
+    gc.freeze()
 
 
 def _fixtures(item: pytest.Item) -> list[str]:
@@ -58,11 +60,24 @@ def marks_of_tests(pytestconfig: pytest.Config) -> dict[str, frozenset[str]]:
     return pytestconfig.stash[MARKS]
 
 
+#: Fixtures of the session whose threads go on from file to file.
+SHARED_SERVICES = ("site", "served")
+#: Threads that Dask starts once for a process.
+DASK = ("IO loop", "Dask-", "Profile")
+
+
 @pytest.fixture(scope="module", autouse=True)
-def _memory() -> Iterator[None]:
-    """Give memory back to the system after each file, so that processes of tests stay small."""
+def _no_thread_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail if threads of a file outlive it: they would disturb whatever runs next."""
+    before = set(threading.enumerate())
     yield
-    give_back()
+    own = [item for item in request.session.items if item.path == request.path]
+    if any(name in _fixtures(item) for item in own for name in SHARED_SERVICES):
+        return
+    end = time.monotonic() + 30.0
+    while left := {one for one in threading.enumerate() if not one.name.startswith(DASK)} - before:
+        assert time.monotonic() < end, f"threads outlive {request.path.name}: {left}"
+        time.sleep(0.01)
 
 
 @pytest.hookimpl(optionalhook=True)

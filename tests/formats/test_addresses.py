@@ -40,6 +40,7 @@ class Answers(BaseHTTPRequestHandler):
     """Answers as a web server and, for paths below /bucket, as S3 does."""
 
     protocol_version = "HTTP/1.1"
+    timeout = 2.0  # Clients keep connections; their threads are to end with this file.
 
     def do_GET(self) -> None:
         self.server.seen.append(self.path)
