@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import re
 import secrets
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -36,6 +38,9 @@ _BYTES = 32
 
 #: Webhooks of a pool that are not disabled, at most.
 _MOST = 20
+
+#: A host other than an IPv6 address whose last label is a decimal, octal or hexadecimal number.
+_NUMBER_AT_END = re.compile(r"(?:[^:]*\.)?(?:\d+|0x[\da-f]*)", re.ASCII)
 
 
 def create_webhook(
@@ -237,11 +242,20 @@ def _broken_rule(url: str, private: bool) -> str | None:
 
 
 def _may_be_public(host: str) -> bool:
-    """Return whether a host may be public; its name is resolved only when an event is sent."""
+    """Return whether a host may be public; its name is resolved only when an event is sent.
+
+    Resolvers read a host that ends in a number as an IPv4 address, also 2130706433, 0x7f.1 and
+    0177.1. No name ends in one.
+    """
+    host = host.removesuffix(".")
     if host == "localhost" or host.endswith(".localhost"):
         return False
     try:
+        if _NUMBER_AT_END.fullmatch(host):
+            host = socket.inet_ntoa(socket.inet_aton(host))
         return is_public(host)
+    except OSError:
+        return False
     except ValueError:
         return True
 

@@ -18,7 +18,7 @@ from equipoise.errors import InvalidDataError
 from equipoise.messages.webhooks import WebhookRequest
 from equipoise.pools.events import signed_headers
 from equipoise.pools.public_addresses import is_public
-from equipoise.pools.webhooks import create_webhook, new_secret
+from equipoise.pools.webhooks import _check_url, create_webhook, new_secret
 from equipoise.web.webhooks import receiver
 from equipoise.web.webhooks.receiver import Outcome, Receiver
 from trials.pace import allow, stopwatch
@@ -285,6 +285,23 @@ def test_addresses_are_public_or_not(address: str, public: bool) -> None:
         "http://127.0.0.1/",
         "http://[::1]/",
         "http://169.254.169.254/latest",
+        # The same address as resolvers read it: whole, hexadecimal, octal, short, mapped, absolute.
+        "http://2130706433/",
+        "http://0x7f000001/",
+        "http://0X7F.1/",
+        "http://017700000001/",
+        "http://0177.0.0.01/",
+        "http://127.1/",
+        "http://127.0.1/",
+        "http://0/",
+        "http://[::ffff:127.0.0.1]/",
+        "http://[::ffff:7f00:1]/",
+        "http://127.0.0.1./",
+        "http://localhost./",
+        # 10.1.2.3, and numbers that are no address.
+        "http://167838211/",
+        "http://4294967296/",
+        "http://example.1/",
         "example.org",
     ],
 )
@@ -292,6 +309,23 @@ def test_an_address_that_cannot_be_is_refused_at_once(url: str) -> None:
     """Before the pool is looked for."""
     with pytest.raises(InvalidDataError, match="url"):
         create_webhook(None, "none", WebhookRequest(url=url), key=None, now=0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://example.org/",
+        "https://1.example.org:8443/",
+        "https://example.org./",
+        "https://7.xn--p1ai/",
+        "https://93.184.216.34/",
+        "https://1572395042/",
+        "https://[2606:2800:220:1::1]/",
+        "https://[::ffff:93.184.216.34]/",
+    ],
+)
+def test_names_and_public_addresses_are_accepted(url: str) -> None:
+    _check_url(url, private=False)
 
 
 def test_messages_are_signed_as_the_specification_says() -> None:
