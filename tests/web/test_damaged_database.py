@@ -82,5 +82,14 @@ def test_a_full_disk_is_said_and_posts_go_on_when_there_is_room(serve: Serve) ->
     assert full.status_code == 503
     message = full.json()["error"]["message"]
     assert message == "the disk of the database is full; try again later"
+    for _ in range(2):
+        ready = served.get("/readyz")
+        assert ready.status_code == 503
+        assert ready.json()["error"]["message"] == "posts fail: the disk of the database is full"
     pages = 2**30
+    assert served.get("/readyz").status_code == 200
     assert served.post(path, web_duel("later")).status_code == 200
+    with closing(sqlite3.connect(engine.url.database)) as connection:
+        assert (
+            connection.execute("SELECT * FROM sqlite_master WHERE name = 'room'").fetchall() == []
+        )

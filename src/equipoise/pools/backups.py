@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterEr
 from equipoise.messages.upkeep import BackupMessage, RestoreMessage
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.replay.verifying import verify_pool
-from equipoise.store.connection import bare_engine, checked_url, open_store
+from equipoise.store.connection import bare_engine, checked_url, file_reason, open_store
 from equipoise.store.migrations.migrating import schema_version, too_new
 from equipoise.store.upkeep import backups
 
@@ -101,7 +102,11 @@ def _restore_sqlite(
     beside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.restored")
     try:
         shutil.copyfile(backup, beside)
-        wrong = backups.check_file(beside)
+        try:
+            wrong = backups.check_file(beside)
+        except sqlite3.OperationalError as error:
+            reason = file_reason(beside, error)
+            raise InvalidDataError([], f"the backup {backup} cannot be read: {reason}") from error
         if wrong:
             raise InvalidDataError([], f"the backup {backup} is damaged: {wrong[0]}")
         beside.chmod(0o600)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
 import sqlite3
 import threading
 import time
@@ -70,6 +71,31 @@ _SQLITE_PRAGMAS = (
 )
 
 
+#: Bytes that must be free on the disk of a SQLite database, or a write is tried.
+_ROOM = 2_000_000
+#: Seconds for which a write that is only tried waits for others.
+_ROOM_PATIENCE = 1.0
+#: Statements that need a megabyte of room for a moment.
+_WRITE_A_MEGABYTE = {
+    "sqlite": (
+        "CREATE TABLE IF NOT EXISTS room (content BLOB)",
+        "INSERT INTO room VALUES (zeroblob(1000000))",
+    ),
+    "postgresql": (
+        "CREATE TEMPORARY TABLE room ON COMMIT DROP AS "
+        "SELECT random() FROM generate_series(1, 30000)",
+    ),
+}
+
+
+def lacks_room(path: Path) -> bool:
+    """Return whether the disk of a file has hardly any room."""
+    try:
+        return shutil.disk_usage(path.resolve().parent).free < _ROOM
+    except OSError:
+        return False
+
+
 class Store:
     """A database with the current schema.
 
@@ -80,6 +106,7 @@ class Store:
     commits : of this store that are under way
     damage : what a statement has said about damage to the database, None for nothing
     outdated : why this code may not write any more, None while it may
+    full : whether a write has failed for lack of room, and none has been tried with success since
     """
 
     def __init__(self, engine: Engine, sizes: Sizes = SIZES) -> None:
@@ -96,6 +123,7 @@ class Store:
         self.commits = Commits()
         self.damage: str | None = None
         self.outdated: str | None = None
+        self.full = False
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -181,6 +209,7 @@ class Store:
             yield
         except DBAPIError as error:
             if not is_damage(error):
+                self.full = self.full or is_full(error)
                 if error.connection_invalidated and not isinstance(error, OperationalError):
                     # The server has ended the session, for example as it was idle for too long.
                     cause = error.orig or error
@@ -227,6 +256,29 @@ class Store:
             return None
         with self.read() as connection:
             return weak_commits(connection, _has_several_hosts(self.engine.url))
+
+    def check_room(self) -> None:
+        """Check that there is room on the disk, by a write if one has failed or little is free.
+
+        Raises : UnavailableError if there is none; DamagedError
+        """
+        if not self.full and not (
+            self.is_sqlite and lacks_room(Path(self.engine.url.database or ""))
+        ):
+            return
+        try:
+            # What is written is as large as a post with many matches, and is removed at once.
+            with self.write(durable=self.is_sqlite, patience=_ROOM_PATIENCE) as connection:
+                for statement in _WRITE_A_MEGABYTE[self.engine.dialect.name]:
+                    connection.exec_driver_sql(statement)
+            if self.is_sqlite:
+                with self.write(patience=_ROOM_PATIENCE) as connection:
+                    connection.exec_driver_sql("DROP TABLE IF EXISTS room")
+        except (DBAPIError, TimeoutError) as error:
+            if isinstance(error, DBAPIError) and not is_full(error):
+                raise
+            raise UnavailableError("posts fail: the disk of the database is full") from error
+        self.full = False
 
     def is_sound(self) -> bool:
         """Return whether SQLite finds no damage in the whole file; True for PostgreSQL."""
@@ -285,8 +337,12 @@ def open_store(url: str = DEFAULT_URL, *, migrate: bool = True, sizes: Sizes = S
         engine.dispose()
         if is_damage(error):
             raise DamagedError(_damaged(reason_of(error))) from error
-        reason = reason_of(error)
-        sentence = f"no database at {parsed.render_as_string()}: {reason}"
+        path = Path(parsed.database or "") if parsed.drivername == "sqlite" else None
+        reason = reason_of(error) if path is None else file_reason(path, error.orig or error)
+        there = "no database at"
+        if path is not None and path.exists():
+            there = "cannot open the database"
+        sentence = f"{there} {parsed.render_as_string()}: {reason}"
         if "connection option" in reason:
             raise InvalidParameterError(sentence) from error
         raise NotFoundError(sentence) from error
@@ -351,6 +407,22 @@ def is_full(error: BaseException) -> bool:
 def reason_of(error: DBAPIError) -> str:
     """Return the first line of what the database said."""
     return str(error.orig).strip().partition("\n")[0]
+
+
+#: Errors of SQLite where it could not open, read or extend a file, which may be sound. A full disk
+#: gives any of them: SQLite makes files beside a database.
+UNREADABLE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN})
+
+
+def file_reason(path: Path, error: BaseException) -> str:
+    """Return why a file of SQLite cannot be opened or read."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in UNREADABLE and lacks_room(path):
+        return (
+            f"the disk is full, and SQLite needs room for {path.name}-wal and {path.name}-shm "
+            f"({error}): make room, then try again"
+        )
+    return str(error).strip().partition("\n")[0]
 
 
 def _damaged(reason: str) -> str:

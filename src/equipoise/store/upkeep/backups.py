@@ -21,7 +21,7 @@ from sqlalchemy.engine import URL, make_url
 
 from equipoise.data import times
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError, NotFoundError
-from equipoise.store.connection import PREPARE, checked_url
+from equipoise.store.connection import PREPARE, UNREADABLE, checked_url
 
 #: Endings of the backups of SQLite and PostgreSQL.
 SQLITE, POSTGRESQL = ".db", ".dump"
@@ -142,11 +142,16 @@ def _copy_sqlite(source: Path, target: Path, progress: _Progress | None) -> None
 
 
 def check_file(path: Path) -> list[str]:
-    """Return what is wrong inside of a file of SQLite; empty for nothing."""
+    """Return what is wrong inside of a file of SQLite; empty for nothing.
+
+    Raises : sqlite3.OperationalError if it cannot be read
+    """
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
             rows = connection.execute("PRAGMA integrity_check(20)").fetchall()
     except sqlite3.DatabaseError as error:
+        if getattr(error, "sqlite_errorcode", 0) & 0xFF in UNREADABLE:
+            raise
         return [str(error)]
     except UnicodeDecodeError:
         # What SQLite says of a damaged schema quotes the schema.

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, create_engine, inspect, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from equipoise.messages.upkeep import CheckMessage
-from equipoise.store.connection import bare_engine
+from equipoise.store.connection import bare_engine, file_reason, reason_of
 from equipoise.store.migrations.migrating import CURRENT, schema_version, too_new
 from equipoise.store.schema import metadata
 from equipoise.store.upkeep.backups import check_file, is_sqlite, sqlite_file
@@ -37,7 +37,11 @@ def checks_of(url: str, *, quick: bool = False) -> Iterator[CheckMessage]:
 
 def _file(path: Path) -> CheckMessage:
     """Check the pages, indexes and order of a SQLite file."""
-    wrong = check_file(path)
+    try:
+        wrong = check_file(path)
+    except sqlite3.OperationalError as error:
+        # The file may be sound: SQLite could not open it, or the files beside it.
+        return CheckMessage("file", "failed", f"{path} cannot be read: {file_reason(path, error)}")
     if wrong:
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
         return CheckMessage("file", "failed", f"{path} is damaged: {wrong[0]}{more}")
@@ -60,7 +64,9 @@ def _checked(url: str, name: str, check: Callable[[Connection], tuple[bool, str]
         finally:
             engine.dispose()
     except DBAPIError as error:
-        reason = str(error.orig).strip().partition("\n")[0]
+        reason = reason_of(error)
+        if is_sqlite(url):
+            reason = file_reason(sqlite_file(url), error.orig or error)
         return CheckMessage(name, "failed", f"the database cannot be read: {reason}")
     except (SQLAlchemyError, UnicodeDecodeError) as error:
         return CheckMessage(name, "failed", f"the database cannot be read: {error}")

@@ -37,7 +37,8 @@ async def ready(request: ApiRequest) -> HealthMessage:
     """Return whether posts can be recorded and pools read.
 
     Not once damage to the database was noticed, which only a restart with a sound one ends; not
-    while a commit is under way for too long, in whatever process, or the database takes no writes.
+    while a commit is under way for too long, in whatever process, or the database takes no writes
+    or has no room on its disk.
     """
     if not request.service.running:
         raise OverloadedError("the service is starting or stopping")
@@ -56,7 +57,7 @@ async def ready(request: ApiRequest) -> HealthMessage:
 def _query_database(store: Store) -> float:
     """Return for how many seconds the oldest commit has been under way.
 
-    Raises : DamagedError; UnavailableError if the database takes no writes
+    Raises : DamagedError; UnavailableError if the database takes no writes or its disk is full
     """
     if store.damage is not None:
         raise DamagedError(store.damage)
@@ -66,12 +67,14 @@ def _query_database(store: Store) -> float:
         # A table, as `SELECT 1` does not read the file.
         connection.execute(text("SELECT last FROM audit_chain"))
         if store.is_sqlite:
-            return store.commits.oldest()
-        writable = accepts_writes(connection)
-        seconds = max(store.commits.oldest(), oldest_on_server(connection))
+            seconds, writable = store.commits.oldest(), True
+        else:
+            writable = accepts_writes(connection)
+            seconds = max(store.commits.oldest(), oldest_on_server(connection))
     if not writable:
         store.reconnect()
         raise UnavailableError("the database takes no writes: it is a standby")
+    store.check_room()
     return seconds
 
 
