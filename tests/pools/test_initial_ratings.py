@@ -31,6 +31,7 @@ from equipoise.messages.pools import (
 )
 from equipoise.messages.seasons import SeasonRequest
 from equipoise.pools import initial_ratings as known
+from equipoise.pools import seasons
 from equipoise.pools.amending import amendment, amendments
 from equipoise.pools.backups import back_up, restore_backup
 from equipoise.pools.erasing import erase_player
@@ -598,3 +599,63 @@ def test_the_record_is_small(sqlite_store: Store) -> None:
         "rating": [1800.0, 1650.5, 1400.0],
         "deviation": [90.0, None, 50.0],
     }
+
+
+def test_they_are_not_replaced_without_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log keeps each replacement; the same ratings again add nothing."""
+    monkeypatch.setattr(known, "MOST_REPLACED", 1_000)
+    create_pool(store, "trial", PoolRequest(system="elo"), NOW)
+    records = 0
+    while log_length(store) <= 1_000:
+        records += 1
+        begin_with(store, 1500.0 + records)
+    with pytest.raises(ConflictError, match="known ratings that were replaced"):
+        begin_with(store, 1500.0)
+    assert begin_with(store, 1500.0 + records).seq == records > 2
+    assert pool_message(store, "trial").last_seq == records
+
+
+def log_length(store: Store) -> int:
+    with store.read() as connection:
+        found = connection.execute(text("SELECT sum(length(content)) FROM log")).scalar()
+    return int(found or 0)
+
+
+def begin_with(store: Store, rating: float) -> InitialMessage:
+    request = InitialRequest(ratings=[InitialRating("ana", rating)])
+    return set_initial_ratings(store, "trial", request, key=None, now=NOW)
+
+
+def test_others_write_while_many_known_ratings_are_written(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers see all of the new ratings or none, and a match posted meanwhile is kept."""
+    trial, other = Trial(store), Trial(store, "other")
+    begin(store, "trial")
+    before = trial.ratings()
+    monkeypatch.setattr(seasons, "_WRITTEN_AT_ONCE", 1)
+    steps = 0
+
+    def others(_: float) -> None:
+        nonlocal steps
+        steps += 1
+        other.post(duel(f"m{steps}", "ana", "ben", steps))
+        assert trial.ratings() == before
+
+    monkeypatch.setattr(known.time, "sleep", others)
+    new = InitialRequest(ratings=[InitialRating(name, 1700.0) for name in KNOWN])
+    set_initial_ratings(store, "trial", new, key=None, now=NOW)
+    assert steps == len(KNOWN)
+    before = dict.fromkeys(KNOWN, 1700.0)
+    assert trial.ratings() == before
+    identical(store, "trial")
+
+    def post(_: float) -> None:
+        if not pool_message(store, "trial").matches:
+            trial.post(duel("first", "ana", "ben", 1))
+
+    monkeypatch.setattr(known.time, "sleep", post)
+    with pytest.raises(ConflictError, match="before the first match"):
+        begin(store, "trial", reason="late")
+    assert trial.ratings()["zoe"] == 1700.0
+    identical(store, "trial")

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from equipoise.web.executor import BoundedExecutor
+from equipoise.web.executor import BoundedExecutor, TurnExecutor
 from equipoise.web.http.errors import OverloadedError
 
 
@@ -43,4 +43,52 @@ def test_more_than_may_wait_is_refused() -> None:
         assert await executor.run(int) == 0
 
     asyncio.run(go())
+    executor.close()
+
+
+def test_work_on_one_subject_keeps_its_order_and_delays_no_other() -> None:
+    """However much waits for one: it occupies one thread, and has a queue of its own."""
+    executor = TurnExecutor("test", 2, 2)
+    free = threading.Event()
+    done: list[str] = []
+
+    async def go() -> None:
+        work = [asyncio.create_task(executor.run("slow", free.wait, 60))]
+        await asyncio.sleep(0)
+        work += [asyncio.create_task(executor.run("slow", done.append, name)) for name in "ab"]
+        await asyncio.sleep(0)
+        with pytest.raises(OverloadedError):
+            await executor.run("slow", int)
+        for _ in range(5):
+            assert await executor.run("other", int, "7") == 7
+        with pytest.raises(ZeroDivisionError):
+            await executor.run("other", divmod, 1, 0)
+        assert done == []
+        free.set()
+        await asyncio.gather(*work)
+        assert done == ["a", "b"]
+
+    asyncio.run(go())
+    executor.close()
+
+
+def test_work_that_nobody_awaits_is_dropped_and_the_next_is_done() -> None:
+    executor = TurnExecutor("test", 1, 5)
+    free = threading.Event()
+    done: list[str] = []
+
+    async def go() -> None:
+        first = asyncio.create_task(executor.run("a", free.wait, 60))
+        await asyncio.sleep(0)
+        gone = asyncio.create_task(executor.run("a", done.append, "gone"))
+        await asyncio.sleep(0)
+        last = asyncio.create_task(executor.run("a", done.append, "last"))
+        await asyncio.sleep(0)
+        gone.cancel()
+        await asyncio.sleep(0)
+        free.set()
+        await asyncio.gather(first, last)
+
+    asyncio.run(go())
+    assert done == ["last"]
     executor.close()

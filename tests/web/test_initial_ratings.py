@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from equipoise.pools.pool.known_ratings import MOST_PLAYERS
 from web.conftest import Serve, Served, duel
 
 KNOWN = [
@@ -180,3 +181,23 @@ def test_its_size_is_limited(serve: Serve) -> None:
     pool = served.pool()
     body = {"ratings": [{"player": f"p{n}", "rating": 1500} for n in range(100)]}
     assert said(served.put(place(pool), body), 413).startswith("the body must have at most 1000")
+
+
+def test_a_table_with_more_lines_than_players_is_refused_unread(served: Served) -> None:
+    """However short the lines: 10 MB of them took gigabytes and half a minute to read."""
+    pool = served.pool()
+    for line in (b"a\n", b"\n", b"a,b\r"):
+        words = said(table(served, pool, b"player,rating\n" + line * 300_000), 422)
+        assert f"ratings must have at most {MOST_PLAYERS:,} players" in words
+
+
+def test_only_the_first_problems_are_listed(served: Served) -> None:
+    pool = served.pool()
+    answers = (
+        table(served, pool, b"player,rating\n" + b"".join(b"p%d,x\n" % n for n in range(99)) * 3),
+        served.put(place(pool), {"ratings": [KNOWN[0]] * 300}),
+    )
+    for answer in answers:
+        assert answer.status_code == 422
+        assert 1 <= len(answer.json()["error"]["problems"]) <= 100
+    assert "299 problems" in answers[1].json()["error"]["message"]

@@ -7,6 +7,9 @@ scale are converted before they are recorded, by a mapping that the record keeps
 
 from __future__ import annotations
 
+import time
+import uuid
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +24,7 @@ from equipoise.errors import (
     InvalidParameterError,
     Problem,
 )
+from equipoise.messages.matches import DifferenceMessage
 from equipoise.messages.pools import (
     InitialMapping,
     InitialMessage,
@@ -42,14 +46,19 @@ from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, id_text, iso, rules_of
 from equipoise.pools.posting.match_history import object_array, time_kind
-from equipoise.pools.seasons import write_seed_ratings
+from equipoise.pools.replay.leases import check_lease, extend_lease, lease, release_lease
+from equipoise.pools.seasons import seed_ratings
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState, scale_difference
-from equipoise.store import audit, log, pools, ratings
+from equipoise.store import audit, log, pools, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord
-from equipoise.store.pools import PoolRecord, change_pool, get_pool
+from equipoise.store.pools import START, PoolRecord, change_pool, get_pool
 from equipoise.wording import counted
+
+#: Characters of known ratings in the log of a pool after which they are not replaced any more:
+#: about ten records of the most players. Records are never removed.
+MOST_REPLACED = 50_000_000
 
 
 def set_initial_ratings(
@@ -62,13 +71,19 @@ def set_initial_ratings(
         scale without a mapping; ConflictError if there are matches, or if the pool is the archive
         of a season or began with the ratings of one
     """
-    check_reason(request.reason)
-    with store.read() as connection:
-        rules = rules_of(get_pool(connection, pool).settings)
-        if request.pool is None:
-            content = _content(request)
-        else:
-            content = _copied(connection, pool, request, request.pool, rules)
+    content = (
+        initial_content(request) if request.pool is None else copied_content(store, pool, request)
+    )
+    return keep_content(store, pool, content, key=key, now=now)
+
+
+def keep_content(
+    store: Store, pool: str, content: KnownContent, *, key: int | None, now: int
+) -> InitialMessage:
+    """Set known ratings that were checked, as `set_initial_ratings` does.
+
+    Raises : NotFoundError, ConflictError
+    """
     return _write(store, pool, content, key, now, None)
 
 
@@ -87,9 +102,20 @@ def keep_initial_ratings(
     mapping : how they were converted, for the record
     Raises : NotFoundError, InvalidDataError, ConflictError
     """
+    return keep_content(store, pool, content_of(known, mapping, reason), key=key, now=now)
+
+
+def content_of(
+    known: InitialRatings | Ratings, mapping: InitialMapping | None, reason: str = ""
+) -> KnownContent:
+    """Return the content of the record for ratings that are on the scale of the pool.
+
+    mapping : how they were converted
+    Raises : InvalidDataError
+    """
     check_reason(reason)
-    _check_number(len(known.player_ids))
-    return _write(store, pool, _content_of(known, reason, None, mapping), key, now, None)
+    check_number(len(known.player_ids))
+    return _content_of(known, reason, None, mapping)
 
 
 def import_initial_ratings(
@@ -99,16 +125,17 @@ def import_initial_ratings(
     _write(store, pool, content, None, logged.received, logged)
 
 
-def _content(request: InitialRequest) -> KnownContent:
+def initial_content(request: InitialRequest) -> KnownContent:
     """Return the content of the record for the ratings of a request.
 
     Raises : InvalidDataError, InvalidParameterError
     """
+    check_reason(request.reason)
     if request.ratings is None:
         raise InvalidDataError(
             [Problem("", None, "ratings", "must be given, unless pool is", "nothing")]
         )
-    _check_number(len(request.ratings))
+    check_number(len(request.ratings))
     names = [id_text(one.player) for one in request.ratings]
     rating = [float(one.rating) for one in request.ratings]
     deviation = [None if one.deviation is None else one.deviation for one in request.ratings]
@@ -139,13 +166,20 @@ def _content(request: InitialRequest) -> KnownContent:
     return _content_of(known, request.reason, None, request.mapping)
 
 
-def _copied(
-    connection: Connection, pool: str, request: InitialRequest, source: str, rules: PoolRules
-) -> KnownContent:
+def copied_content(store: Store, pool: str, request: InitialRequest) -> KnownContent:
     """Return the content of the record for the current ratings of another pool.
 
     Raises : NotFoundError, ConflictError, InvalidDataError, InvalidParameterError
     """
+    check_reason(request.reason)
+    with store.read() as connection:
+        rules = rules_of(get_pool(connection, pool).settings)
+        return _copied(connection, pool, request, str(request.pool), rules)
+
+
+def _copied(
+    connection: Connection, pool: str, request: InitialRequest, source: str, rules: PoolRules
+) -> KnownContent:
     if request.ratings is not None:
         raise InvalidParameterError("pool cannot be combined with ratings")
     if source == pool:
@@ -160,7 +194,7 @@ def _copied(
             f"pool {source!r} has {differs}. Convert them with `mapping`: two "
             "ratings there and two here"
         )
-    _check_number(record.players)
+    check_number(record.players)
     stored = [
         one
         for piece in ratings.all_states(connection, record.id, record.generation)
@@ -183,8 +217,8 @@ def scale_mapping(mapping: InitialMapping | None) -> ScaleMapping | None:
     return None if mapping is None else ScaleMapping(there=mapping.there, here=mapping.here)
 
 
-def _check_number(players: int) -> None:
-    """Check how many players have a known rating. Raises : InvalidDataError."""
+def check_number(players: int) -> None:
+    """Check how many players are to have a known rating. Raises : InvalidDataError."""
     if players > MOST_PLAYERS:
         rule = f"must have at most {MOST_PLAYERS:,} players"
         raise InvalidDataError([Problem("", None, "ratings", rule, f"{players:,}")])
@@ -220,29 +254,76 @@ def _write(
     now: int,
     logged: LoggedAs | None,
 ) -> InitialMessage:
-    """Record known ratings and write the ratings that follow from them, in one transaction.
+    """Record known ratings, and write the ratings that follow from them.
+
+    The ratings are written in small steps, so that nobody waits long, as a generation that readers
+    see once it is complete. The lease of a replay keeps others from it meanwhile.
 
     logged : what an imported log has of the record
     """
     known = KnownRatings(content)
-    text = msgspec.json.encode(content).decode()
-    with store.write() as connection:
-        record = get_pool(connection, pool, lock=True)
+    with store.read() as connection:
+        record = get_pool(connection, pool)
         check_open(record)
         before = read_known(connection, record)
         if logged is None and before is not None and _are_same(before.content, content):
             return _message(connection, record, before)
-        _check_no_start(connection, record)
-        rules = rules_of(record.settings)
-        state = PoolState(
-            system=rules.system,
-            player_ids=object_array(content.players),
-            state=known.state(rules),
-            rated=np.zeros(0, np.int64),
-            time_kind=time_kind(rules),
-        )
+    rules = rules_of(record.settings)
+    state = PoolState(
+        system=rules.system,
+        player_ids=object_array(content.players),
+        state=known.state(rules),
+        rated=np.zeros(0, np.int64),
+        time_kind=time_kind(rules),
+    )
+    with store.write() as connection:
+        leased = get_pool(connection, pool, lock=True)
+        check_open(leased)
+        _check_no_start(connection, leased)
+        if logged is None:
+            _check_log(connection, leased)
+        leased = lease(connection, leased, f"initial-{uuid.uuid4().hex[:12]}")
+    try:
+        for rows in seed_ratings(rules, state):
+            with store.write(durable=False) as connection:
+                extend_lease(connection, get_pool(connection, pool, lock=True), leased)
+                ratings.put(connection, leased.id, leased.replay_generation or 0, rows)
+            # Neither SQLite nor locks are fair: without a pause a waiting writer may starve.
+            time.sleep(0.001)
+        return _swap(store, record, leased, known, state, key, now, logged)
+    except BaseException:
+        # A replay that the pool may need does not have to wait until the lease ends.
+        with suppress(Exception):
+            release_lease(store, leased)
+        raise
+
+
+def _swap(
+    store: Store,
+    seen: PoolRecord,
+    leased: PoolRecord,
+    known: KnownRatings,
+    state: PoolState,
+    key: int | None,
+    now: int,
+    logged: LoggedAs | None,
+) -> InitialMessage:
+    """Record known ratings and let readers see the ratings that were written for them.
+
+    seen : the pool for whose settings they were written
+    """
+    pool, content = leased.name, known.content
+    generation = leased.replay_generation or 0
+    text = msgspec.json.encode(content).decode()
+    with store.write() as connection:
+        current = get_pool(connection, pool, lock=True)
+        check_open(current)
+        check_lease(current, (leased.replay_owner, leased.replay_generation))
+        _check_no_start(connection, current)
+        if (current.initial, current.settings) != (seen.initial, seen.settings):
+            raise ConflictError(f"pool {pool!r} was changed meanwhile: send the request again")
         new = LogRecord(
-            seq=record.last_seq + 1,
+            seq=current.last_seq + 1,
             kind="initial",
             match=None,
             player=None,
@@ -256,20 +337,36 @@ def _write(
         kept = LoggedAs(now) if logged is None else logged
         new = kept.applied(new)
         columns: dict[str, Any] = {
-            **log.append(connection, record, [new], kept.seals(new.seq)),
-            "amendments": record.amendments + 1,
+            **log.append(connection, current, [new], kept.seals(new.seq)),
+            "amendments": current.amendments + 1,
             "initial": new.seq,
             "known_ratings": len(content.players),
             "players": len(content.players),
             "shared": state.state.shared,
+            "generation": generation,
+            "begins": START,
+            "garbage": True,
+            "replay_generation": None,
+            "replay_owner": None,
+            "replay_until": None,
         }
-        if record.replay_until is not None:
-            # A running replay has begun with other ratings. It notices this and begins again.
-            columns |= {"replay_owner": None, "replay_until": None}
-        ratings.forget_all(connection, record.id)
-        write_seed_ratings(connection, record.id, record.generation, rules, state)
-        _mark_disqualified(connection, record)
-        change_pool(connection, record.id, **columns)
+        through = replays.rated_through(connection, current)
+        empty = msgspec.json.encode(DifferenceMessage(0, 0, [])).decode()
+        replays.add_replay(
+            connection,
+            current.id,
+            replays.ReplayRecord(
+                generation=generation,
+                through_seq=new.seq if through is None else through,
+                begins=START,
+                started=now,
+                finished=now,
+                difference=empty,
+            ),
+        )
+        current = replace(current, **columns)
+        _mark_disqualified(connection, current)
+        change_pool(connection, current.id, **columns)
         audit.note(
             connection,
             "initial_ratings.set",
@@ -281,7 +378,16 @@ def _write(
             pools=[] if content.pool is None else [content.pool],
             reason=content.reason,
         )
-        return _message(connection, replace(record, **columns), known)
+        return _message(connection, current, known)
+
+
+def _check_log(connection: Connection, pool: PoolRecord) -> None:
+    """Check that a pool can replace its known ratings once more. Raises : ConflictError."""
+    if log.length_of_initial(connection, pool.id) > MOST_REPLACED:
+        raise ConflictError(
+            f"the log of pool {pool.name!r} has more than {MOST_REPLACED:,} characters of known "
+            "ratings that were replaced: set them in a new pool"
+        )
 
 
 def _are_same(one: KnownContent, other: KnownContent) -> bool:

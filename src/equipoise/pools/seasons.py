@@ -8,6 +8,8 @@ soft reset). These are the seed of the new pool. Disqualifications and webhooks 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -273,15 +275,19 @@ def write_seed_ratings(
     connection: Connection, pool: int, generation: int, rules: PoolRules, state: PoolState
 ) -> int:
     """Write the ratings of all players of a seed; return their number."""
+    for rows in seed_ratings(rules, state):
+        ratings.put(connection, pool, generation, rows)
+    return len(state.player_ids)
+
+
+def seed_ratings(rules: PoolRules, state: PoolState) -> Iterator[dict[str, Sequence[Any]]]:
+    """Give the rows of ratings of all players of a seed in pieces."""
     players = len(state.player_ids)
     last_changes = LastChanges.empty(players)
     for low in range(0, players, _WRITTEN_AT_ONCE):
         rows = np.arange(low, min(low + _WRITTEN_AT_ONCE, players))
         names = [str(one) for one in state.player_ids[rows].tolist()]
-        ratings.put(
-            connection, pool, generation, rating_rows(rules, state.state, rows, names, last_changes)
-        )
-    return players
+        yield rating_rows(rules, state.state, rows, names, last_changes)
 
 
 def _disqualified_at_end(

@@ -274,11 +274,17 @@ class Store:
             if self.is_sqlite:
                 with self.write(patience=_ROOM_PATIENCE) as connection:
                     connection.exec_driver_sql("DROP TABLE IF EXISTS room")
-        except (DBAPIError, TimeoutError) as error:
-            if isinstance(error, DBAPIError) and not is_full(error):
+        except DBAPIError as error:
+            if not is_full(error):
                 raise
-            raise UnavailableError("posts fail: the disk of the database is full") from error
-        self.full = False
+        except TimeoutError:
+            # Another writer is at work: it will notice.
+            if not self.full:
+                return
+        else:
+            self.full = False
+            return
+        raise UnavailableError("posts fail: the disk of the database is full")
 
     def is_sound(self) -> bool:
         """Return whether SQLite finds no damage in the whole file; True for PostgreSQL."""

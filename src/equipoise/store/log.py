@@ -136,6 +136,14 @@ def matches_by_id(connection: Connection, pool: int, ids: Iterable[str]) -> dict
     return {cast(str, record.match): record for record in map(LogRecord._make, rows)}
 
 
+def length_of_initial(connection: Connection, pool: int) -> int:
+    """Return how many characters all known ratings in the log of a pool have."""
+    query = select(func.sum(func.length(log.c.content))).where(
+        log.c.pool == pool, ~_MATCH, _INITIAL
+    )
+    return int(connection.execute(query).scalar() or 0)
+
+
 def match_by_id(connection: Connection, pool: int, match: str) -> LogRecord | None:
     """Return the record of a match, or None."""
     if not is_name(match):

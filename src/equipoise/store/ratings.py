@@ -340,11 +340,6 @@ def reorder(
         connection.execute(one, rows)
 
 
-def forget_all(connection: Connection, pool: int) -> None:
-    """Delete all ratings of a pool that has no matches."""
-    connection.execute(delete(ratings).where(ratings.c.pool == pool))
-
-
 def forget_others(
     connection: Connection, pool: int, generation: int, replaying: int | None, limit: int
 ) -> int:

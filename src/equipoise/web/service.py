@@ -29,7 +29,7 @@ from equipoise.store.connection import Store, open_store
 from equipoise.web import tracing
 from equipoise.web.background import Background
 from equipoise.web.calculation import Work
-from equipoise.web.executor import BoundedExecutor
+from equipoise.web.executor import BoundedExecutor, TurnExecutor
 from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError, UnavailableError, without_lines
 from equipoise.web.http.exports import Exports
@@ -57,6 +57,8 @@ T = TypeVar("T")
 _WAITING_READS = 2_000
 #: Seconds for which the system of a pool is remembered. Another process may end a season with it.
 _SYSTEM_SECONDS = 1.0
+#: Threads for changes: those of so many pools run at the same time.
+_CHANGE_THREADS = 4
 #: Explanations that may run or wait.
 _WAITING_EXPLANATIONS = 15
 #: Threads that begin and end sessions, how many may wait for one, and the seconds for which one
@@ -84,7 +86,7 @@ class Service:
         self.access: Access
         self._readers: BoundedExecutor
         self._calculators: CalculationProcesses
-        self._changes: BoundedExecutor
+        self._changes: TurnExecutor
         self._sessions: BoundedExecutor
         self.exports: Exports
         self._explaining = 0
@@ -107,7 +109,7 @@ class Service:
             self._replica = Replica(standby, settings.readers, self.metrics)
         self._calculators = CalculationProcesses(settings, self.metrics)
         self._calculators.open()
-        self._changes = BoundedExecutor("changes", 1, settings.queued_calculations)
+        self._changes = TurnExecutor("changes", _CHANGE_THREADS, settings.queued_calculations)
         self._sessions = BoundedExecutor("sessions", _SESSION_THREADS, _WAITING_SESSIONS)
         self.exports = Exports(settings)
         # A PostgreSQL may have other services.
@@ -174,8 +176,13 @@ class Service:
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
         await asyncio.to_thread(self.kernels.stop)
-        for executor in (self.exports, self._changes, self._sessions, self._readers):
-            await asyncio.to_thread(executor.close)
+        for close in (
+            self.exports.close,
+            self._changes.close,
+            self._sessions.close,
+            self._readers.close,
+        ):
+            await asyncio.to_thread(close)
         if self._replica is not None:
             await self._replica.close()
         await asyncio.to_thread(self.store.close)
@@ -299,11 +306,14 @@ class Service:
     async def change(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a use case that writes. Changes run one after another.
+        """Run a use case that writes. Changes of one pool run one after another.
 
-        Afterwards the caches of keys and pools are cleared, and the background thread is woken.
+        Use cases of a pool have its name as the first of their arguments; those of keys have no
+        text there. Afterwards the caches of keys and pools are cleared, and the background thread
+        is woken.
         """
-        changed = await self._changes.run(function, self.store, *args, **kwargs)
+        subject = args[0] if args and isinstance(args[0], str) else ""
+        changed = await self._changes.run(subject, function, self.store, *args, **kwargs)
         self.access.forget()
         self._systems.clear()
         self.background.wake()

@@ -9,7 +9,7 @@ from msgspec import Meta, Struct
 
 from equipoise.analysis.clock import now
 from equipoise.data.ratings import ScaleMapping
-from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.formats.initial_ratings import initial_ratings_of
 from equipoise.formats.players import open_players
 from equipoise.messages.pools import (
@@ -19,21 +19,25 @@ from equipoise.messages.pools import (
     InitialRequest,
 )
 from equipoise.pools import initial_ratings
-from equipoise.pools.pool.known_ratings import MOST_PLAYERS
+from equipoise.pools.pool.known_ratings import MOST_PLAYERS, KnownContent
 from equipoise.pools.pool.pools import pool_message
-from equipoise.store.connection import Store
 from equipoise.web.http.access import may_read
 from equipoise.web.http.endpoints import JSON, ApiRequest, Body, Endpoint, PageQuery
 from equipoise.web.http.errors import ForbiddenError, MalformedError
 from equipoise.web.http.reading import (
+    FIRST_LINES,
     check_media,
     check_table,
     compression_of,
     decode_body,
     read_body,
+    while_connected,
 )
+from equipoise.wording import counted
 
 _CSV = "text/csv"
+#: Problems in a response; its message says how many there are.
+_MOST_PROBLEMS = 100
 
 _EXAMPLE = {
     "ratings": [
@@ -74,65 +78,75 @@ class InitialQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 
 async def set_ratings(request: ApiRequest) -> InitialMessage:
-    """Set the known ratings of a pool."""
+    """Set the known ratings of a pool. They are read and checked in a process for calculations."""
     service, query = request.service, request.query
     media = check_media(request)
-    content = await read_body(request, service.settings.body_bytes)
+    request.body = content = await read_body(request, service.settings.body_bytes)
     if media == _CSV:
-        request.body = content
-        return await service.change(
-            _set_table,
-            request.pool,
-            content,
-            query.mapping,
-            query.reason or "",
-            key=request.key_number,
-            now=now(),
-        )
-    if query.mapping is not None or query.reason is not None:
+        _check_lines(content)
+        reading = service.calculate(_read_table, content, query.mapping, query.reason or "")
+    elif query.mapping is not None or query.reason is not None:
         raise InvalidParameterError(
             "mapping and reason are fields of the body, unless it is a table"
         )
-    request.body = body = decode_body(_BODY, content)
-    if body.pool is not None:
-        await _check_readable(request, body.pool)
+    else:
+        reading = service.calculate(_read_list, content)
+    found = await while_connected(request.receive, reading)
+    if isinstance(found, InitialRequest):
+        await _check_readable(request, str(found.pool))
+        copying = service.calculate_from_store(initial_ratings.copied_content, request.pool, found)
+        found = await while_connected(request.receive, copying)
     return await service.change(
-        initial_ratings.set_initial_ratings, request.pool, body, key=request.key_number, now=now()
+        initial_ratings.keep_content, request.pool, found, key=request.key_number, now=now()
     )
 
 
-def _set_table(
-    store: Store,
-    pool: str,
-    content: bytes,
-    mapping: str | None,
-    reason: str,
-    *,
-    key: int | None,
-    now: int,
-) -> InitialMessage:
-    """Set the known ratings in a table.
+def _check_lines(content: bytes) -> None:
+    """Check that a table has not far more lines than a pool has known ratings.
 
-    Raises : NotFoundError, InvalidDataError, InvalidParameterError, ConflictError, TooLargeError,
-        MalformedError
+    Raises : InvalidDataError
+    """
+    lines = max(content.count(b"\n"), content.count(b"\r"))
+    if lines > MOST_PLAYERS + FIRST_LINES:
+        initial_ratings.check_number(lines)
+
+
+def _read_list(content: bytes) -> KnownContent | InitialRequest:
+    """Return the known ratings in a body, or the body if it names a pool to copy.
+
+    Raises : MalformedError, InvalidDataError, InvalidParameterError
+    """
+    body: InitialRequest = decode_body(_BODY, content)
+    try:
+        return body if body.pool is not None else initial_ratings.initial_content(body)
+    except InvalidDataError as error:
+        raise _first_problems(error) from None
+
+
+def _read_table(content: bytes, mapping: str | None, reason: str) -> KnownContent:
+    """Return the known ratings in a table.
+
+    Raises : InvalidDataError, InvalidParameterError, TooLargeError, MalformedError
     """
     compression = compression_of(content)
     if compression is not None:
         raise MalformedError(f"the table must be uncompressed text; got {compression}")
     check_table(content, "csv")
-    # An answer has no notes, so columns must have their own names here.
-    known = initial_ratings_of(open_players(io.BytesIO(content), "csv"))
     line = None if mapping is None else ScaleMapping.read(mapping, "mapping")
     given = None if line is None else InitialMapping(line.there, line.here)
-    return initial_ratings.keep_initial_ratings(
-        store,
-        pool,
-        known if line is None else line.map(known),
-        given,
-        key=key,
-        now=now,
-        reason=reason,
-    )
+    try:
+        # An answer has no notes, so columns must have their own names here.
+        known = initial_ratings_of(open_players(io.BytesIO(content), "csv"))
+        known = known if line is None else line.map(known)
+        return initial_ratings.content_of(known, given, reason)
+    except InvalidDataError as error:
+        raise _first_problems(error) from None
+
+
+def _first_problems(error: InvalidDataError) -> InvalidDataError:
+    """Return an error with its first problems, and a sentence with the number of all."""
+    summary = error.summary or f"{counted(len(error.problems), 'problem')} in the input"
+    return InvalidDataError(error.problems[:_MOST_PROBLEMS], summary)
 
 
 async def _check_readable(request: ApiRequest, source: str) -> None:

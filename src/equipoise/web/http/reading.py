@@ -35,7 +35,7 @@ _PARAMETERS = 1000
 #: Maximum numbers of columns and cells of a table in a body or an upload.
 COLUMNS, CELLS = 1_000, 2_000_000
 #: Lines among which the header of a table is.
-_FIRST_LINES = 30
+FIRST_LINES = 30
 #: Maximum number of characters of the players in the sweeps of a tournament. Without a bound it
 #: grows with the square of the players.
 _SWEEPS = 10_000_000
@@ -173,7 +173,7 @@ def check_table(content: bytes, format: str) -> None:
     if max(map(content.count, separators)) > CELLS:
         raise TooLargeError(f"a table must have at most {CELLS:,} cells here")
     # The header may be below lines with a title, and no row is wider than it.
-    lines = content.lstrip().split(b"\n", _FIRST_LINES)[:_FIRST_LINES]
+    lines = content.lstrip().split(b"\n", FIRST_LINES)[:FIRST_LINES]
     widest = max(line.count(mark) for line in lines for mark in separators)
     if format not in ("json", "jsonl") and widest >= COLUMNS:
         raise TooLargeError(f"a table must have at most {COLUMNS:,} columns here")
