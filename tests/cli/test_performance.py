@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from equipoise.cli import run
+from equipoise.cli.files.performance import _NUMBERS
+from equipoise.tournament.tie_breaks import TIE_BREAKS
 
 ROOT = Path(__file__).parents[2]
 INTERZONAL = str(ROOT / "examples" / "interzonal1970.csv")
@@ -152,6 +154,42 @@ def test_tie_breaks_do_not_guess_unplayed_rounds(
     found = answer(capsys, str(games), "--tie-breaks", "buchholz", "--unplayed", "ignore")
     points = {row["player"]: row["extra"]["buchholz"] for row in found["players"]}
     assert points["dan"] == 1.5
+
+
+RATED = (
+    "white,black,result,white_rating,black_rating\n"
+    "ana,bo,1-0,2000,1900\nbo,cy,1-0,1900,1800\ncy,ana,1/2-1/2,1800,2000\n"
+)
+
+
+def test_every_tie_break_can_be_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has a heading of its own, also beside the columns that are always there."""
+    games = tmp_path / "games.csv"
+    games.write_text(RATED)
+    assert run(["performance", str(games), "--tie-breaks", "tpr"]) == 0
+    heads = capsys.readouterr().out.splitlines()[0]
+    assert "TPR" in heads.replace("FIDE TPR", "")
+    assert "FIDE TPR" in heads
+    given = ["--tie-breaks", ",".join(TIE_BREAKS), "--also", "linear", "--k-factor", "20"]
+    assert run(["performance", str(games), *given, "--unplayed", "ignore"]) == 0
+    heads = [head for head, _ in _NUMBERS.values()]
+    assert len(set(heads)) == len(heads)
+
+
+def test_columns_that_lack_ratings_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    games = tmp_path / "games.csv"
+    games.write_text(RATED)
+    given = [str(games), "--k-factor", "20", "--tie-breaks", "wins,aro,tpr"]
+    assert not any("empty" in note for note in answer(capsys, *given)["notes"])
+    lines = [line.rsplit(",", 2)[0] for line in RATED.splitlines()]
+    games.write_text("\n".join(lines) + "\n")
+    (note,) = (note for note in answer(capsys, *given)["notes"] if "empty" in note)
+    assert "ratings" in note
+    assert note.endswith(": aro, fide-performance, fide_change")
+    assert run(["performance", str(games), "--k-factor", "20"]) == 0
+    assert "fide_change" in capsys.readouterr().err
 
 
 def test_a_player_held_at_a_rating(capsys: pytest.CaptureFixture[str]) -> None:

@@ -210,6 +210,13 @@ def test_ratings_numbers_and_other_columns() -> None:
     assert [columns.locate(row) for row in range(3)] == [("t.csv", 2), ("t.csv", 2), ("t.csv", 3)]
 
 
+def test_a_skipped_column_without_a_heading_is_named_by_its_place() -> None:
+    columns = read("player,ann,bob,\nann,,1,a\nbob,0,,b\n")
+    assert columns.problems == ()
+    (note,) = (note for note in columns.notes if "skipped" in note)
+    assert note.endswith("skipped: column 4, without a heading")
+
+
 def test_numbers_in_a_column_that_do_not_head_the_others_count_from_one() -> None:
     """A column of seeds beside columns 1, 2."""
     columns = read("no,player,1,2\n7,ann,X,1\n3,bob,0,X\n")

@@ -127,6 +127,10 @@ NEED_ROUNDS: frozenset[TieBreak] = frozenset(
         ("buchholz", "fore-", "average-", "sonneborn-", "direct-", "progressive", "koya", "rounds-")
     )
 )
+#: Those that are NaN for players without a rated opponent.
+NEED_RATINGS: frozenset[TieBreak] = frozenset(
+    name for name in TIE_BREAKS if name.startswith(("aro", "fide-", "ptp", "apro", "appo"))
+)
 #: Modifiers: number of parts that are cut from below and from above.
 _CUTS = {"cut1": (1, 0), "cut2": (2, 0), "median": (1, 1), "median2": (2, 2)}
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
+import numpy as np
+
 from equipoise.analysis.advice import advice_on
 from equipoise.charts import theme
 from equipoise.charts.values import tournament_chart
@@ -37,6 +39,7 @@ from equipoise.tournament.curves import CurveName
 from equipoise.tournament.equilibrium.equilibrium import Advantage, Draws, Select
 from equipoise.tournament.fide_expected import RatingRules
 from equipoise.tournament.tie_breaks import (
+    NEED_RATINGS,
     TIE_BREAKS,
     TieBreak,
     tie_break_details,
@@ -170,10 +173,21 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         theme.write(
             tournament_chart(found, name=request.title or title_of(request.games)), request.chart
         )
-    note = unplayed_note(reading.games, request.tie_breaks, request.unplayed)
-    return PerformanceAnswer(
-        performance=found, reading=reading, details=details, notes=(note,) if note else ()
-    )
+    unplayed = unplayed_note(reading.games, request.tie_breaks, request.unplayed)
+    notes = tuple(note for note in (unplayed, _empty_note(found, request)) if note)
+    return PerformanceAnswer(performance=found, reading=reading, details=details, notes=notes)
+
+
+def _empty_note(found: TournamentPerformance, request: PerformanceRequest) -> str:
+    """Return a sentence on requested columns that are empty without ratings, "" if none is."""
+    empty: list[str] = []
+    if np.isnan(found.standing.average_opponent).all():
+        empty += [name for name in request.tie_breaks if name in NEED_RATINGS]
+    if request.k_factor is not None and np.isnan(found.extra["fide_change"]).all():
+        empty.append("fide_change")
+    if not empty:
+        return ""
+    return f"empty, because ratings before the tournament are missing: {', '.join(empty)}"
 
 
 def _details(games: Games, request: PerformanceRequest) -> tuple[TieBreakDetails, ...]:

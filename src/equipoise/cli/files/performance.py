@@ -307,7 +307,7 @@ _NUMBERS = {
     "aro_cut2": ("ARO-C2", 0),
     "aro_median": ("ARO-M1", 0),
     "aro_median2": ("ARO-M2", 0),
-    "fide_performance": ("TPR", 0),
+    "fide_performance": ("FIDE TPR", 0),
     "ptp": ("PTP", 0),
     "apro": ("APRO", 0),
     "appo": ("APPO", 0),

@@ -247,26 +247,26 @@ def _add_headings(grid: Grid, column: str) -> None:
     row_of = {name: row for row, name in reversed(list(enumerate(names))) if name}
     numbers = _numbers(frame)
     unknown = []
-    for heading in frame.columns:
+    for place, heading in enumerate(frame.columns, 1):
         number = heading_number(heading)
         row = row_of.get(tidy(heading), None if number is None else numbers.get(number))
         if heading == column:
             continue
         if row is None:
             if heading.strip().lower() not in (*_RATING, *_NUMBER, *_TOTAL):
-                unknown.append(heading)
+                unknown.append((place, heading))
         elif grid.headings.setdefault(row, heading) != heading:
             got = f"{shown(grid.headings[row])} and {shown(heading)} for {shown(names[row])}"
             grid.add_heading(heading, ONE_COLUMN, got)
     if not grid.headings:
         refuse(grid.table.name, OPPONENTS, f"columns {shown(', '.join(frame.columns))}")
     skipped = []
-    for heading in unknown:
+    for place, heading in unknown:
         lacking = len(grid.headings) < len(names) or heading_number(heading) is not None
         if lacking and _holds_results(frame[heading]):
             grid.add_heading(heading, HEADED, shown(heading))
         else:
-            skipped.append(shown(heading))
+            skipped.append(shown(heading) if heading else f"column {place}, without a heading")
     if skipped:
         grid.notes.append(f"columns that belong to no player were skipped: {', '.join(skipped)}")
 
