@@ -49,7 +49,7 @@ def own_of(function: Callable[..., Any]) -> Sequence[str]:
 
 
 def wrong_for(hint: Any, *, deep: bool = True) -> list[object]:
-    """Return values that this is not: of other kinds, and if `deep` NaN and words of no meaning."""
+    """Return values that this is not: of other kinds, unknown words, and NaN if `deep`."""
     options = set(typing.get_args(hint)) if _is_union(hint) else {hint}
     plain = {one for one in options if one in (int, float, bool, str)}
     wrong: list[object] = [Strange(), Strange]
@@ -67,7 +67,7 @@ def wrong_for(hint: Any, *, deep: bool = True) -> list[object]:
     if str in plain and len(plain) == 1:
         wrong += [5, b"text"]
     if any(typing.get_origin(one) is typing.Literal for one in options):
-        wrong += ["nonsense", 7j] if deep else [7j]
+        wrong += ["nonsense", "", 7j]
     return wrong
 
 
@@ -111,6 +111,44 @@ def test_a_system_refuses_parameters_of_the_wrong_kind(name: str, field: str) ->
     default = getattr(kind(), field)
     if isinstance(default, float):
         assert kind(**{field: np.float64(default)}) == kind()
+
+
+def words_of(hint: Any) -> list[str]:
+    """Return the choices of a parameter that is a word, [] for any other."""
+    if typing.get_origin(hint) is typing.Literal:
+        return [one for one in typing.get_args(hint) if isinstance(one, str)]
+    return [word for inner in typing.get_args(hint) for word in words_of(inner)]
+
+
+def test_every_word_of_every_system_is_one_of_its_choices() -> None:
+    """Nearly a choice is not enough."""
+    words = [
+        (system_class(name), field, choices)
+        for name in SYSTEMS
+        for field, hint in _hints_of_fields(system_class(name)).items()
+        if (choices := words_of(hint))
+    ]
+    assert len(words) > 30
+    for kind, field, choices in words:
+        for wrong in (choices[0][:-1], f"{choices[-1]} ", "nonsense"):
+            with pytest.raises(InvalidParameterError) as refused:
+                kind(**{field: wrong})
+            listed = ", ".join(choices)
+            assert str(refused.value) == f"{field} must be one of {listed}; got {wrong!r}"
+
+
+@pytest.mark.parametrize("word", ["curve", "team"])
+def test_an_outlook_refuses_unknown_words(word: str) -> None:
+    outlook = {"centre": np.zeros(2), "scale": np.ones(2), "curve": "logistic", "team": "mean"}
+    with pytest.raises(InvalidParameterError, match=rf"^{word} must be .* or .*; got 'nonsense'$"):
+        eq.Outlook(**{**outlook, word: "nonsense"})  # type: ignore[arg-type]
+
+
+def test_a_plot_of_a_trace_refuses_unknown_words(history: eq.History) -> None:
+    trace = eq.replay(eq.Elo(), history, trace=True).trace
+    assert trace is not None
+    with pytest.raises(InvalidParameterError, match=r"^by must be .*time, match, played.*; got 'x"):
+        trace.plot(by="x")  # type: ignore[arg-type]
 
 
 PARTY = MatchedParty(players=(MatchedPlayer(player="ann"),))

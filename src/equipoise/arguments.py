@@ -2,8 +2,9 @@
 
 `checks_arguments` reads the annotations of a function, `check_fields` those of a dataclass. Both
 raise InvalidParameterError, which says what was expected, before anything is computed. They check
-types: that a number is a number, a list is a list, and an object is an instance of the right class
-and not the class itself. Functions check ranges with `errors.require`.
+types: that a number is a number, a list is a list, an object is an instance of the right class and
+not the class itself, and a word is one of its choices. Functions check ranges with
+`errors.require`.
 
 Three rules go beyond the annotations: True and False are not numbers, NaN is not a number, and text
 is not a list, although Python can iterate over its characters.
@@ -61,8 +62,8 @@ _SHOWN = 60
 def checks_arguments(*own: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Return a decorator that checks the arguments of a function first.
 
-    own : arguments whose values the function checks itself; the decorator checks only their kind,
-        not which word or number they are, and not the elements of a list
+    own : arguments whose values the function checks itself; the decorator does not check the
+        elements of a list, and whether a number is NaN
     """
 
     def decorate(function: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -88,7 +89,9 @@ def checks_arguments(*own: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]
 
 
 def check_fields(instance: Any, *names: str) -> None:
-    """Check the kinds of a dataclass's fields against their annotations, but not their values.
+    """Check the kinds of a dataclass's fields against their annotations, and the words of Literals.
+
+    Ranges of numbers and elements of lists are not checked.
 
     names : the fields to check; without names, all
     Raises : InvalidParameterError
@@ -102,7 +105,7 @@ def check_fields(instance: Any, *names: str) -> None:
 def check_values(
     hints: Mapping[str, Any], values: Mapping[str, object], own: Collection[str] = ()
 ) -> None:
-    """Check named values against their annotations; for names in `own`, only the kind.
+    """Check named values against their annotations; for names in `own`, not NaN and elements.
 
     Raises : InvalidParameterError
     """
@@ -186,7 +189,7 @@ def _faults(name: str, hint: Any, value: object, deep: bool) -> Iterator[str]:
     if origin in (typing.Union, types.UnionType):
         yield from _faults_of_union(name, hint, inside, value, deep)
     elif origin is Literal:
-        if not any(type(value) is type(one) and (value == one or not deep) for one in inside):
+        if not any(type(value) is type(one) and value == one for one in inside):
             yield _fault(name, hint, value)
     elif hint in (int, float, bool, str) or hint is None or hint is type(None):
         if not _is_plain(hint, value, deep):

@@ -305,7 +305,7 @@ def test_rules_are_words() -> None:
     ):
         with pytest.raises(InvalidParameterError, match=message):
             make_system("codeforces", settings)
-    with pytest.raises(InvalidParameterError, match="rules must be authors or platform"):
+    with pytest.raises(InvalidParameterError, match="rules must be one of authors, platform"):
         Codeforces(rules="mine")  # type: ignore[arg-type]
 
 

@@ -73,7 +73,7 @@ def test_what_is_never_waived_leaves_no_answer(waiting: Lobby, teams: int, messa
         ({"teams": 1}, "teams must be a whole number from 2; got 1"),
         ({"teams": 7}, "teams must be at most 6"),
         ({"uncertainty_weight": float("nan")}, "uncertainty_weight must be a finite number from 0"),
-        ({"objective": "median"}, "objective must be 'mean' or 'sum'"),
+        ({"objective": "median"}, "objective must be one of mean, sum"),
         ({"alternatives": -1}, "alternatives"),
         ({"steps": -1}, "steps"),
         ({"seed": -1}, "seed"),

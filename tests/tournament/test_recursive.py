@@ -171,7 +171,7 @@ def test_what_is_not_solved_is_an_error() -> None:
     ("choice", "rule"),
     [
         ({"scale": 0.0}, "scale must be a number above 0"),
-        ({"correction": "glicko"}, "correction must be fide, elo or linear"),
+        ({"correction": "glicko"}, "correction must be one of fide, elo, linear"),
         ({"anchor": np.nan}, "anchor must be a number"),
     ],
 )

@@ -137,5 +137,5 @@ def test_the_earlier_name_of_the_default_is_still_accepted():
 
 
 def test_an_unknown_selection_is_refused():
-    with pytest.raises(InvalidParameterError, match="select must be equal, mean or initial"):
+    with pytest.raises(InvalidParameterError, match="select must be one of equal, mean, initial"):
         performance_equilibrium(random_games(4, 9), select="median")

@@ -60,6 +60,11 @@ class Outlook(Tabular):
     team: Literal["mean", "sum"] = "mean"
     shared: float = 0.0
 
+    def __post_init__(self) -> None:
+        """Refuse unknown words."""
+        require(self.curve in ("logistic", "normal"), "curve", "logistic or normal", self.curve)
+        require(self.team in ("mean", "sum"), "team", "mean or sum", self.team)
+
     def to_polars(self) -> pl.DataFrame:
         """Return a table with one row for each player or team."""
         import polars as pl

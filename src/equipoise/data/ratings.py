@@ -283,6 +283,7 @@ class Trace(Tabular):
             *(pl.Series(name, column).fill_nan(None) for name, column in self.columns.items())
         )
 
+    @checks_arguments()
     def plot(
         self,
         *players: object,

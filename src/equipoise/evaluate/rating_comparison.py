@@ -43,7 +43,7 @@ _SAME_SPREAD, _SAME_MEAN = 1.25, 0.5
 _DOUBLES = 10
 
 
-@checks_arguments("scale")
+@checks_arguments()
 def compare_ratings(
     old: object,
     new: object,
@@ -86,8 +86,6 @@ def compare_ratings(
     'line'
     """
     require(min_matches >= 0, "min_matches", "at least 0", min_matches)
-    if scale not in ("auto", "same", "line"):
-        raise InvalidParameterError(f"scale must be auto, same or line; got {scale!r}")
     merged = {} if synonyms is None else read_synonyms(synonyms)
     given = dict(columns or {})
     before, after = (

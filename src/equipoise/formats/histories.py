@@ -23,7 +23,7 @@ from equipoise.wording import counted, printable
 LISTED_SINGLY = 20
 
 
-@checks_arguments("skip_bad", "unplaced")
+@checks_arguments()
 def scan_history(
     source: object,
     *,
@@ -97,7 +97,7 @@ def scan_history(
     return replace(reading, notes=(*reading.notes, *doubles)) if doubles else reading
 
 
-@checks_arguments("skip_bad", "unplaced")
+@checks_arguments()
 def read_history(
     source: object,
     *,

@@ -59,7 +59,7 @@ def write_history(history: History, path: str | os.PathLike[str], *, raw: bool =
     _write_to(Path(path), history.file_table(), format_of(Path(path), HISTORY_FORMATS), raw)
 
 
-@checks_arguments("format")
+@checks_arguments()
 def write_table(
     frame: pl.DataFrame | Tabular,
     target: str | os.PathLike[str] | IO[Any],
@@ -94,8 +94,6 @@ def write_table(
     frame = frame.file_table() if isinstance(frame, Tabular) else frame
     require(isinstance(frame, pl.DataFrame), "frame", "a Polars DataFrame", type(frame).__name__)
     allowed = get_args(TableFormat)
-    if format is not None:
-        require(format in allowed, "format", f"one of {', '.join(allowed)}", format)
     if isinstance(target, str | os.PathLike):
         path = Path(target)
         _write_to(path, frame, format or format_of(path, allowed), raw)

@@ -311,7 +311,7 @@ class _Equations(NamedTuple):
         return _Equations(player[kept], self.opponent[kept], self.weight[kept], self.target[rows])
 
 
-@checks_arguments("curve", "scale")
+@checks_arguments("scale")
 def tournament_performance(
     results: Results | Games,
     *,

@@ -34,7 +34,7 @@ DENSE_PLAYERS = 400
 MOST_STEPS = 20_000
 
 
-@checks_arguments("correction", "anchor", "scale")
+@checks_arguments("anchor", "scale")
 def recursive_performance(
     games: Games,
     *,
@@ -96,7 +96,6 @@ def _worth(points: Floats, played: Floats, correction: Correction) -> Floats:
             return rating_difference(points, played)
         if correction == "linear":
             return np.asarray(POINTS * (2 * points - played) / played)
-        require(correction == "elo", "correction", "fide, elo or linear", correction)
         worth = POINTS * np.log10(points / (played - points))
         return np.asarray(np.where(np.isfinite(worth), worth, np.nan))
 

@@ -36,9 +36,6 @@ from equipoise.tournament.formulas import fide_performance
 from equipoise.tournament.tie_break_parts import Parts, cut
 from equipoise.tournament.unplayed import (
     FREE,
-    PAIRINGS,
-    TIE_BREAK_RULES,
-    UNPLAYED,
     Pairing,
     Record,
     TieBreakRules,
@@ -250,7 +247,7 @@ def _opponent_ratings(games: Games) -> Floats:
     return np.concatenate([of_black, of_white])
 
 
-@checks_arguments("names", "unplayed", "pairing", "rules")
+@checks_arguments("names")
 def tie_breaks(
     games: Games,
     names: Sequence[TieBreak] = TIE_BREAKS,
@@ -292,7 +289,7 @@ def tie_breaks(
     >>> found["buchholz"].tolist(), found["sonneborn-berger"].tolist()
     ([1.5, 2.5, 2.0], [1.0, 0.5, 1.0])
     """
-    _check(games, names, unplayed, pairing, rules)
+    _check(games, names)
     if not len(names):
         return {}
     field = _field(games, pairing, unplayed, rules)
@@ -302,14 +299,9 @@ def tie_breaks(
     return found
 
 
-def _check(
-    games: Games, names: Sequence[TieBreak], unplayed: str, pairing: str, rules: str
-) -> None:
+def _check(games: Games, names: Sequence[TieBreak]) -> None:
     for name in names:
         require(name in TIE_BREAKS, "tie_breaks", f"one of {', '.join(TIE_BREAKS)}", name)
-    require(unplayed in UNPLAYED, "unplayed", f"one of {', '.join(UNPLAYED)}", unplayed)
-    require(pairing in PAIRINGS, "pairing", f"one of {', '.join(PAIRINGS)}", pairing)
-    require(rules in TIE_BREAK_RULES, "rules", f"one of {', '.join(TIE_BREAK_RULES)}", rules)
     whole = games.weights == np.floor(games.weights)
     got = f"{games.weights[~whole][0]:g} games" if not whole.all() else ""
     require(not len(names) or bool(whole.all()), "tie_breaks", "of whole games", got)
@@ -586,7 +578,7 @@ def _standings(
     return score, most
 
 
-@checks_arguments("name", "before", "unplayed", "pairing", "rules")
+@checks_arguments("before")
 def tie_break_details(
     games: Games,
     player: int | str,
@@ -614,7 +606,7 @@ def tie_break_details(
     >>> found.to_polars().select("opponent", "value", "status").rows()
     [('ben', 0.5, 'cut'), ('cid', 1.0, 'counts')]
     """
-    _check(games, [name, *before], unplayed, pairing, rules)
+    _check(games, [name, *before])
     rows = [at for at, one in enumerate(games.player_ids.tolist()) if str(one) == str(player)]
     if not rows:
         raise NotFoundError(f"not among the {counted(games.players, 'player')}: {player}")

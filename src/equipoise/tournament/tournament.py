@@ -97,22 +97,7 @@ class _Model:
 
 
 @checks_arguments(
-    "curve",
-    "scale",
-    "select",
-    "anchor",
-    "anchors",
-    "prior",
-    "draws",
-    "confidence",
-    "also",
-    "tie_breaks",
-    "unplayed",
-    "pairing",
-    "tie_break_rules",
-    "by_points",
-    "k_factor",
-    "rating_rules",
+    "scale", "anchor", "anchors", "prior", "confidence", "also", "tie_breaks", "k_factor"
 )
 def performance(
     games: Games,

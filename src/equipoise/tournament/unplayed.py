@@ -31,13 +31,10 @@ from equipoise.errors import require
 #: "fide": by the regulations; numbers that need a round of which nothing is known are NaN.
 #: "absent": a player was absent in such a round. "ignore": only played games count.
 Unplayed: TypeAlias = Literal["fide", "absent", "ignore"]
-UNPLAYED: tuple[Unplayed, ...] = ("fide", "absent", "ignore")
 #: "auto": a round robin if every pair of players is scheduled equally often, else "swiss".
 Pairing: TypeAlias = Literal["auto", "swiss", "round-robin"]
-PAIRINGS: tuple[Pairing, ...] = ("auto", "swiss", "round-robin")
 #: Dates from which the regulations hold.
 TieBreakRules: TypeAlias = Literal["2024-08", "2026-03"]
-TIE_BREAK_RULES: tuple[TieBreakRules, ...] = ("2024-08", "2026-03")
 
 #: Games of a player in a round that does not count: without an opponent in a round robin.
 FREE = len(KIND)

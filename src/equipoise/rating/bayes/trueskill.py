@@ -202,7 +202,6 @@ class TrueSkill(TrueSkillSystem):
         require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
         chance, rule = self.draw_probability, "0, or from 1e-9 to below 1"
         require(chance == 0 or 1e-9 <= chance < 1, "draw_probability", rule, chance)
-        require(self.draw_rule in RULES, "draw_rule", f"one of {', '.join(RULES)}", self.draw_rule)
         slope, rating = self.draw_slope, self._draws_at
         require(-10 <= slope <= 10, "draw_slope", "from -10 to 10", slope)
         require(-1e9 <= rating <= 1e9, "draw_rating", "from -1e9 to 1e9", rating)

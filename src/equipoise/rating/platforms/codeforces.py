@@ -238,7 +238,6 @@ class Codeforces(System):
         """Check every parameter."""
         check_fields(self)
         self.check_entry()
-        require(self.rules in ("authors", "platform"), "rules", "authors or platform", self.rules)
         require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
         require(0 < self.weight < math.inf, "weight", "positive", self.weight)
         check_newcomer(self.initial_rating, self.initial_deviation)

@@ -13,7 +13,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import get_args
 
 from equipoise.arguments import checks_arguments
 from equipoise.data.rebalancing import (
@@ -187,7 +186,7 @@ _NEXT: dict[Method, tuple[Method, ...]] = {
 }
 
 
-@checks_arguments("method", "time_limit")
+@checks_arguments("time_limit")
 def rebalance(
     request: RebalanceRequest,
     *,
@@ -222,8 +221,6 @@ def rebalance(
     """
     kind = type(request).__name__
     require(isinstance(request, RebalanceRequest), "request", "a RebalanceRequest", kind)
-    known = get_args(Method)
-    require(method is None or method in known, "method", f"one of {', '.join(known)}", method)
     require(1 <= max_sequences <= 1_000_000, "max_sequences", "from 1 to 1000000", max_sequences)
     require(nodes is None or nodes >= 1, "nodes", "at least 1", nodes)
     require(time_limit is None or time_limit >= 0, "time_limit", "at least 0 seconds", time_limit)

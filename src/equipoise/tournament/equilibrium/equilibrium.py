@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -127,7 +127,7 @@ class Equilibrium(Tabular):
         return self.uncertainty.superiority(player_rows(rows, len(self.rating)))
 
 
-@checks_arguments("curve", "scale", "select", "anchor", "anchors", "prior", "draws")
+@checks_arguments("scale", "anchor", "anchors", "prior")
 def performance_equilibrium(
     games: Games,
     *,
@@ -163,7 +163,6 @@ def performance_equilibrium(
     >>> eq.performance_equilibrium(games).rating.round(1).tolist()
     [53.8, -53.8]
     """
-    check_select(select)
     _check(games, scale, anchor, prior, colour_advantage, draws, curve)
     modelled = known_draws(games) if draws == "davidson" else games
     tournament = _tournament(modelled, prior, coloured=colour_advantage != 0.0)
@@ -236,7 +235,6 @@ def _check(
         require(fits, "colour_advantage", 'rating points, or "estimate"', colour_advantage)
     usable = games.coloured or colour_advantage == 0.0
     require(usable, "colour_advantage", "0 if colours are not known", colour_advantage)
-    require(draws in ("ignore", "davidson"), "draws", "ignore or davidson", draws)
     compatible = draws == "ignore" or curve == "elo"
     require(compatible, "curve", "elo with draws=davidson, which extends it", curve)
 
@@ -372,11 +370,6 @@ def average_rating(
     return np.asarray(np.where(component < 0, np.mean(initial[rated]), average[label])), False
 
 
-def check_select(select: str) -> None:
-    """Refuse an unknown choice. Raises : InvalidParameterError."""
-    require(select in get_args(Select), "select", "equal, mean or initial", select)
-
-
 def select_equilibrium(
     pairs: Pairs,
     shape: Floats,
@@ -398,7 +391,6 @@ def select_equilibrium(
     initial : shape (N,), ratings before the tournament, NaN if unrated; for "initial" only
     Raises : InvalidParameterError, ConvergenceError
     """
-    check_select(select)
     there = np.isfinite(shape) & (component >= 0)
     label = np.where(there, component, np.max(component, initial=-1) + 1)
     size = np.bincount(label, there)

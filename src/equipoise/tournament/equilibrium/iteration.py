@@ -110,7 +110,7 @@ class PerformanceIteration(Tabular):
         )
 
 
-@checks_arguments("curve", "scale")
+@checks_arguments("scale")
 def performance_function(
     games: Games,
     ratings: float | Mapping[Any, float] | None = None,
@@ -143,7 +143,7 @@ def performance_function(
     return function(_start(games, ratings))
 
 
-@checks_arguments("curve", "scale")
+@checks_arguments("scale")
 def performance_potential(
     games: Games,
     ratings: float | Mapping[Any, float] | None = None,
@@ -193,7 +193,7 @@ def performance_potential(
     )
 
 
-@checks_arguments("curve", "scale")
+@checks_arguments("scale")
 def performance_iteration(
     games: Games,
     start: float | Mapping[Any, float] | None = None,
