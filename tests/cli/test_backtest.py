@@ -9,6 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+import equipoise as eq
+from equipoise.analysis.studies.backtest import _able
 from equipoise.cli import run
 from equipoise.rating.registry import system_names
 
@@ -233,6 +235,19 @@ def test_all_is_every_system_that_can_rate_the_history(
     reason, _, names = note.partition(": ")
     assert reason == "left out, because they cannot rate teams of 2 (at most 1)"
     assert sorted([*TEAMS, *names.split(", ")]) == sorted(system_names())
+
+
+def test_all_leaves_out_systems_that_run_away_in_large_fields() -> None:
+    """With the note of `rate`; one that is named, or that takes the mean of its pairs, stays."""
+    history = eq.read_history(SAMPLE)
+    pairs = {"bradley-terry": eq.BradleyTerry(), "thurstone-mosteller": eq.ThurstoneMosteller()}
+    able, notes = _able({"elo": eq.Elo(), **pairs}, history, frozenset({"elo", *pairs}))
+    assert list(able) == ["elo"]
+    assert notes == [f"left out: {one.field_notes(history)[0]}" for one in pairs.values()]
+    able, notes = _able(pairs, history, frozenset({"thurstone-mosteller"}))
+    assert (list(able), len(notes)) == (["bradley-terry"], 1)
+    averaged = {"bt": eq.BradleyTerry(average=True)}
+    assert _able(averaged, history, frozenset(averaged)) == (averaged, [])
 
 
 def test_systems_beside_all_have_labels_and_parameters(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tomllib
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,6 +14,7 @@ import tomli_w
 
 from equipoise.analysis.clock import working_time
 from equipoise.data.files import check_place, whole_file
+from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.messages.histories import ParameterMessage, SystemMessage
 from equipoise.rating.plugins.installed import clashes, offered
@@ -181,6 +182,22 @@ def chosen_systems(
         from_file = settings.parameters if name == of_file else {}
         systems[label] = make_system(name, {**from_file, **given[label]})
     return systems
+
+
+def without_runaways(
+    systems: Mapping[str, RatingSystem], history: History, labels: Collection[str]
+) -> tuple[dict[str, RatingSystem], list[str]]:
+    """Return systems without those whose ratings run away in matches of many teams, and notes.
+
+    labels : of systems that nobody named; the others stay
+    """
+    notes = {
+        label: system.field_notes(history)
+        for label, system in systems.items()
+        if label in labels and hasattr(system, "field_notes")
+    }
+    kept = {label: system for label, system in systems.items() if not notes.get(label)}
+    return kept, [f"left out: {note}" for found in notes.values() for note in found]
 
 
 def _labelled(named: Sequence[str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from equipoise.analysis.files.reading import (
     read,
     without_dates,
 )
-from equipoise.analysis.files.systems import plain_parameters
+from equipoise.analysis.files.systems import plain_parameters, without_runaways
 from equipoise.analysis.studies.small_histories import USUAL_FEWEST, fewest_earlier
 from equipoise.data.backtest import (
     METRICS,
@@ -176,6 +176,7 @@ def _able(
 
     Raises : InvalidDataError   none is left
     """
+    systems, notes = without_runaways(systems, history, if_able)
     able: dict[str, RatingSystem] = {}
     reasons: dict[str, list[str]] = {}
     slow: list[str] = []
@@ -188,7 +189,7 @@ def _able(
             reasons.setdefault("; ".join(misfits), []).append(label)
         else:
             able[label] = system
-    notes = [
+    notes += [
         f"left out, because {'it' if len(labels) == 1 else 'they'} cannot rate {reason}: "
         f"{', '.join(labels)}"
         for reason, labels in reasons.items()

@@ -18,11 +18,12 @@ from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,
     history_message,
+    missing_notes,
     read,
     without_dates,
 )
 from equipoise.analysis.files.strengths import all_tied_notes
-from equipoise.analysis.files.systems import Settings, chosen_systems
+from equipoise.analysis.files.systems import Settings, chosen_systems, without_runaways
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.charts import theme
 from equipoise.charts.leaderboards.systems import leaderboard_figure
@@ -69,7 +70,7 @@ class LeaderboardRequest:
     """Which history to read, how to divide it, and what to write.
 
     systems : texts [LABEL=]NAME; a name may be `performance` or `strengths`. Empty: elo,
-        bradley-terry, and one of these two
+        bradley-terry (unless its ratings would run away), and one of these two
     assigned : texts [LABEL.]NAME=VALUE, parameters of systems
     by : column whose values are groups of matches, each with a leaderboard of its own
     every : length of the periods, each with a leaderboard at its end; None is one for all matches
@@ -109,6 +110,7 @@ class Board:
 
     matches : shape (P,), of every player in the group and period; players without one are left out
     estimates : by label of the system, each of shape (P,)
+    likelihood : labels of the maximum likelihood estimates
     """
 
     group: object
@@ -116,13 +118,19 @@ class Board:
     player_ids: Ids
     matches: Ints
     estimates: dict[str, Estimates]
+    likelihood: frozenset[str]
 
     def order(self) -> Ints:
-        """Return the rows of players with matches: best by the first system first, then by id."""
-        first = next(iter(self.estimates.values())).rating
-        by_id = np.argsort(self.player_ids, kind="stable")
-        known = np.nan_to_num(first[by_id], nan=-np.inf)
-        rows = by_id[np.argsort(-known, kind="stable")]
+        """Return the rows of players with matches, the best first, then by id.
+
+        The first maximum likelihood estimate decides, and the first system where that has none.
+        """
+        columns = [one.rating for label, one in self.estimates.items() if label in self.likelihood]
+        columns.append(next(iter(self.estimates.values())).rating)
+        rows = np.argsort(self.player_ids, kind="stable")
+        for column in reversed(columns):
+            known = np.nan_to_num(column[rows], nan=-np.inf)
+            rows = rows[np.argsort(-known, kind="stable")]
         return np.asarray(rows[self.matches[rows] > 0], dtype=np.int64)
 
 
@@ -180,9 +188,10 @@ def make_leaderboards(
     """
     _check(request)
     history, reading = read(request.history)
-    labels, rating_systems = _systems(request, history)
+    labels, rating_systems, notes = _systems(request, history)
     for system in rating_systems.values():
         check_fit(system, history)
+        notes += missing_notes(system, history, resumed=False)
     groups = list(_groups(history, request.by))
     error_of = {
         label: _source_of_errors(rating_systems.get(label), request.errors) for label in labels
@@ -190,7 +199,6 @@ def make_leaderboards(
     resampled = [label for label in labels if error_of[label] == "bootstrap"]
     total = request.rounds * len(resampled) * len(groups)
     boards: list[Board] = []
-    notes: list[str] = []
     done = 0
 
     def note_round(finished: int, _: int) -> None:
@@ -222,6 +230,7 @@ def make_leaderboards(
                     player_ids=part.player_ids,
                     matches=matches,
                     estimates=of_board,
+                    likelihood=frozenset(labels.keys() - rating_systems.keys()),
                 )
             )
     answer = LeaderboardAnswer(
@@ -264,8 +273,8 @@ def _check(request: LeaderboardRequest) -> None:
 
 def _systems(
     request: LeaderboardRequest, history: History
-) -> tuple[dict[str, str], dict[str, RatingSystem]]:
-    """Return the names by label, and the rating systems among them by label."""
+) -> tuple[dict[str, str], dict[str, RatingSystem], list[str]]:
+    """Return the names by label, the rating systems among them by label, and notes."""
     duels = _are_duels(history)
     texts = request.systems or ("elo", "bradley-terry", PERFORMANCE if duels else STRENGTHS)
     labels: dict[str, str] = {}
@@ -294,7 +303,9 @@ def _systems(
             "performance needs matches of two single players, and some have more players or teams: "
             f"use --system {STRENGTHS} instead",
         )
-    return labels, systems
+    systems, notes = without_runaways(systems, history, () if request.systems else labels)
+    kept = {label: name for label, name in labels.items() if name in _ESTIMATED or label in systems}
+    return kept, systems, notes
 
 
 def _are_duels(history: History) -> bool:

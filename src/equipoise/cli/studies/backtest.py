@@ -95,7 +95,8 @@ def backtest(
     is rated. The last row is a prediction without ratings. The first table is about players with
     five or more earlier matches (--min-history). The second is about newcomers, players with few
     matches, and all players; it goes to standard error unless --details is given. --system all
-    compares every system that can rate the history, and a note names the others.
+    compares every system that can rate the history, unless its ratings run away in matches of many
+    teams, and notes name the others.
     """
     from equipoise.analysis.studies import backtest as work
 

@@ -39,8 +39,8 @@ def leaderboard(
     system: list[str] | None = option(
         None,
         "A rating system, or performance or strengths, optionally with a label. Repeatable. "
-        "[default: elo, bradley-terry, and performance, or strengths if matches have more than two "
-        "players]",
+        "[default: elo, bradley-terry unless matches have too many teams for it, and performance, "
+        "or strengths if matches have more than two players]",
         "[LABEL=]NAME",
     ),
     set_: list[str] | None = option(
@@ -88,8 +88,8 @@ def leaderboard(
     """Rate the same matches by several systems, side by side, with error bars.
 
     A rating system goes through the matches in order. performance (PPR) and strengths
-    (maximum likelihood) use all matches at once, in no order. Players are ordered by the first
-    system.
+    (maximum likelihood) use all matches at once, in no order. Players are ordered by
+    the first of these two, or else by the first system.
     """
     from equipoise.analysis.files.systems import read_settings
     from equipoise.analysis.studies import leaderboard as work
