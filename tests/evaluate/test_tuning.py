@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -402,6 +403,36 @@ def test_ids_that_workers_map_change_no_trial() -> None:
     assert history.team_labels is not None
     assert history.team_labels.dtype == object
     assert mapped.trial(0, {"beta": 150.0}) == objective.trial(0, {"beta": 150.0})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Halved(Elo):
+    """Elo with half of k, under a name that no registry has."""
+
+    name: ClassVar[str] = "halved"
+
+    def settings(self) -> Any:
+        """Return the parameters as the kernel takes them."""
+        return replace(Elo(), k=self.k / 2).settings()
+
+
+class SameName(Halved):
+    """As `Halved`, under the name of a built-in system."""
+
+    name: ClassVar[str] = "elo"
+
+
+@pytest.mark.parametrize("kind", [Halved, SameName])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_class_of_ones_own_is_tuned(kind: type[Halved], workers: int) -> None:
+    found = tune(kind(), contests(), {"k": [16, 32.0]}, metric="brier", workers=workers)
+    expected = tune(Elo(), contests(), {"k": [8, 16]}, metric="brier")
+    assert found.system == kind.name
+    assert [one.parameters for one in found.trials] == [{"k": 16.0}, {"k": 32.0}]
+    assert [one.metrics for one in found.trials] == [one.metrics for one in expected.trials]
+    with pytest.raises(InvalidParameterError, match=f"{kind.name} has no parameter 'kk'"):
+        tune(kind(), contests(), {"kk": [1]})
+    assert tune(kind(), contests(), {"margin_rule": ["off"]}).trials[0].status == "done"
 
 
 @pytest.mark.parametrize("system", [Elo(), Glicko2(), EloMMR()])

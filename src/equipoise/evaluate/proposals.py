@@ -303,7 +303,7 @@ def default_ranges(system: RatingSystem, *, entry: bool = False) -> dict[str, Ra
             low=span.low,
             high=span.high,
             log=span.log,
-            whole=kind_of(system.name, name) == "whole",
+            whole=kind_of(type(system), name) == "whole",
         )
         for name, span in space.items()
     }

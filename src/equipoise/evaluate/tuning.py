@@ -20,7 +20,7 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from equipoise.arguments import checks_arguments
 from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS
@@ -49,7 +49,7 @@ from equipoise.evaluate.scoring.scored import Scored
 from equipoise.numeric.workers import Workers
 from equipoise.parallel.shared import Shared, share
 from equipoise.parallel.tasks import run_tasks
-from equipoise.rating.registry import kind_of, make_system, parameters_of, setting_of
+from equipoise.rating.registry import kind_of, setting_of
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
@@ -67,14 +67,12 @@ _PIECE_OF_WORKERS = 50_000
 class Objective:
     """A history to predict, and the system whose parameters vary.
 
-    name, fixed : name of the system, and all of its given parameters
     metric : the metric that must have a value
     piece : participations that are rated and scored together, about; None for those of a backtest.
         No metric depends on it
     """
 
-    name: str
-    fixed: Mapping[str, Any]
+    system: RatingSystem
     scored: Scored
     metric: str
     ties_as_authors: bool = False
@@ -96,8 +94,7 @@ class Objective:
         Raises : InvalidParameterError, InvalidDataError if nothing is left to score
         """
         return cls(
-            name=system.name,
-            fixed=parameters_of(system),
+            system=system,
             scored=Scored.of(history, min_history=min_history, first=0),
             metric=metric,
             ties_as_authors=ties_as_authors,
@@ -112,7 +109,8 @@ class Objective:
         threads : to use; never changes a number
         """
         try:
-            system = make_system(self.name, {**self.fixed, **parameters})
+            # A class of one's own has no name in the registry.
+            system = replace(cast(Any, self.system), **parameters)
             self._check(system)
             metrics = self._metrics(system, threads)
         except InvalidParameterError as error:
@@ -361,10 +359,10 @@ def checked_choices(
     require(len(choices) > 0, "choices", "of at least one parameter", dict(choices))
     if trials is not None:
         check_ranges(choices, trials)
-    return {name: _checked(system.name, name, choice) for name, choice in choices.items()}
+    return {name: _checked(type(system), name, choice) for name, choice in choices.items()}
 
 
-def _checked(system: str, name: str, choice: Choice) -> Choice:
+def _checked(system: type[Any], name: str, choice: Choice) -> Choice:
     kind = kind_of(system, name)
     if not isinstance(choice, Range):
         given: object = choice
@@ -372,9 +370,9 @@ def _checked(system: str, name: str, choice: Choice) -> Choice:
         require(listed, f"choices[{name!r}]", "a list of values, or a Range", choice)
         return tuple(setting_of(system, name, value) for value in choice)
     if kind == "flag":
-        raise InvalidParameterError(f"{system}.{name} is true or false and has no range")
+        raise InvalidParameterError(f"{system.name}.{name} is true or false and has no range")
     if kind == "word":
-        raise InvalidParameterError(f"{system}.{name} takes words and has no range")
+        raise InvalidParameterError(f"{system.name}.{name} takes words and has no range")
     return Range(low=choice.low, high=choice.high, log=choice.log, whole=kind == "whole")
 
 

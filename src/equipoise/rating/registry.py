@@ -276,20 +276,23 @@ def make_system(name: str, settings: Mapping[str, object] | None = None) -> Syst
     return system
 
 
-def setting_of(name: str, parameter: str, value: object) -> Any:
+def setting_of(system: str | type[Any], parameter: str, value: object) -> Any:
     """Return a value as the type of a parameter of a system; its range is not checked.
 
+    system : name, or class, which need not be registered
     Raises : NotFoundError for an unknown system, InvalidParameterError
     """
-    return _typed(f"{name}.{parameter}", _type_of(name, parameter), value)
+    name = system if isinstance(system, str) else system.name
+    return _typed(f"{name}.{parameter}", _type_of(system, parameter), value)
 
 
-def kind_of(name: str, parameter: str) -> Literal["number", "whole", "flag", "word"]:
+def kind_of(system: str | type[Any], parameter: str) -> Literal["number", "whole", "flag", "word"]:
     """Return the kind of a parameter's values: numbers, whole numbers, true or false, or words.
 
+    system : name, or class, which need not be registered
     Raises : NotFoundError for an unknown system, InvalidParameterError for an unknown parameter
     """
-    hint = _type_of(name, parameter)
+    hint = _type_of(system, parameter)
     if typing.get_origin(hint) is Literal:
         return "word"
     options = set(typing.get_args(hint)) or {hint}
@@ -298,15 +301,15 @@ def kind_of(name: str, parameter: str) -> Literal["number", "whole", "flag", "wo
     return "number" if float in options else "whole"
 
 
-def _type_of(name: str, parameter: str) -> object:
+def _type_of(system: str | type[Any], parameter: str) -> object:
     """Return the type of a parameter. Raises : NotFoundError, InvalidParameterError."""
-    kind = system_class(name)
+    kind = system_class(system) if isinstance(system, str) else system
     known = {field.name for field in dataclasses.fields(kind)}
     if parameter not in known:
         near = difflib.get_close_matches(parameter, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise InvalidParameterError(
-            f"{name} has no parameter {parameter!r}: it has {', '.join(sorted(known))}{hint}"
+            f"{kind.name} has no parameter {parameter!r}: it has {', '.join(sorted(known))}{hint}"
         )
     return typing.get_type_hints(kind)[parameter]
 
