@@ -6,13 +6,15 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 from urllib.parse import unquote
 
 import msgspec
 import pytest
 
+import equipoise.client
 from equipoise.client import AsyncClient, Client, Retries
+from equipoise.client.endpoints import Endpoint, Endpoints, Listing
 from equipoise.errors import (
     AccessError,
     ConflictError,
@@ -419,3 +421,24 @@ def test_a_match_is_sent_without_what_is_not_said() -> None:
             {"players": [{"player": "a", "statistics": {"kills": 3.0}}, "b"], "rank": 0},
         ],
     }
+
+
+def test_every_type_that_calls_take_has_a_public_name() -> None:
+    """Also the types of their fields: a match is made of teams and participations."""
+
+    def inside(hint: Any) -> set[type]:
+        if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+            fields = msgspec.structs.fields(hint)
+            return {hint}.union(*(inside(field.type) for field in fields))
+        return set().union(*map(inside, get_args(hint)))
+
+    described = [
+        one._describe for one in vars(Endpoints).values() if isinstance(one, Endpoint | Listing)
+    ]
+    hints = [get_type_hints(describe) for describe in described]
+    needed = set().union(
+        *(inside(one) for found in hints for name, one in found.items() if name != "return")
+    )
+    assert {"MatchRequest", "TeamRequest", "PoolRequest"} <= {one.__name__ for one in needed}
+    assert all(getattr(equipoise.client, one.__name__) is one for one in needed)
+    assert {one.__name__ for one in needed} <= set(equipoise.client.__all__)

@@ -1,6 +1,6 @@
 """A typed client of the service: `Client` waits for answers, `AsyncClient` is for asyncio.
 
-    from equipoise.client import Client
+    from equipoise.client import Client, MatchRequest, TeamRequest
 
     with Client("http://localhost:8000", key="...") as client:
         client.post_match("ladder", MatchRequest("m1", [TeamRequest(["a"], 0), ...]))
@@ -15,5 +15,32 @@ from __future__ import annotations
 from equipoise.client.asynchronous import AsyncClient
 from equipoise.client.call import Retries
 from equipoise.client.sync import Client
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.messages.pools import (
+    InitialMapping,
+    InitialRating,
+    InitialRequest,
+    PoolChange,
+    PoolRequest,
+)
+from equipoise.messages.questions import BalancePlayer, BalanceRequest, PredictRequest
+from equipoise.messages.seasons import SeasonRequest, SeasonSettings
 
-__all__ = ["AsyncClient", "Client", "Retries"]
+__all__ = [
+    "AsyncClient",
+    "BalancePlayer",
+    "BalanceRequest",
+    "Client",
+    "InitialMapping",
+    "InitialRating",
+    "InitialRequest",
+    "MatchRequest",
+    "ParticipationRequest",
+    "PoolChange",
+    "PoolRequest",
+    "PredictRequest",
+    "Retries",
+    "SeasonRequest",
+    "SeasonSettings",
+    "TeamRequest",
+]
