@@ -52,7 +52,9 @@ class Trial:
 
     def __init__(self, store: Store, name: str = "trial", **settings: Any) -> None:
         self.store, self.name = store, name
-        create_pool(store, name, PoolRequest(**{"system": "elo", **settings}), NOW)
+        create_pool(
+            store, name, PoolRequest(**{"system": "elo", "placement_matches": 0, **settings}), NOW
+        )
 
     def answer(self, *matches: MatchRequest, **more: Any) -> Answer:
         """Post matches together and return the answer."""

@@ -126,7 +126,7 @@ def test_a_pool_gives_the_bits_of_rate_initial(store: Store, system: str) -> Non
     )
     done = eq.replay(chosen, history, initial=initial).ratings
     expected = {name: done.of(name)["rating"] for name in map(str, done.player_ids.tolist())}
-    create_pool(store, "bits", PoolRequest(system=system), NOW)
+    create_pool(store, "bits", PoolRequest(system=system, placement_matches=0), NOW)
     known.keep_initial_ratings(store, "bits", initial, None, key=None, now=NOW)
     at = 0
     for size in (1, 1, 3, history.matches - 5):

@@ -36,7 +36,7 @@ class Pool:
 @pytest.fixture
 def pool(database_url: str) -> Iterator[Pool]:
     store = open_store(database_url)
-    create_pool(store, "pool", PoolRequest(system="glicko"), NOW)
+    create_pool(store, "pool", PoolRequest(system="glicko", placement_matches=0), NOW)
     matches = [
         MatchRequest(
             f"m{at}",

@@ -11,14 +11,17 @@ import pytest
 from equipoise.analysis.files.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError
 from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
+from equipoise.messages.seasons import SeasonRequest
 from equipoise.pools.amending import amendment, amendments
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.access import audit_page
 from equipoise.pools.pool.pools import create_pool, pool_message
+from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.pool.settings import change_settings
 from equipoise.pools.reading.leaderboard import leaderboard
 from equipoise.pools.replay.replaying import maintain_pool, pending_pools, rerate
+from equipoise.pools.seasons import end_season
 from equipoise.store.connection import Store
 from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel
@@ -197,7 +200,7 @@ def test_making_a_pool_again_names_every_difference(store: Store) -> None:
     same = PoolRequest(system="elo", placement_matches=3, parameters={"k": 32.0})
     assert create_pool(store, "x", same, NOW).pool == "x"
     with pytest.raises(ConflictError) as refused:
-        create_pool(store, "x", PoolRequest(system="elo", late="append"), NOW)
+        create_pool(store, "x", PoolRequest("elo", late="append", placement_matches=0), NOW)
     assert str(refused.value) == (
         "Pool 'x' already exists with different settings: late is 'reject', you sent 'append'; "
         "placement_matches is 3, you sent 0. Use PATCH /v1/pools/x to change them."
@@ -209,3 +212,29 @@ def test_making_a_pool_again_names_every_difference(store: Store) -> None:
         "system cannot be changed: use another name, or end the season with other settings, "
         "POST /v1/pools/x/seasons."
     )
+
+
+def test_a_new_pool_has_placement_matches(store: Store) -> None:
+    """A player of one match is not at the top, and is listed on request."""
+    made = create_pool(store, "new", PoolRequest(system="elo"), NOW)
+    assert made.placement_matches == 3
+    pool = Trial(store, "new", placement_matches=3)
+    pool.post(duel("a", "ana", "ben", 1), duel("b", "ana", "ben", 2), duel("c", "cyd", "ben", 3))
+    assert [row.player for row in leaderboard(store, "new").players] == ["ben"]
+    assert len(leaderboard(store, "new", provisional=True).players) == 3
+
+
+def test_a_pool_made_before_keeps_its_placement_matches(store: Store, tmp_path: Path) -> None:
+    """In its season, in the next, in a copy, and if the request that made it is sent again."""
+    assert rules_of('{"system":"elo"}').placement_matches == 0
+    pool = Trial(store)
+    assert create_pool(store, pool.name, PoolRequest(system="elo"), NOW).placement_matches == 0
+    table = tmp_path / "history.csv"
+    table.write_text("match,time,player,rank\nm,1700000000,ana,1\nm,1700000000,ben,2\n")
+    assert imported(store, table, pool.name, system="elo").is_sound()
+    log = tmp_path / "log.ndjson"
+    export_file(store, pool.name, "log", str(log))
+    imported(store, log, "copy")
+    end_season(store, pool.name, SeasonRequest(season="one"), key=None, now=NOW)
+    for name in ("trial", "trial.one", "copy"):
+        assert pool_message(store, name).placement_matches == 0

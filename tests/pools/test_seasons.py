@@ -65,7 +65,8 @@ def settle(store: Store, pool: str) -> None:
 
 
 def ladder(store: Store, matches: int = 12, **settings: object) -> None:
-    create_pool(store, "ladder", PoolRequest(**{"system": "glicko2", **settings}), NOW)  # type: ignore[arg-type]
+    settings = {"system": "glicko2", "placement_matches": 0, **settings}
+    create_pool(store, "ladder", PoolRequest(**settings), NOW)  # type: ignore[arg-type]
     post(store, "ladder", duels(matches))
 
 

@@ -24,8 +24,9 @@ class Service:
     _names: Iterator[int] = field(default_factory=lambda: count(1))
 
     def new_pool(self, **settings: object) -> str:
-        """Return the name of a new pool."""
+        """Return the name of a new pool, whose leaderboard lists everybody by default."""
         name = f"pool{next(self._names)}"
+        settings = {"placement_matches": 0, **settings}
         self.admin.create_pool(name, PoolRequest(**settings))  # type: ignore[arg-type]
         return name
 

@@ -58,9 +58,10 @@ class Served:
         return create_key(self.store, role, role, pool, expires, now)[1]
 
     def pool(self, **settings: Any) -> str:
-        """Return the name of a new pool."""
+        """Return the name of a new pool, whose leaderboard lists everybody by default."""
         name = f"pool{next(self._names)}"
-        answer = self.put(f"/v1/pools/{name}", {"system": "elo", **settings})
+        settings = {"system": "elo", "placement_matches": 0, **settings}
+        answer = self.put(f"/v1/pools/{name}", settings)
         assert answer.status_code == 200, answer.text
         return name
 

@@ -24,7 +24,9 @@ def test_a_served_pool_with_and_without_its_package(
     serve: Serve, football: Path, install: Install
 ) -> None:
     served = serve(page=True)
-    assert served.put("/v1/pools/cup", {"system": "football-elo", "public": True}).is_success
+    assert served.put(
+        "/v1/pools/cup", {"system": "football-elo", "public": True, "placement_matches": 0}
+    ).is_success
     for number in range(3):
         answer = served.post("/v1/pools/cup/matches", game(number, "Ayr", "Bute", (3, 1)))
         assert answer.status_code in (200, 201), answer.text

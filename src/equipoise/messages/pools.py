@@ -36,7 +36,7 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     display_decay_per_day : lowers the rating shown, never the rating itself, for every day that a
         player has been away beyond `display_decay_after_days`, counted up to the day of the pool's
         last match
-    placement_matches : a player with fewer matches is provisional
+    placement_matches : a player with fewer matches is provisional; if left out, 3 in a new pool
     inactive_days : a player without a match in this number of days before the pool's last one is
         inactive; null for never
     """
@@ -51,7 +51,7 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     display_floor: float | None = None
     display_decay_per_day: float = 0.0
     display_decay_after_days: float = 30.0
-    placement_matches: int = 0
+    placement_matches: int | UnsetType = UNSET
     inactive_days: float | None = None
 
 

@@ -35,8 +35,8 @@ HOSTILE = [
 ARENA = PoolRequest(
     system="team-glicko2", public=True, placement_matches=5, inactive_days=30.0, late="replay"
 )
-CLUB = PoolRequest(system="elo-mmr")
-HOSTILE_POOL = PoolRequest(system="elo", public=True)
+CLUB = PoolRequest(system="elo-mmr", placement_matches=0)
+HOSTILE_POOL = PoolRequest(system="elo", public=True, placement_matches=0)
 
 
 def arena(matches: int = 400) -> list[MatchRequest]:

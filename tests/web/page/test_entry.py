@@ -38,7 +38,7 @@ def previewed(site: Any, pool: str, parameters: dict[str, Any]) -> dict[str, Any
 
 def test_a_pool_shows_where_newcomers_start(site: Any) -> None:
     """Its overview has entry and level; a player's page the start and the level adjustment."""
-    request = PoolRequest(system="elo-mmr", parameters=LEARNED, public=True)
+    request = PoolRequest(system="elo-mmr", parameters=LEARNED, public=True, placement_matches=0)
     pool = site.new_pool("entry-shown", request, invented.club(30))
     entry = site.ask("GET", f"/pools/{pool}").json()["entry"]
     assert entry["rating"] != 1500.0
@@ -69,7 +69,7 @@ def test_a_pool_shows_where_newcomers_start(site: Any) -> None:
 
 def test_a_fixed_pool_shows_nothing_of_it(site: Any) -> None:
     """Neither in its message nor on its pages."""
-    request = PoolRequest(system="elo-mmr", public=True)
+    request = PoolRequest(system="elo-mmr", public=True, placement_matches=0)
     pool = site.new_pool("entry-fixed", request, invented.club(5))
     found = site.ask("GET", f"/pools/{pool}").json()
     assert found["entry"] is None
@@ -80,7 +80,9 @@ def test_a_fixed_pool_shows_nothing_of_it(site: Any) -> None:
 
 def test_the_entry_is_changed_after_what_would_happen_was_seen(site: Any) -> None:
     """Over HTTP and on the page: a preview changes nothing, and the change rates all again."""
-    pool = site.new_pool("entry-changed", PoolRequest(system="elo-mmr"), invented.club(30))
+    pool = site.new_pool(
+        "entry-changed", PoolRequest(system="elo-mmr", placement_matches=0), invented.club(30)
+    )
     before = site.ask("GET", f"/pools/{pool}/leaderboard").json()["players"]
     shown = previewed(site, pool, LEARNED)
     assert (shown["kind"], shown["seq"]) == ("preview", None)

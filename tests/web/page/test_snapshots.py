@@ -199,7 +199,7 @@ def test_who_is_disqualified_is_marked_on_the_board(site: Any) -> None:
 
     pool = site.new_pool(
         "marked",
-        PoolRequest(system="elo", public=True, late="replay"),
+        PoolRequest(system="elo", public=True, late="replay", placement_matches=0),
         [duel("a", "ana", "ben", START), duel("b", "ana", "cyd", START + DAY)],
     )
     assert site.ask("POST", f"/pools/{pool}/players/ana/disqualify").is_success

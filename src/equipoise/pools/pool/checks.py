@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from equipoise.analysis.files.systems import plain_parameters
 from equipoise.errors import (
@@ -56,7 +57,7 @@ def check_settings(
         "inactive_days": (request.inactive_days, 0.0, 1e6),
     }
     for field, (value, low, high) in bounds.items():
-        if value is not None and not low <= value <= high:
+        if value is not None and value is not UNSET and not low <= value <= high:
             rule = f"must be a number from {low:g} to {high:g}"
             problems.append(Problem("", None, field, rule, str(value)))
     for statistic, weight in request.statistics.items():

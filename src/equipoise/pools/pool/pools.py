@@ -8,6 +8,8 @@ from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 
+from msgspec import UNSET
+from msgspec.structs import replace
 from sqlalchemy import Connection
 
 import equipoise
@@ -42,18 +44,23 @@ def create_pool(
 ) -> PoolMessage:
     """Create a pool. The same request again changes nothing and gets the same answer.
 
+    A request without `placement_matches` is the same whatever number the existing pool has.
+
     key : number of the key that creates it
     first_settings : the request as an imported log has it
     Raises : InvalidDataError; ConflictError if a pool of this name has different settings
     """
     check_settings(name, request)
-    settings = settings_json(request)
     with store.write() as connection:
-        new = find_pool(connection, name) is None
+        existing = find_pool(connection, name)
+        rules = PoolRules(request) if existing is None else rules_of(existing.settings)
+        if request.placement_matches is UNSET:
+            request = replace(request, placement_matches=rules.placement_matches)
+        new = existing is None
         if new and open_pool(connection, name, request, now, first_settings) is not None:
             audit.note(connection, "pool.created", now=now, key=key, pool=name, settings=request)
         found = get_pool(connection, name)
-        check_same(name, rules_of(found.settings), rules_of(settings))
+        check_same(name, rules_of(found.settings), rules_of(settings_json(request)))
         return message_of(found)
 
 
@@ -156,7 +163,7 @@ def message_of(pool: PoolRecord) -> PoolMessage:
         late=settings.late,
         public=settings.public,
         display_deviations=settings.display_deviations,
-        placement_matches=settings.placement_matches,
+        placement_matches=rules.placement_matches,
         inactive_days=settings.inactive_days,
         created=iso(pool.created),
         players=pool.players,

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 
 import msgspec
+from msgspec import UNSET
 
 from equipoise.data import times
 from equipoise.data.history import MICROSECONDS_PER_DAY
@@ -22,6 +23,9 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.rating.federations.facts import FACTS
 from equipoise.rating.registry import absent, make_system, requirement_of
 from equipoise.rating.system import OF_ROUNDS, USABLE, Capabilities, RatingSystem
+
+#: Placement matches of a new pool, so that players of one match are not at the top.
+NEW_PLACEMENT_MATCHES = 3
 
 #: Maximum number of characters of an id.
 ID_LENGTH = 200
@@ -38,9 +42,11 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 class _StoredSettings(PoolRequest, frozen=True, forbid_unknown_fields=True):
     """The settings of a pool as they are stored.
 
+    placement_matches : 0 in settings without it
     package : the package that the system comes from, so that its name is known where it is absent
     """
 
+    placement_matches: int = 0
     package: str = ""
 
 
@@ -99,6 +105,12 @@ class PoolRules:
         if "performance" not in uses or not self.settings.statistics:
             found.append("statistics")
         return tuple(found)
+
+    @property
+    def placement_matches(self) -> int:
+        """The number of matches below which a player is provisional."""
+        given = self.settings.placement_matches
+        return NEW_PLACEMENT_MATCHES if given is UNSET else given
 
     @cached_property
     def timed(self) -> bool:

@@ -88,7 +88,7 @@ def rewrite_next(connection: Connection, pool: PoolRecord) -> bool:
     # At START nothing has decayed.
     day = START[0] if pool.board_day is None else pool.board_day
     ratings.reorder(connection, pool.id, pool.generation, _decayed(rules, rows, day))
-    placing = rules.settings.placement_matches
+    placing = rules.placement_matches
     for provisional in (False, True):
         changed = [
             row.player

@@ -139,7 +139,7 @@ class _Places:
         if pool.board_day is not None and pool.board_from is not None:
             # Ratings shown may have decayed to a later day, up to a match that no longer counts.
             high = np.full(len(rows), np.inf)
-        placing = rules.settings.placement_matches
+        placing = rules.placement_matches
         return cls(low, high, np.array([row.matches for row in rows], np.int64) < placing)
 
     def right(self, rows: Sequence[RatingRow]) -> tuple[Flags, Flags]:
