@@ -159,9 +159,20 @@ def stream_batch(
     )
 
 
-def match(pool: str, match: Id) -> Call[MatchMessage]:
-    """Return a match as it counts now."""
-    return json_call("GET", in_pool(pool, "matches", match), MatchMessage)
+def match(
+    pool: str,
+    match: Id,
+    *,
+    cursor: str | None = None,
+    limit: int | None = None,
+    around: Id | None = None,
+) -> Call[MatchMessage]:
+    """Return a match as it counts now; of a match of over a thousand players only a part.
+
+    limit : maximum number of players listed; around : the player in their middle
+    """
+    query = {"cursor": cursor, "limit": limit, "around": around}
+    return json_call("GET", in_pool(pool, "matches", match), MatchMessage, query=query)
 
 
 def matches(pool: str, *, cursor: str | None = None, limit: int | None = None) -> Call[MatchPage]:

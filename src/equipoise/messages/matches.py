@@ -131,6 +131,10 @@ class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         rated until a replay is complete)
     corrected : seq of the correction that counts, null if there is none
     unused : posted fields that the pool's system does not use; absent if there are none
+    teams : of a match of very many players only the part that was asked for, as posted; the first
+        and the last team of it may lack players. The fields below are then given, otherwise absent
+    players_in_match, teams_in_match : numbers of all of them
+    previous, next : cursors of the adjacent parts, absent if there is none
     """
 
     match: str
@@ -143,6 +147,10 @@ class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     teams: list[TeamMessage]
     unused: list[str] = []
     played: Moment | None = None
+    players_in_match: int | None = None
+    teams_in_match: int | None = None
+    previous: str | None = None
+    next: str | None = None
 
 
 class MatchLine(msgspec.Struct, frozen=True, gc=False):

@@ -85,6 +85,8 @@ _ARRAYS: dict[type, str] = {
 
 #: Rows that SQLite inserts in one statement, far below its limit of parameters.
 _GROUP = 500
+#: Rows of PostgreSQL from which on columns are searched for those with one value.
+_MANY = 1_000
 
 
 def insert(
@@ -149,11 +151,21 @@ def _insert_arrays(
     columns: Sequence[Sequence[Any]],
     replace: bool,
 ) -> None:
-    """Insert rows into PostgreSQL, one array for each column."""
+    """Insert rows into PostgreSQL, one array for each column.
+
+    Of very many rows, a column with one value is given once: mostly half of the columns are.
+    """
+    same: tuple[bool, ...] = (False,) * len(names)
+    if len(columns[0]) >= _MANY:
+        same = tuple(values.count(values[0]) == len(values) for values in columns)
+        same = same if not all(same) else (False,) * len(names)
     kinds = [_array(table.c[name]) for name in names]
-    arrays = [_literal(values, kind) for values, kind in zip(columns, kinds, strict=True)]
+    given = [
+        values[0] if once else _literal(values, kind)
+        for values, kind, once in zip(columns, kinds, same, strict=True)
+    ]
     with driver_cursor(connection) as cursor:
-        cursor.execute(_for_postgresql(table, names, replace), arrays)
+        cursor.execute(_for_postgresql(table, names, replace, same), given)
 
 
 def _literal(values: Sequence[Any], kind: str) -> str:
@@ -205,11 +217,18 @@ def _for_sqlite(table: Table, names: tuple[str, ...], replace: bool, rows: int =
 
 
 @lru_cache(maxsize=64)
-def _for_postgresql(table: Table, names: tuple[str, ...], replace: bool) -> str:
-    arrays = ", ".join(f"%s::{_array(table.c[name])}[]" for name in names)
+def _for_postgresql(
+    table: Table, names: tuple[str, ...], replace: bool, same: tuple[bool, ...]
+) -> str:
+    """Return the statement; same : columns that are given as one value, the others as arrays."""
+    kinds = [_array(table.c[name]) for name in names]
+    shown = [
+        f"%s::{kind}" if once else f"unnest(%s::{kind}[])"
+        for kind, once in zip(kinds, same, strict=True)
+    ]
     return (
         f"INSERT INTO {table.name} ({_listed(names)}) "
-        f"SELECT * FROM unnest({arrays}){_update(table, names, replace)}"
+        f"SELECT {', '.join(shown)}{_update(table, names, replace)}"
     )
 
 

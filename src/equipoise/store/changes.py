@@ -7,7 +7,7 @@ has the position of the last change, and each change has the position of the one
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from sqlalchemy import (
 )
 
 from equipoise.arrays import Floats, Ints
-from equipoise.store.bulk import Prepared, insert
+from equipoise.store.bulk import Prepared, PreparedEach, insert
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import changes, ratings
 
@@ -116,32 +116,39 @@ def put(
 
 
 def changes_of_match(
-    connection: Connection, pool: PoolRecord, position: Position
+    connection: Connection,
+    pool: PoolRecord,
+    position: Position,
+    players: Iterable[str] | None = None,
 ) -> dict[str, ChangeRow]:
-    """Return what a match did to its players, by id."""
+    """Return what a match did to its players, by id; players : only to these."""
     values = {
         **pool.seen,
         "time": position[0],
         "seq": position[1],
     }
-    return {row[0]: change_row(row) for row in _OF_MATCH.rows(connection, values)}
+    if players is None:
+        rows = _OF_MATCH.rows(connection, values)
+    else:
+        rows = _OF_PLAYERS.rows(connection, players, values)
+    return {row[0]: change_row(row) for row in rows}
 
 
-_OF_MATCH = Prepared(
-    select(*SHOWN).where(
-        changes.c.pool == bindparam("of_pool"),
-        changes.c.time == bindparam("time"),
-        changes.c.seq == bindparam("seq"),
-        or_(
-            changes.c.generation == bindparam("of_generation"),
-            and_(
-                changes.c.generation < bindparam("of_generation"),
-                tuple_(bindparam("begins_time"), bindparam("begins_seq"))
-                > tuple_(changes.c.time, changes.c.seq),
-            ),
+_SEEN_OF_MATCH = select(*SHOWN).where(
+    changes.c.pool == bindparam("of_pool"),
+    changes.c.time == bindparam("time"),
+    changes.c.seq == bindparam("seq"),
+    or_(
+        changes.c.generation == bindparam("of_generation"),
+        and_(
+            changes.c.generation < bindparam("of_generation"),
+            tuple_(bindparam("begins_time"), bindparam("begins_seq"))
+            > tuple_(changes.c.time, changes.c.seq),
         ),
-    )
+    ),
 )
+_OF_MATCH = Prepared(_SEEN_OF_MATCH)
+_OF_PLAYERS = PreparedEach(_SEEN_OF_MATCH, changes.c.player)
 
 
 def changes_of_player(

@@ -248,6 +248,11 @@ def find_pool(
     raise ConflictError(f"pool {name!r} changes its name too often")
 
 
+def allow_silence(connection: Connection, seconds: float) -> None:
+    """Change the `silence` of `find_pool` for the rest of a transaction of PostgreSQL."""
+    _SILENCE.rows(connection, {"silence": str(round(1000 * seconds))})
+
+
 def pool_by_number(connection: Connection, pool: int) -> PoolRecord | None:
     """Return a pool by its number, or None."""
     query = select(pools).where(pools.c.id == pool, _EXISTS)
@@ -362,6 +367,7 @@ _BY_NAME = Prepared(select(pools).where(*_NAMED))
 _LOCKED = Prepared(select(pools).where(*_NAMED).with_for_update())
 # The limit is set in the same statement, because another one would take as long as this.
 _LIMIT = func.set_config("idle_in_transaction_session_timeout", bindparam("silence"), true())
+_SILENCE = Prepared(select(_LIMIT))
 _LOCKED_UNLESS_SILENT = Prepared(select(_LIMIT, pools).where(*_NAMED).with_for_update())
 
 

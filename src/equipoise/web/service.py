@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
@@ -26,6 +26,7 @@ from equipoise.pools.posting.planning import Post
 from equipoise.pools.webhooks import find_webhook
 from equipoise.store.commits import system_of
 from equipoise.store.connection import Store, open_store
+from equipoise.store.keys import KeyRecord
 from equipoise.web import tracing
 from equipoise.web.background import Background
 from equipoise.web.calculation import Work
@@ -53,8 +54,8 @@ from equipoise.web.writing.writer import Writer
 P = ParamSpec("P")
 T = TypeVar("T")
 
-#: Reads that may wait for a thread.
-_WAITING_READS = 2_000
+#: Reads that may wait for a thread, and those of callers without a key.
+_WAITING_READS, _WAITING_WITHOUT_KEY = 2_000, 1_000
 #: Seconds for which the system of a pool is remembered. Another process may end a season with it.
 _SYSTEM_SECONDS = 1.0
 #: Threads for changes: those of so many pools run at the same time.
@@ -85,6 +86,7 @@ class Service:
         self.sender: OutboxSender
         self.access: Access
         self._readers: BoundedExecutor
+        self._readers_without_key: BoundedExecutor
         self._calculators: CalculationProcesses
         self._changes: TurnExecutor
         self._sessions: BoundedExecutor
@@ -103,6 +105,11 @@ class Service:
         settings = self.settings
         self.store = await asyncio.to_thread(open_store, settings.database)
         self._readers = BoundedExecutor("reading", settings.readers, _WAITING_READS)
+        share = max(1, settings.readers // 2)
+        self._readers_without_key = BoundedExecutor(
+            "reading without a key", share, _WAITING_WITHOUT_KEY
+        )
+        self._on_replica_without_key = asyncio.Semaphore(share)
         if settings.replica:
             system = await asyncio.to_thread(_system_of, self.store)
             standby = StandbyAddress(settings.replica, settings.replica_lag_seconds, system)
@@ -180,6 +187,7 @@ class Service:
             self.exports.close,
             self._changes.close,
             self._sessions.close,
+            self._readers_without_key.close,
             self._readers.close,
         ):
             await asyncio.to_thread(close)
@@ -221,7 +229,8 @@ class Service:
 
     async def read_replica(
         self,
-        pool: PoolIdentity,
+        key: KeyRecord | None,
+        pool: PoolIdentity | None,
         function: Callable[Concatenate[Store, P], T],
         /,
         *args: P.args,
@@ -229,14 +238,18 @@ class Service:
     ) -> tuple[T, float | None]:
         """Run a use case as `read`, on the standby if there is one.
 
-        pool : that is read
+        Callers without a key share a part of the threads, so that they cannot keep others waiting.
+
+        pool : that is read; None if only the primary may answer
         Returns : its result, and the lag of the standby in seconds; None if the primary answered,
             as it does while the standby is away or too far behind, and for what is not there yet
         """
-        if self._replica is not None:
+        if pool is not None and self._replica is not None:
             with suppress(ReplicaAwayError):
-                return await self._replica.read(None, pool, function, *args, **kwargs)
-        return await self.read(function, *args, **kwargs), None
+                async with self._on_replica_without_key if key is None else nullcontext():
+                    return await self._replica.read(None, pool, function, *args, **kwargs)
+        threads = self._readers_without_key if key is None else self._readers
+        return await threads.run(function, self.store, *args, **kwargs), None
 
     async def export(
         self,

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from web.page.invented import HOSTILE
 from web.page.markup import Page
@@ -182,6 +183,35 @@ def test_pages_of_the_leaderboard_follow_one_another(anybody: httpx.Client) -> N
     assert "51" in second.texts
     back = next(one["href"] for one in second.all("a") if one.get("rel") == "prev")
     assert "1" in look(anybody, back or "").texts
+
+
+def test_the_page_of_a_large_match_lists_a_hundred_players(
+    site: Site, anybody: httpx.Client
+) -> None:
+    """Next leads on, and a player is found; so it is in the API, by `limit`."""
+    names = [f"p{number:03d}" for number in range(250)]
+    teams = [TeamRequest([name], place) for place, name in enumerate(names, 1)]
+    site.new_pool("crowd", PoolRequest("elo", public=True), [MatchRequest("big", teams, time=1)])
+    path = "/pools/crowd/matches/big"
+
+    def listed(page: Page) -> list[str]:
+        links = [link for link in page.links if "/pools/crowd/players/" in link and "?" not in link]
+        return [link.rpartition("/")[2] for link in links]
+
+    first = look(anybody, path)
+    assert "250" in first.texts
+    assert listed(first) == names[:100]
+    onward = next(one["href"] for one in first.all("a") if one.get("rel") == "next")
+    assert listed(look(anybody, onward or "")) == names[100:200]
+    around = look(anybody, f"{path}?around=p180")
+    assert listed(around) == names[130:230]
+    assert sum(one.get("class") == "here" for one in around.all("tr")) == 1
+    assert anybody.get(f"{path}?around=nobody").status_code == 404
+    answer = anybody.get(f"/v1{path}?limit=3&around=p180").json()
+    assert [team["players"][0]["player"] for team in answer["teams"]] == names[179:182]
+    assert answer["players_in_match"] == 250
+    link = look(anybody, "/pools/crowd/players/p180")
+    assert f"{path}?around=p180" in link.links
 
 
 def test_static_files_are_kept_for_good_under_the_name_of_their_version(

@@ -39,12 +39,14 @@ class FakeWriter:
     """Answers each post at once with the number of posts it got, or fails.
 
     room : posts that may wait for the answer of an owner
+    held : the future of posts instead, if given
     """
 
     def __init__(self) -> None:
         self.got: list[tuple[str, Post]] = []
         self.error: Exception | None = None
         self.answer: Recorded | None = None
+        self.held: asyncio.Future[Recorded] | None = None
         self.stopping = False
         self.room = 100
 
@@ -55,6 +57,8 @@ class FakeWriter:
         if self.stopping:
             raise OverloadedError("stopping")
         self.got.append((pool, post))
+        if self.held is not None:
+            return self.held
         future: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
         if self.error is not None:
             future.set_exception(self.error)
@@ -279,6 +283,28 @@ def test_no_more_waits_for_an_owner_than_for_a_writer(tmp_path: Path) -> None:
             waiting = [here.owners[0].enqueue(POOLS[1], POST) for _ in range(5)]
             assert [one.done() for one in waiting] == [False, False, True, True, True]
             await asyncio.gather(*waiting)
+
+    asyncio.run(go())
+
+
+@pytest.mark.parametrize("how", ["ended", "gone"])
+def test_an_owner_gives_up_what_its_sender_has_given_up(tmp_path: Path, how: str) -> None:
+    """A request has ended, or the sender is gone, or it commits the post itself."""
+
+    async def go() -> None:
+        async with machine(tmp_path) as here:
+            held: asyncio.Future[Recorded] = asyncio.get_running_loop().create_future()
+            here.writers[1].held = held
+            waiting = here.owners[0].enqueue(POOLS[1], POST)
+            while not here.writers[1].got:
+                await asyncio.sleep(0.01)
+            if how == "ended":
+                waiting.cancel()
+            else:
+                await here.owners[0]._links[1].close()
+                assert await waiting == PostedMessage(1, 0, 1)
+            await asyncio.wait([held], timeout=30)
+            assert held.cancelled()
 
     asyncio.run(go())
 
@@ -524,7 +550,7 @@ def test_a_client_that_leaves_keeps_no_room(tmp_path: Path) -> None:
             await here.post(0, 1)
             link = here.owners[0]._links[1]
             assert (link._sent, link._matches) == ({}, 0)
-            assert len(here.writers[1].got) == 2  # it is committed all the same
+            assert len(here.writers[1].got) == 1  # the request has ended, and its post with it
             assert not here.writers[0].got
 
     asyncio.run(go())

@@ -14,6 +14,7 @@ from equipoise.errors import ConflictError, NotFoundError
 from equipoise.messages.matches import MatchRequest, PostedMessage
 from equipoise.pools.posting import posting
 from equipoise.pools.posting.planning import Post
+from equipoise.store.interrupting import Interruption
 from equipoise.web.http.errors import InternalError, OverloadedError, UnavailableError
 from equipoise.web.monitoring import Metrics
 from equipoise.web.writing.writer import Writer
@@ -45,11 +46,13 @@ class Database:
         future_seconds: float,
         arrived: Callable[[], tuple[Sequence[Post], int]],
         silence: float | None,
+        interruption: Interruption,
     ) -> list[Any]:
         self.free.wait(120)
         if pool == self.hold:
             self.held.wait(120)
         more, after = arrived()
+        interruption.check()
         assert after >= now
         posts = [*posts, *more]
         names = [str(match.match) for one in posts for match in one.matches]
@@ -241,16 +244,24 @@ def test_stopping_commits_what_was_taken(database: Database, make: Callable[...,
     assert not writer.running
 
 
-def test_a_post_that_nobody_waits_for_is_committed_all_the_same(
-    database: Database, make: Callable[..., Writer]
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_post_whose_request_has_ended_is_not_committed_but_the_others_are(
+    database: Database, make: Callable[..., Writer], begun: bool
 ) -> None:
+    """Its transaction, if it has begun, is interrupted, and the other posts are committed."""
     writer = make()
 
     async def go() -> None:
         database.free.clear()
-        writer.enqueue("a", post("1")).cancel()
+        given_up = writer.enqueue("a", post("1"))
+        if begun:
+            await asyncio.sleep(0.05)
+        other = writer.enqueue("a", post("2"))
+        given_up.cancel()
+        await asyncio.sleep(0)
         database.free.set()
-        await writer.enqueue("a", post("2"))
+        await other
+        await writer.enqueue("a", post("3"))
 
     asyncio.run(go())
-    assert [name for _, names in database.batches for name in names] == ["1", "2"]
+    assert [name for _, names in database.batches for name in names] == ["2", "3"]

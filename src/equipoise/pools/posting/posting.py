@@ -32,11 +32,27 @@ from equipoise.pools.posting.planning import (
 )
 from equipoise.pools.posting.posted_matches import unused_fields
 from equipoise.pools.posting.rating import RatedBatch, StateCache, UnratableMatchError, rate_batch
-from equipoise.pools.reading.matches import MatchState, match_message, stored_matches
+from equipoise.pools.reading.matches import (
+    FIRST_PLAYERS,
+    MatchPart,
+    MatchState,
+    match_message,
+    stored_matches,
+)
 from equipoise.store import changes, log, ratings, webhooks
 from equipoise.store.changes import COLUMNS, ChangeRow, change_row
 from equipoise.store.connection import Store
-from equipoise.store.pools import PoolRecord, change_pool, get_pool, pool_by_number
+from equipoise.store.interrupting import Interruption
+from equipoise.store.pools import (
+    PoolRecord,
+    allow_silence,
+    change_pool,
+    get_pool,
+    pool_by_number,
+)
+
+#: Players that are rated in far less than the seconds for which a transaction may be silent.
+_SILENT_PLAYERS = 10_000
 
 #: The answer to a post: its matches, their number, or why none of it was recorded.
 Answer: TypeAlias = list[MatchMessage] | PostedMessage | EquipoiseError
@@ -52,6 +68,7 @@ def post_matches(
     future_seconds: float | None = FUTURE_SECONDS,
     arrived: Callable[[], tuple[Sequence[Post], int]] | None = None,
     silence: float | None = None,
+    interruption: Interruption | None = None,
 ) -> list[Answer]:
     """Record and rate posts, in this order, in one transaction.
 
@@ -60,14 +77,25 @@ def post_matches(
     future_seconds : seconds that a match may be ahead of `now`; None for no limit
     arrived : called once the pool is locked; gives posts that joined in the meantime, and the time
         of receipt of all
-    silence : as for `find_pool`
+    silence : as for `find_pool`, longer where there are very many players to rate
+    interruption : ends the transaction before its commit
     Returns : an answer for each post, those that joined last; of a refused post nothing is recorded
     Raises : NotFoundError; ConflictError where the pool is the archive of a season;
-        UnconfirmedError if the database did not confirm the commit
+        UnconfirmedError if the database did not confirm the commit; InterruptedTransactionError
     """
     cache = StateCache() if cache is None else cache
     try:
-        return _post(store, pool, posts, now, cache, future_seconds, arrived, silence)
+        return _post(
+            store,
+            pool,
+            posts,
+            now,
+            cache,
+            future_seconds,
+            arrived,
+            silence,
+            interruption or Interruption(),
+        )
     except UnconfirmedError:
         cache.forget(pool)
         raise
@@ -82,11 +110,12 @@ def _post(
     future_seconds: float | None,
     arrived: Callable[[], tuple[Sequence[Post], int]] | None,
     silence: float | None,
+    interruption: Interruption,
 ) -> list[Answer]:
     """Record and rate posts as `post_matches`."""
     rules = cache.rules(store, pool)
     read = [read_by_rules(post, rules) for post in posts]
-    with store.write() as connection:
+    with store.write() as connection, interruption.of(connection):
         record = get_pool(connection, pool, lock=True, silence=silence)
         check_open(record)
         if rules_of(record.settings) is not rules:
@@ -99,13 +128,27 @@ def _post(
             more, now = arrived()
             posts = [*posts, *more]
             read += [read_by_rules(post, rules) for post in more]
+        if silence is not None and not store.is_sqlite:
+            _allow_work(connection, read, silence)
         clock = Clock(now, future_seconds)
-        plan, batch = _rate(connection, record, rules, posts, read, cache, clock)
+        plan, batch = _rate(connection, record, rules, posts, read, cache, clock, interruption)
+        interruption.check()
         after = _write(connection, record, plan, batch, cache)
         answers = _answers(connection, after, rules, posts, read, plan, batch)
     cache.update(record, after, batch)
     cache.set_rules(pool, rules)
     return answers
+
+
+def _allow_work(connection: Connection, read: Sequence[ReadPost], silence: float) -> None:
+    """Let a transaction that rates very many players be silent for longer, as rating takes time.
+
+    read : its posts; silence : seconds for few players
+    """
+    teams = (team for one in read for match in one.matches for team in match.request.teams)
+    players = sum(len(team.players) for team in teams)
+    if players > _SILENT_PLAYERS:
+        allow_silence(connection, silence * players / _SILENT_PLAYERS)
 
 
 def read_post(store: Store, pool: str, post: Post) -> Post:
@@ -126,6 +169,7 @@ def _rate(
     read: Sequence[ReadPost],
     cache: StateCache,
     clock: Clock,
+    interruption: Interruption,
 ) -> tuple[PostingPlan, RatedBatch | None]:
     """Return what is recorded of posts, and the result of rating their matches.
 
@@ -141,6 +185,7 @@ def _rate(
         try:
             if not plan.to_rate:
                 return plan, None
+            interruption.check()
             return plan, rate_batch(connection, pool, rules, plan.to_rate, cache)
         except UnratableMatchError as error:
             at = plan.to_rate[error.index].seq - pool.last_seq - 1
@@ -236,19 +281,23 @@ def _messages(
     }
     if not wanted:
         return {}
+    first = plan.records[0].seq
+    parts = {seq: MatchPart.of(plan.requests[seq - first], FIRST_PLAYERS) for seq in wanted}
+    listed = {seq: set(part.names) for seq, part in parts.items()}
     by_seq: dict[int, dict[str, ChangeRow]] = {}
     if batch is not None:
         for row in zip(*(batch.changes[name] for name in COLUMNS), strict=True):
-            change = change_row(row)
-            if change.seq in wanted:
-                by_seq.setdefault(change.seq, {})[change.player] = change
-    first = plan.records[0].seq
+            player, seq = row[0], row[2]
+            if player in listed.get(seq, ()):
+                by_seq.setdefault(seq, {})[player] = change_row(row)
     found = {}
     for seq, record in wanted.items():
         request = plan.requests[seq - first]
         status = "pending" if record.needs_replay else "rated" if request.rated else "unrated"
         state = MatchState(request, record.time, record.posted_time, status)
-        found[str(request.match)] = match_message(record, state, by_seq.get(seq, {}), rules)
+        found[str(request.match)] = match_message(
+            record, state, parts[seq], by_seq.get(seq, {}), rules
+        )
     return found
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 from sqlalchemy import Connection
 
-from equipoise.errors import (
-    NotFoundError,
-)
+from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.messages.matches import (
     ChangeMessage,
     MatchLine,
@@ -27,7 +26,7 @@ from equipoise.pools.amended_log import (
     amendments_of,
     amendments_of_matches,
 )
-from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
+from equipoise.pools.pool.pages import MOST_ROWS, check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import PoolRules, iso, rules_of, written
 from equipoise.pools.posting.match_history import players_of
 from equipoise.pools.posting.posted_matches import unused_fields
@@ -39,11 +38,107 @@ from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, get_pool
 
 
-def match(store: Store, pool: str, match_id: str) -> MatchMessage:
-    """Return a match and what it did to its players. Raises : NotFoundError."""
+class Window(NamedTuple):
+    """Which players of a match are listed, in the order in which they were posted.
+
+    first : position of the first of them, from 0
+    stop : of the first one after them; None for the end of the match
+    limit : maximum number of them
+    around : put this player in the middle instead
+    """
+
+    first: int = 0
+    stop: int | None = None
+    limit: int = MOST_ROWS
+    around: str | None = None
+
+
+class MatchPart(NamedTuple):
+    """The listed players of a match.
+
+    request : the match with only these players; the same if these are all
+    places : of its teams in the whole match
+    first : position of the first of these players, from 0; players, teams : of the whole match
+    """
+
+    request: MatchRequest
+    places: list[int]
+    first: int
+    players: int
+    teams: int
+
+    @classmethod
+    def of(cls, request: MatchRequest, window: Window) -> MatchPart:
+        """Return the players in a window. Raises : NotFoundError if nobody is `around`."""
+        count, places = sum(len(team.players) for team in request.teams), places_of(request)
+        first = window.first
+        if window.around is not None:
+            names = players_of(request)
+            if window.around not in names:
+                raise NotFoundError(f"{window.around} did not take part in match {request.match}")
+            middle = names.index(window.around) - window.limit // 2
+            first = min(middle, count - window.limit)
+        # A correction may have made the match smaller since the cursor was made.
+        first = max(0, min(first, count - 1))
+        stop = count if window.stop is None else window.stop
+        last = max(first + 1, min(first + window.limit, stop))
+        at = 0
+        kept, kept_places = [], []
+        for team, place in zip(request.teams, places, strict=True):
+            players = team.players[max(first - at, 0) : max(last - at, 0)]
+            at += len(team.players)
+            if players:
+                whole = len(players) == len(team.players)
+                kept.append(team if whole else msgspec.structs.replace(team, players=players))
+                kept_places.append(place)
+        if first > 0 or last < count:
+            part = msgspec.structs.replace(request, teams=kept)
+            return cls(part, kept_places, first, count, len(request.teams))
+        return cls(request, places, 0, count, len(request.teams))
+
+    @property
+    def names(self) -> list[str]:
+        """Return the ids of the listed players."""
+        return players_of(self.request)
+
+    def cursors(self, limit: int) -> tuple[str | None, str | None]:
+        """Return the cursors of the parts before and after this one; None if there is none."""
+        after = self.first + len(self.names)
+        before = (max(0, self.first - limit), self.first)
+        return (
+            encode_cursor(before) if self.first else None,
+            encode_cursor((after, self.players)) if after < self.players else None,
+        )
+
+
+#: The players that answers list unless a part is asked for: all, except in very large matches.
+FIRST_PLAYERS = Window()
+
+
+def match(
+    store: Store,
+    pool: str,
+    match_id: str,
+    *,
+    cursor: str | None = None,
+    limit: int = MOST_ROWS,
+    around: str | None = None,
+) -> MatchMessage:
+    """Return a match and what it did to its players.
+
+    cursor : from another part of it; None starts at the first player
+    limit : players, from 1 to 1000
+    around : put this player in the middle of the part; cannot be combined with cursor
+    Raises : NotFoundError, InvalidParameterError
+    """
+    check_limit(limit)
+    if cursor is not None and around is not None:
+        raise InvalidParameterError("around cannot be combined with cursor")
+    first, stop = decode_cursor(cursor, tuple[int, int]) or (0, None)
+    window = Window(first, stop, limit, around)
     with store.read() as connection:
         record = get_pool(connection, pool)
-        found = stored_matches(connection, record, rules_of(record.settings), [match_id])
+        found = stored_matches(connection, record, rules_of(record.settings), [match_id], window)
     if match_id not in found:
         raise NotFoundError(f"no match {match_id!r} in pool {pool!r}")
     return found[match_id]
@@ -88,9 +183,16 @@ def posted_match(store: Store, pool: str, match: str) -> MatchRequest:
 
 
 def stored_matches(
-    connection: Connection, pool: PoolRecord, rules: PoolRules, ids: Iterable[str]
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    ids: Iterable[str],
+    window: Window = FIRST_PLAYERS,
 ) -> dict[str, MatchMessage]:
-    """Return those matches that are in the log, with what they did, by id."""
+    """Return those matches that are in the log, with what they did, by id.
+
+    Raises : NotFoundError as `Window.of`
+    """
     logged = log.matches_by_id(connection, pool.id, ids)
     amendments = amendments_of_matches(connection, pool, logged)
     through = replays.rated_through(connection, pool)
@@ -98,14 +200,19 @@ def stored_matches(
     if through is not None and amendments.corrections:
         replayed = amendments_of_matches(connection, pool, logged, through)
     states = {name: _state_of(one, amendments, through) for name, one in logged.items()}
-    everyone = {player for one in states.values() for player in players_of(one.request)}
+    parts = {name: MatchPart.of(state.request, window) for name, state in states.items()}
+    everyone = {player for part in parts.values() for player in part.names}
     eligible = Eligibility.of_players(connection, pool, everyone)
     found = {}
     for match_id, one in logged.items():
+        part, state = parts[match_id], states[match_id]
+        listed = None if part.request is state.request else part.names
         # While a correction waits for its replay, the changes are those of the match before it.
-        rows = changes.changes_of_match(connection, pool, replayed.position(one))
-        disqualified = eligible.disqualified(amendments.match(one))
-        found[match_id] = match_message(one, states[match_id], rows, rules, disqualified)
+        rows = changes.changes_of_match(connection, pool, replayed.position(one), listed)
+        disqualified = eligible.disqualified(amendments.match(one)._replace(request=part.request))
+        found[match_id] = match_message(
+            one, state, part, rows, rules, disqualified, limit=window.limit
+        )
     return found
 
 
@@ -147,16 +254,22 @@ def _state_of(logged: LogRecord, amendments: Amendments, through: int | None) ->
 def match_message(
     logged: LogRecord,
     state: MatchState,
+    part: MatchPart,
     changes: Mapping[str, ChangeRow],
     rules: PoolRules,
     disqualified: Collection[str] = (),
+    *,
+    limit: int = MOST_ROWS,
 ) -> MatchMessage:
     """Return a match with what it did.
 
-    changes : of the players whose rating it changed
-    disqualified : players of the match who may not be rated in it
+    part : its players that are listed; limit : players of a part
+    changes : of those whose rating it changed
+    disqualified : those who may not be rated in it
     """
     request = state.request
+    all_listed = part.request is request
+    previous, following = (None, None) if all_listed else part.cursors(limit)
     return MatchMessage(
         match=str(request.match),
         seq=logged.seq,
@@ -171,10 +284,14 @@ def match_message(
                 team=None if team.team is None else str(team.team),
                 players=[_change(one, changes, rules, disqualified) for one in team.players],
             )
-            for team, place in zip(request.teams, places_of(request), strict=True)
+            for team, place in zip(part.request.teams, part.places, strict=True)
         ],
         unused=unused_fields([request], rules),
         played=written(state.played, rules),
+        players_in_match=None if all_listed else part.players,
+        teams_in_match=None if all_listed else part.teams,
+        previous=previous,
+        next=following,
     )
 
 

@@ -29,7 +29,16 @@ from equipoise.messages.upkeep import ErasureMessage
 from equipoise.pools import amending, erasing
 from equipoise.pools.posting.planning import Post
 from equipoise.pools.reading import matches
-from equipoise.web.http.endpoints import JSON, NDJSON, ApiRequest, Body, Endpoint, PageQuery
+from equipoise.web.http.endpoints import (
+    JSON,
+    NDJSON,
+    ApiRequest,
+    Body,
+    Cursor,
+    Endpoint,
+    IdText,
+    PageQuery,
+)
 from equipoise.web.http.errors import without_lines
 from equipoise.web.http.reading import (
     check_media,
@@ -85,9 +94,29 @@ async def list_matches(request: ApiRequest) -> MatchPage:
     return await request.read(matches.matches, request.pool, cursor=query.cursor, limit=query.limit)
 
 
+class MatchQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Which players of a match are listed."""
+
+    cursor: Cursor | None = None
+    limit: Annotated[int, Meta(ge=1, le=1000, description="Maximum number of players listed.")] = (
+        1000
+    )
+    around: Annotated[
+        IdText | None, Meta(description="List the players around this one, in the order posted.")
+    ] = None
+
+
 async def show_match(request: ApiRequest) -> MatchMessage:
     """Return a match."""
-    return await request.read(matches.match, request.pool, request.path["match"])
+    query: MatchQuery = request.query
+    return await request.read(
+        matches.match,
+        request.pool,
+        request.path["match"],
+        cursor=query.cursor,
+        limit=query.limit,
+        around=query.around,
+    )
 
 
 MATCHES = (
@@ -99,7 +128,8 @@ MATCHES = (
         summary="Post matches",
         description="A match is acknowledged once it has been recorded and rated, in one "
         "transaction. Posting the same id with the same content again changes nothing and "
-        "returns the same response. So if you get no response, send the match again. The same id "
+        "returns the same response, which lists at most 1,000 players of the match. So if you get "
+        "no response, send the match again. The same id "
         "with other content is a conflict. An array is recorded completely or not at all. A "
         "stream is recorded in chunks: each line of the response says up to which line "
         "everything is recorded. If a chunk is rejected, the last line contains `error`.",
@@ -126,7 +156,11 @@ MATCHES = (
         name="showMatch",
         group="Matches",
         summary="Get a match as it counts now",
+        description="Lists at most 1,000 players, in the order in which they were posted. If the "
+        "match has more, `next` is the cursor of the following ones, and `players_in_match` is "
+        "the number of all.",
         handler=show_match,
+        query=MatchQuery,
         shape=MatchMessage,
         tagged=True,
     ),

@@ -102,7 +102,9 @@ class ApiRequest:
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
         """Run a use case that only reads, on the standby if there is one, and note its lag."""
-        found, self.lag = await self.service.read_replica(self.identity, function, *args, **kwargs)
+        found, self.lag = await self.service.read_replica(
+            self.key, self.identity, function, *args, **kwargs
+        )
         return found
 
     @property

@@ -19,13 +19,16 @@ from equipoise.messages.matches import (
     AmendmentMessage,
     DifferenceMessage,
     DisqualifyRequest,
+    MatchMessage,
     MatchRequest,
     ReasonRequest,
     places_of,
 )
+from equipoise.messages.pools import PoolMessage
 from equipoise.pools import amending
 from equipoise.pools.reading import matches, players
 from equipoise.pools.reading.matches import posted_match
+from equipoise.store.connection import Store
 from equipoise.web.http.reading import whole_number
 from equipoise.web.page.context import PageContext
 from equipoise.web.page.forms import FORM, MOST_FIELDS, Form, digest, match_limits, wrong
@@ -237,14 +240,14 @@ async def _amendment_form(
     seen: str = "",
 ) -> Response:
     match = posted = None
-    too_many = False
+    content, too_many = "", False
     if action.name == "correct":
-        match, posted = await context.snapshot(
-            lambda store, pool: (
-                matches.match(store, pool.pool, wanted),
-                posted_match(store, pool.pool, wanted),
-            )
-        )
+
+        def read(store: Store, pool: PoolMessage) -> tuple[MatchMessage, MatchRequest, str]:
+            found = posted_match(store, pool.pool, wanted)
+            return matches.match(store, pool.pool, wanted), found, json_of(found)
+
+        match, posted, content = await context.snapshot(read)
         too_many = len(posted.teams) > _MOST_PLACES
     elif action.of == "match":
         match = await context.read(matches.match, wanted)
@@ -259,7 +262,7 @@ async def _amendment_form(
         only=form.text("match", context.query("match")),
         how=form.text("how"),
         teams=[] if posted is None or too_many else team_lines(posted, form.texts("rank")),
-        json=form.text("json") or ("" if posted is None else json_of(posted)),
+        json=form.text("json") or content,
         difference=difference,
         seen=seen,
     )

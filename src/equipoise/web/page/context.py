@@ -167,7 +167,9 @@ class PageContext:
         **kwargs: P.kwargs,
     ) -> T:
         """Return what a use case reads from the pool of this page."""
-        return await self.service.read(workflow, (await self.pool()).pool, *args, **kwargs)
+        pool = (await self.pool()).pool
+        found, _ = await self.service.read_replica(self.key, None, workflow, pool, *args, **kwargs)
+        return found
 
     async def write(
         self,
@@ -200,8 +202,9 @@ class PageContext:
         """
         if replica and self.reads_replica:
             pool = await self.pool()
+            identity = PoolIdentity(pool.pool, pool.created)
             found, self._lag = await self.service.read_replica(
-                PoolIdentity(pool.pool, pool.created), _in_one_transaction, pool, read
+                self.key, identity, _in_one_transaction, pool, read
             )
             self._pool = found[0]
             return found[1]
@@ -212,7 +215,8 @@ class PageContext:
                 self._pool = self._readable_pool(moment)
                 return read(moment, self._pool)
 
-        return await self.service.read(in_one_transaction)
+        found_there, _ = await self.service.read_replica(self.key, None, in_one_transaction)
+        return found_there
 
     @property
     def reads_replica(self) -> bool:

@@ -20,8 +20,8 @@ from equipoise.web.page.context import PageContext
 from equipoise.web.page.forms import Form, digest, match_limits
 from equipoise.web.page.wording import path
 
-#: Matches on a page of the list.
-PAGE_SIZE = 50
+#: Matches on a page of the list, and players on a page of a match.
+PAGE_SIZE, MOST_PLAYERS = 50, 100
 #: Teams for which the form has fields, and the maximum that it may send.
 _TEAMS, _MOST_TEAMS = 2, 64
 RANK_DIGITS, RANK_RULE = 5, "must be a whole number, 1 for the winners"
@@ -59,17 +59,28 @@ async def match_page(context: PageContext) -> Response:
     """Return the page of a match."""
     await context.pool()
     wanted = context.id_of("match")
-    found = await context.snapshot(lambda store, pool: pool_matches.match(store, pool.pool, wanted))
+    cursor, around = context.query("cursor") or None, context.query("around")[:200] or None
+    found = await context.snapshot(
+        lambda store, pool: pool_matches.match(
+            store, pool.pool, wanted, cursor=cursor, limit=MOST_PLAYERS, around=around
+        )
+    )
+    pool = await context.pool()
+    here = ("pools", pool.pool, "matches", found.match)
     players = [one for team in found.teams for one in team.players]
-    alone = all(len(team.players) == 1 for team in found.teams)
+    people, teams = found.players_in_match or len(players), found.teams_in_match or len(found.teams)
     return context.render(
         "match.html",
         match=found,
-        alone=alone,
+        alone=people == teams,
         with_expected=any(one.expected is not None for one in players),
         with_performance=any(one.performance is not None for one in players),
-        uncounted=sum(not one.counted for one in players),
-        people=len(players),
+        people=people,
+        teams=teams,
+        around=around,
+        previous=None if found.previous is None else path(*here, cursor=found.previous),
+        next=None if found.next is None else path(*here, cursor=found.next),
+        first=path(*here),
     )
 
 
@@ -111,6 +122,8 @@ def _post_form(
     entries = [TeamEntry(rank, players) for rank, players in pairs]
     for number in range(len(entries), _TEAMS):
         entries.append(TeamEntry(str(number + 1), ""))
+    listed = [(team.rank, one) for team in preview.teams for one in team.players] if preview else []
+    people = len(listed) if preview is None else preview.players_in_match or len(listed)
     return context.render(
         "post.html",
         error,
@@ -119,6 +132,8 @@ def _post_form(
         time=form.text("time"),
         json=form.text("json"),
         preview=preview,
+        previewed=listed[:MOST_PLAYERS],
+        unlisted=people - len(listed[:MOST_PLAYERS]),
         seen=seen,
     )
 

@@ -31,6 +31,7 @@ from equipoise.web.page.context import PageContext
 from equipoise.web.page.explanation import Why, why_of
 from equipoise.web.page.figures import Interval, intervals, timeline_chart
 from equipoise.web.page.forms import problems_of
+from equipoise.web.page.matches import MOST_PLAYERS
 from equipoise.web.page.wording import number, path
 from equipoise.wording import counted
 
@@ -168,6 +169,7 @@ async def player_page(context: PageContext) -> Response:
         facts=_facts(view.player),
         started=_started(pool, timeline),
         history=history,
+        most_players=MOST_PLAYERS,
         next=_next(pool.pool, name, history.next),
         timeline=timeline,
         with_band=any(timeline.deviations),
@@ -195,7 +197,7 @@ async def _with_explanation(
     identity = PoolIdentity(pool.pool, pool.created)
     lag: float | None = None
     if context.reads_replica:
-        version, lag = await service.read_replica(identity, pool_version, pool.pool)
+        version, lag = await service.read_replica(context.key, identity, pool_version, pool.pool)
     else:
         version = await service.read(pool_version, pool.pool)
     # If the primary has given the version, what the standby has may be older.

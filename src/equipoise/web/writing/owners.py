@@ -114,7 +114,8 @@ class Owners:
         self._place = -1
         self._lock = -1
         self._server: asyncio.AbstractServer | None = None
-        self._answering: set[asyncio.Task[None]] = set()
+        # By connection and number of the post.
+        self._answering: dict[tuple[_Frames, int], asyncio.Task[None]] = {}
         self._others: set[_Frames] = set()
 
     @property
@@ -145,7 +146,7 @@ class Owners:
         if self._server is not None:
             self._server.close()
         if self._answering:
-            await asyncio.wait(self._answering, timeout=_ENDING)
+            await asyncio.wait(self._answering.values(), timeout=_ENDING)
         for frames in list(self._others):
             frames.close()
         self._leave()
@@ -183,21 +184,37 @@ class Owners:
             sent.future.set_exception(error if refused else _as_unknown(error))
         else:
             ours.add_done_callback(lambda done: _pass_on(done, sent.future, refused))
+            sent.future.add_done_callback(lambda done: ours.cancel() if done.cancelled() else None)
 
     def _listener(self) -> _Frames:
-        frames = _Frames(self._take, lambda: self._others.discard(frames))
+        frames = _Frames(self._take, lambda: self._lose(frames))
         self._others.add(frames)
         return frames
 
+    def _lose(self, frames: _Frames) -> None:
+        """Give up the posts of a process that is gone, or commits them itself."""
+        self._others.discard(frames)
+        for (sender, _), task in list(self._answering.items()):
+            if sender is frames:
+                task.cancel()
+
     def _take(self, frames: _Frames, frame: tuple[Any, ...]) -> None:
-        """Answer a frame of another process: a post, or the question whether this one is alive."""
-        if len(frame) == 1:
+        """Answer a frame of another process.
+
+        It is a post, the end of the request of a post, or the question whether this one is alive.
+        """
+        if len(frame) == len(_QUESTION):
             frames.send(frame)
+            return
+        key = (frames, frame[0])
+        if len(frame) == len(_ENDED):
+            if key in self._answering:
+                self._answering[key].cancel()
             return
         answering = self._answer(frames, _Forwarded(*frame))
         task = asyncio.get_running_loop().create_task(answering, context=Context())
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
+        self._answering[key] = task
+        task.add_done_callback(lambda done: self._answering.pop(key, None))
 
     async def _answer(self, frames: _Frames, post: _Forwarded) -> None:
         """Commit a post for another process. None is the answer if this process cannot."""
@@ -279,6 +296,8 @@ class _Frames(asyncio.Protocol):
 
 #: The question whether a process is alive, and its answer.
 _QUESTION = (0,)
+#: What follows the number of a post whose request has ended, in a frame.
+_ENDED = (0, "ended")
 
 
 class _Link:
@@ -327,11 +346,21 @@ class _Link:
         if not self._sent:  # its silence counts from now
             self._asked = 0
         future: asyncio.Future[Recorded] = loop.create_future()
-        self._sent[self._number] = _Sent(pool, post, future)
+        number = self._number
+        future.add_done_callback(lambda done: self._end(number) if done.cancelled() else None)
+        self._sent[number] = _Sent(pool, post, future)
         self._matches += len(post.matches)
         rest = (post.key, post.detailed, post.first_line, time.monotonic())
-        self._frames.send((self._number, pool, content, *rest))
+        self._frames.send((number, pool, content, *rest))
         return future
+
+    def _end(self, number: int) -> None:
+        """Tell the owner that the request of a post has ended, if it was not answered."""
+        sent = self._sent.pop(number, None)
+        if sent is not None:
+            self._matches -= len(sent.post.matches)
+            if self._frames is not None:
+                self._frames.send((number, *_ENDED[1:]))
 
     async def close(self) -> None:
         """End the connection."""

@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import msgspec
@@ -27,6 +27,7 @@ from equipoise.pools.posting import posting
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Post
 from equipoise.pools.posting.rating import StateCache
 from equipoise.store.connection import Store, is_full, was_silent
+from equipoise.store.interrupting import InterruptedTransactionError, Interruption
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
     InternalError,
@@ -62,6 +63,17 @@ class _Waiting:
     cause: Any = None
 
 
+@dataclass(slots=True)
+class _UnderWay:
+    """A transaction that has begun: the futures of its posts, and how it is ended."""
+
+    futures: set[asyncio.Future[Recorded]]
+    interruption: Interruption = field(default_factory=Interruption)
+
+
+#: The outcome of a post whose request has ended. Nobody gets it.
+_GIVEN_UP = OverloadedError("the request has ended")
+
 _Outcome: TypeAlias = "tuple[_Waiting, Recorded | EquipoiseError]"
 
 
@@ -91,6 +103,7 @@ class Writer:
         self._cache = StateCache()
         self._waiting: dict[str, deque[_Waiting]] = {}
         self._ended = False
+        self._under_way: _UnderWay | None = None
         # Pools in which the work between two statements may take longer than `SILENCE`.
         self._slow: set[str] = set()
         # Both are used only in the event loop.
@@ -123,8 +136,8 @@ class Writer:
     def enqueue(self, pool: str, post: Post) -> asyncio.Future[Recorded]:
         """Return a future with the answer to a post once its transaction is committed.
 
-        The post is committed even if nobody awaits the future, which raises what `post_matches`
-        raises for the post.
+        The future raises what `post_matches` raises for the post. If it is cancelled before the
+        commit begins, nothing is recorded, and a transaction that has begun ends at once.
         Raises : OverloadedError if too many posts wait already; then nothing is recorded
         """
         if self._stopping:
@@ -134,12 +147,19 @@ class Writer:
             raise OverloadedError("the queue of matches is full; try again later", _RETRY)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Recorded] = loop.create_future()
+        future.add_done_callback(self._notice)
         self._matches += matches
         self._posts += 1
         self._metrics.queue.set(self._matches)
         cause = None if self._tracing is None else self._tracing.current()
         self._queue.put(_Waiting(pool, post, loop, future, cause))
         return future
+
+    def _notice(self, future: asyncio.Future[Recorded]) -> None:
+        """End the transaction that contains a post whose request has ended."""
+        under_way = self._under_way
+        if future.cancelled() and under_way is not None and future in under_way.futures:
+            under_way.interruption.request()
 
     def has_room(self, posts: int, matches: int, more: int) -> bool:
         """Return whether a queue of so many posts and matches may get a post of `more` matches."""
@@ -152,7 +172,7 @@ class Writer:
             taken = self._take(pool, self._batch_matches)
             started = time.perf_counter()
             outcomes = list(self._commit(pool, taken))
-            self._metrics.batch.observe(_matches_of(taken))
+            self._metrics.batch.observe(_matches_of([one for one, _ in outcomes]))
             self._metrics.commit.observe(time.perf_counter() - started)
             if pool in self._waiting:  # the others have their turn first
                 self._waiting[pool] = self._waiting.pop(pool)
@@ -192,10 +212,16 @@ class Writer:
     ) -> Iterator[_Outcome]:
         """Yield the outcome of each post to one pool.
 
-        waiting : at least one; posts that arrive until the pool is locked are appended
+        waiting : at least one; posts that arrive until the pool is locked are committed with them
         alone : take no others
         again : whether PostgreSQL has undone this before, as the thread was silent for too long
         """
+        under_way = self._under_way = _UnderWay({one.future for one in waiting})
+        given_up = [one for one in waiting if one.future.cancelled()]
+        yield from ((one, _GIVEN_UP) for one in given_up)
+        waiting = [one for one in waiting if one not in given_up] if given_up else waiting
+        if not waiting:
+            return
         posts = [one.post for one in waiting]
         began, worked = time.monotonic(), time.thread_time()
 
@@ -205,6 +231,9 @@ class Writer:
                 self._gather()
                 more = self._take(pool, self._batch_matches - _matches_of(waiting))
                 waiting.extend(more)
+                under_way.futures.update(one.future for one in more)
+                if any(one.future.cancelled() for one in more):
+                    under_way.interruption.request()
             self._describe(waiting, more)
             return [one.post for one in more], now()
 
@@ -219,7 +248,11 @@ class Writer:
                     future_seconds=self._future_seconds,
                     arrived=arrived,
                     silence=None if again or pool in self._slow else SILENCE,
+                    interruption=under_way.interruption,
                 )
+        except InterruptedTransactionError:
+            # The request of a post has ended. The others are committed without it.
+            yield from self._commit(pool, waiting, alone=True, again=again)
         except EquipoiseError as error:
             yield from ((one, error) for one in waiting)
         except DATABASE_ERRORS as error:
@@ -248,6 +281,8 @@ class Writer:
                 yield waiting[0], InternalError("the service failed; its log says why")
         else:
             yield from zip(waiting, answers, strict=True)
+        finally:
+            self._under_way = None
 
     def _span(self, pool: str, waiting: Sequence[_Waiting]) -> AbstractContextManager[None]:
         """Return the span of a commit, linked to the requests of its first posts."""
