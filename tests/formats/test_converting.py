@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from equipoise.formats.converting.game_table import game_table
 from equipoise.formats.converting.pgn_tags import pgn_text
 from equipoise.formats.converting.trf_report import trf_text
 from equipoise.formats.games.reading import read_games
+from equipoise.formats.writing import write_table
 from formats.comparing import assert_same
 
 PLAYERS = ["ann", "Ben, B", 'c"d', "Ömer\\x", "eva", "李"]
@@ -100,6 +102,33 @@ def test_scores_decide_in_a_table_of_home_and_away() -> None:
     again = read_history(frame)
     assert again.attributes["side"].tolist() == history.attributes["side"].tolist()
     assert results(again) == results(history)
+
+
+@pytest.mark.parametrize("names", [("white_elo", "black_elo"), ("WhiteRating", "BlackRating")])
+def test_ratings_of_both_sides_survive_every_conversion(
+    names: tuple[str, str], tmp_path: Path
+) -> None:
+    text = f"white,black,result,{','.join(names)}\nann,ben,1-0,2000,1900\nben,cid,0-1,1910,\n"
+    (tmp_path / "games.csv").write_text(text)
+    history = read_history(tmp_path / "games.csv")
+    expected = [(2000.0, 1900.0), (1910.0, None)]
+
+    frame, lost = game_table(history)
+    assert not lost
+    assert list(frame.select(names).iter_rows()) == expected
+
+    document, lost = pgn_text(history)
+    assert not any("left out" in one for one in lost)
+    (tmp_path / "games.pgn").write_text(document)
+    write_table(history, tmp_path / "long.csv")
+    for name in ("games.pgn", "long.csv"):
+        games = read_games(tmp_path / name)
+        assert [games.player_ids[row] for row in games.white] == ["ann", "ben"]
+        # One rating differs between games, so ratings are those of the games.
+        assert games.white_rating is not None
+        assert games.black_rating is not None
+        assert games.white_rating.tolist() == [2000.0, 1910.0]
+        np.testing.assert_array_equal(games.black_rating, [1900.0, np.nan])
 
 
 def test_what_a_table_of_games_cannot_hold_is_named() -> None:

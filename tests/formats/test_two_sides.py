@@ -135,3 +135,18 @@ def test_short_names_of_scores_results_and_rounds_are_known() -> None:
     assert reading.history is not None, reading.problems
     assert ranks(reading.history) == [0, 1, 1, 0, 0, 0]
     assert reading.columns["round"] == "Rd."
+
+
+@pytest.mark.parametrize(
+    "sides", [("left", "right"), ("player_1", "player_2"), ("Model A", "Model B")]
+)
+def test_renamed_sides_are_valid_results(sides: tuple[str, str]) -> None:
+    """The names that `columns` gives the sides win, as do those of their columns."""
+    first, second = sides
+    rows = {
+        "one": ["ann", "ben", "cid", "ann", "ann"],
+        "two": ["ben", "cid", "ann", "cid", "ben"],
+        "vote": [first, "tie", second.upper(), "one", "two"],
+    }
+    history = eq.read_history(rows, columns={first: "one", second: "two", "winner": "vote"})
+    assert history.rank.tolist() == [0, 1, 0, 0, 1, 0, 0, 1, 1, 0]

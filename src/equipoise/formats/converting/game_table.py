@@ -18,6 +18,7 @@ from equipoise.formats.converting.two_sides import (
     lost_of_history,
     two_sides,
 )
+from equipoise.formats.games.layout import side_ratings
 
 #: Columns of the two sides, by what the first side is.
 _SIDES = {
@@ -28,7 +29,7 @@ _SIDES = {
 #: Columns that the two sides themselves say.
 _SAID = ("side", "at_home")
 #: Columns of the table, which no kept column may replace.
-_OWN = ("match", "time", "round", "result", "neutral", "winner", "points", "white_elo", "black_elo")
+_OWN = ("match", "time", "round", "result", "neutral", "winner", "points")
 
 
 def game_table(history: History) -> tuple[pl.DataFrame, list[str]]:
@@ -74,7 +75,8 @@ def _keep_attributes(sides: TwoSides, columns: dict[str, pl.Series]) -> set[str]
         if values is not None and (name == "round" or name not in {*_OWN, *columns}):
             columns.setdefault(name, _series(values))
             kept.add(name)
-    if "rating" in attributes and "rating" not in kept:
+    without = side_ratings(columns) == (None, None)
+    if "rating" in attributes and "rating" not in kept and without:
         for name, rows in (("white_elo", sides.first), ("black_elo", sides.second)):
             columns[name] = _series(attributes["rating"][rows])
         kept.add("rating")

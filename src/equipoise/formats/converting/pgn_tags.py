@@ -41,7 +41,7 @@ def _games(sides: TwoSides) -> Iterator[str]:
     event = next((name for name in _EVENTS if name in history.attributes), None)
     events = None if event is None else attribute_of_matches(sides, event)
     rounds = attribute_of_matches(sides, "round") if "round" in history.attributes else None
-    ratings = history.attributes.get("rating")
+    ratings = sides.ratings()[0]
     for at, match in enumerate(sides.matches.tolist()):
         result = RESULTS[float(sides.points[at])]
         tags = {"Event": "?" if events is None or events[at] is None else str(events[at])}
@@ -55,11 +55,10 @@ def _games(sides: TwoSides) -> Iterator[str]:
             tags["Date"] = day_in_words(time).replace("-", ".")
             if history.time_kind != "date":
                 tags |= {"UTCDate": tags["Date"], "UTCTime": iso(time)[11:19]}
-        if ratings is not None:
-            for tag, row in (("WhiteElo", sides.first[at]), ("BlackElo", sides.second[at])):
-                rating = _rating(ratings[row])
-                if rating:
-                    tags[tag] = rating
+        for tag, values in zip(("WhiteElo", "BlackElo"), ratings, strict=True):
+            rating = "" if values is None else _rating(values[at])
+            if rating:
+                tags[tag] = rating
         lines = [f'[{tag} "{_escaped(value)}"]' for tag, value in tags.items()]
         yield "\n".join([*lines, "", result, ""])
 
@@ -88,5 +87,5 @@ def _lost(sides: TwoSides) -> Iterator[str]:
         yield "white is the player listed first, because the history does not say who has white"
     if sides.neutral.any():
         yield "matches on neutral ground are no longer marked"
-    kept = {"side", "at_home", "round", "rating", *_EVENTS}
+    kept = {"side", "at_home", "round", *sides.ratings()[1], *_EVENTS}
     yield from lost_of_history(history, kept)

@@ -14,6 +14,7 @@ import numpy as np
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import HOME_SIDES, History
 from equipoise.errors import InvalidDataError
+from equipoise.formats.games.layout import side_ratings
 from equipoise.wording import counted
 
 #: Results by the points of the first side.
@@ -47,6 +48,25 @@ class TwoSides:
         """Return the ids of the first and of the second player of each match."""
         ids, player = self.history.player_ids, self.history.player
         return ids[player[self.first]], ids[player[self.second]]
+
+    def ratings(self) -> tuple[list[Ids | None], set[str]]:
+        """Return the ratings that the source has of both sides, and the columns they are in.
+
+        They are in two columns of the match, such as white_elo and black_elo, or in `rating`.
+        """
+        attributes = self.history.attributes
+        pair = side_ratings(attributes)
+        if pair != (None, None):
+            rows = (self.first, self.second)
+            of_sides = [
+                None if name is None else attributes[name][at]
+                for name, at in zip(pair, rows, strict=True)
+            ]
+            return of_sides, {name for name in pair if name is not None}
+        rating = attributes.get("rating")
+        if rating is None:
+            return [None, None], set()
+        return [rating[self.first], rating[self.second]], {"rating"}
 
 
 def two_sides(history: History) -> TwoSides:

@@ -1,7 +1,8 @@
 """Reads games from a long table of matches between two players.
 
 The reader of histories reads the table. `rank` decides the result (equal ranks are a draw), and
-`weight` is the weight. A kept column `rating` or `elo` has the players' ratings. A column
+`weight` is the weight. A kept column `rating` or `elo` has the players' ratings, or the columns
+`white_elo` and `black_elo` those of both sides. A column
 `at_home`, `home`, `side`, `color` or `colour` shows who has white or plays at home.
 """
 
@@ -18,6 +19,7 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import History
 from equipoise.errors import Problem
 from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.layout import side_ratings
 from equipoise.formats.games.rows import read_ratings
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table, refuse, shown
@@ -65,7 +67,7 @@ def read_duels(table: Table, options: Options) -> GameColumns:
         sizes = history.sizes()
         got = f"none among {counted(history.matches, 'match', 'matches')}; the largest has "
         refuse(table.name, DUELS, got + counted(int(sizes.max()), "player"))
-    ratings = _ratings(history, lines)
+    ratings = _ratings(history, duels, lines)
     problems = (*reading.problems, *_not_duels(history, ~duels, lines), *ratings.problems)
     good = duels & ~ratings.bad
     columns = _games(history, np.flatnonzero(good), ratings.values, lines)
@@ -156,13 +158,29 @@ def _marked(attribute: Ids) -> Flags:
     return np.array([str(one).strip().casefold() in _FIRST for one in attribute.tolist()])
 
 
-def _ratings(history: History, lines: _Lines) -> _Ratings:
+def _of_sides(history: History, duels: Flags) -> list[object] | None:
+    """Return the rating of every participation by the columns of both sides; None without any."""
+    pair = side_ratings(history.attributes)
+    if pair == (None, None):
+        return None
+    found = np.full(history.participations, None, dtype=object)
+    first, second, _ = _sides(history, history.offsets[np.flatnonzero(duels)])
+    for name, rows in zip(pair, (first, second), strict=True):
+        if name is not None:
+            found[rows] = history.attributes[name][rows]
+    ratings: list[object] = found.tolist()
+    return ratings
+
+
+def _ratings(history: History, duels: Flags, lines: _Lines) -> _Ratings:
     """Return the rating of every participation, and the problems of matches."""
     bad = np.zeros(history.matches, dtype=bool)
     name = next((one for one in _RATINGS if one in history.attributes), None)
-    if name is None:
+    of_sides = None if name is not None else _of_sides(history, duels)
+    if name is None and of_sides is None:
         return _Ratings(None, bad, [], ())
-    column = pl.Series(history.attributes[name].tolist(), strict=False)
+    ratings = of_sides if name is None else history.attributes[name].tolist()
+    column = pl.Series(ratings, strict=False)
     values, faults, notes = read_ratings(column)
     matches = history.match_rows()
     problems = []
@@ -171,7 +189,15 @@ def _ratings(history: History, lines: _Lines) -> _Ratings:
         bad[matches[at]] = True
         for row, (file, line) in zip(at.tolist(), lines.of(matches[at]), strict=True):
             player = history.player_ids[history.player[row]]
-            problems.append(Problem(file, line, name, rule, f"{shown(column[row])} of {player}"))
+            problems.append(
+                Problem(
+                    file,
+                    line,
+                    name or "white_elo, black_elo",
+                    rule,
+                    f"{shown(column[row])} of {player}",
+                )
+            )
     return _Ratings(values, bad, problems, notes)
 
 

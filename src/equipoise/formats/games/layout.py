@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import polars as pl
@@ -117,6 +117,8 @@ OF_PAIRS: dict[str, tuple[str, ...]] = {
     "opponent_rating": ("opponentrating", "opponentelo"),
     "time": _TIMES,
 }
+#: Ratings of the two sides, in every spelling.
+_SIDE_RATINGS = ("white_elo", "black_elo")
 _ALL_SIDES = (*SIDES, *MORE_SIDES, *DECIDED)
 #: All names that a renamed column may have.
 MEANINGS = (*OF_GAMES, *OF_PAIRS, *(name for one in _ALL_SIDES for name in one[:2]))
@@ -130,6 +132,7 @@ class Layout:
     coloured : whether the first side has the white pieces or plays at home
     missing : required columns that are missing
     decided : whether the first side has won every game
+    sides : the names by which the two sides were recognised, such as left and right
     """
 
     kind: Kind
@@ -137,6 +140,7 @@ class Layout:
     coloured: bool
     missing: tuple[str, ...]
     decided: bool = False
+    sides: tuple[str, str] = ("white", "black")
 
 
 def find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
@@ -170,6 +174,13 @@ def find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
         lacking = f"no {', no '.join(one.missing)}{'' if problems else got}{hint}"
         problems.append(Problem(table.name, None, "", rules[one.kind], lacking))
     raise InvalidDataError(problems)
+
+
+def side_ratings(names: Iterable[str]) -> tuple[str | None, str | None]:
+    """Return the columns that have the ratings of the first and of the second side."""
+    spelled = {spelling(name): name for name in names}
+    found = _found(spelled, {one: OF_GAMES[one] for one in _SIDE_RATINGS})
+    return found.get("white_elo"), found.get("black_elo")
 
 
 def source_column(name: str, frame: pl.DataFrame, renamed: Mapping[str, str], of: str) -> str:
@@ -264,7 +275,7 @@ def _list_layout(there: Mapping[str, str]) -> Layout:
                 columns["result"] = there[full_time]
     if "neutral" in there:
         columns["neutral"] = there["neutral"]
-    return Layout("games", columns, coloured, tuple(missing), decided)
+    return Layout("games", columns, coloured, tuple(missing), decided, (first, second))
 
 
 def _pair_layout(there: Mapping[str, str]) -> Layout:
@@ -318,7 +329,7 @@ def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | Non
         return None
     if "white_score" in columns:
         columns.pop("points", None)
-    return Layout("games", columns, found.coloured, found.missing, found.decided)
+    return replace(found, columns=columns)
 
 
 def _score_columns(there: Mapping[str, str], single: bool) -> dict[str, str]:

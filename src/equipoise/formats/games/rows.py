@@ -65,6 +65,7 @@ class GameRows:
 
     frame : these rows, under the names of the source
     columns : meaning -> name in the source
+    sides : the names by which the two sides were recognised
     filtered : number of rows left out by filters
     notes : sentences for users on the values read
     """
@@ -74,6 +75,7 @@ class GameRows:
     columns: dict[str, str]
     findings: Findings
     filtered: int
+    sides: tuple[str, str] = ("white", "black")
     notes: list[str] = field(default_factory=list)
 
     def has(self, meaning: str) -> bool:
@@ -156,7 +158,8 @@ def choose_rows(table: Table, layout: Layout, options: Options) -> GameRows:
     kept = np.flatnonzero(chosen)
     frame = table.frame if chosen.all() else table.frame.filter(chosen)
     filtered = len(table.frame) - len(kept)
-    rows = GameRows(table, frame, dict(layout.columns), Findings(table, kept), filtered)
+    findings = Findings(table, kept)
+    rows = GameRows(table, frame, dict(layout.columns), findings, filtered, layout.sides)
     if times is not None:
         rows.add("time", *(Fault(fault.rows[kept], fault.rule) for fault in times.faults))
     return rows
@@ -354,10 +357,11 @@ class Results(NamedTuple):
     both_bad: int = 0
 
 
-def read_results(column: pl.Series, first: str, second: str) -> Results:
+def read_results(column: pl.Series, first: str, second: str, called: tuple[str, str]) -> Results:
     """Return the results of a column; each value is parsed once.
 
     first, second : names of the columns of the two sides, which may also name the winner
+    called : other names of the two sides, in the spelling of `spelling`
     """
     text = text_of(column)
     codes = text.cast(pl.Categorical)
@@ -365,7 +369,8 @@ def read_results(column: pl.Series, first: str, second: str) -> Results:
     numbers = codes.to_physical()
     highest = int(numbers.fill_null(0).to_numpy().max(initial=0))
     table = np.full((highest + 1, 2), np.nan)
-    sides = {_squeezed(first): 1.0, _squeezed(second): 0.0}
+    sides = dict(zip(called, (1.0, 0.0), strict=True))
+    sides |= {_squeezed(first): 1.0, _squeezed(second): 0.0}
     if _squeezed(first).startswith("home"):
         sides |= {"h": 1.0, "d": 0.5, "a": 0.0}  # home, draw, away
     both_bad = 0
@@ -407,6 +412,8 @@ def _parsed(text: str, sides: dict[str, float]) -> tuple[float, int]:
     for known in (_WORDS, _SHARES, sides):
         if plain in known:
             return known[plain], 0
+    if spelling(text) in sides:
+        return sides[spelling(text)], 0
     if plain in _NOT_PLAYED:
         return np.nan, _NOT_PLAYED[plain]
     if _SIGNS.fullmatch(plain):
@@ -467,7 +474,7 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
     if rows.columns["result"] == rows.columns[first]:  # tables of winners and losers
         nothing = np.zeros(len(column))
         return Totals(nothing + 1.0, nothing + 1.0, nothing, nothing.astype(np.int64))
-    results = read_results(column, rows.columns[first], rows.columns[second])
+    results = read_results(column, rows.columns[first], rows.columns[second], rows.sides)
     # A list of chess has no scores: there 0-0 is a forfeit, and 2-1 is a slip.
     of_chess = spelling(rows.columns[first]).startswith("white")
     by_score = None if of_chess or not results.faulty.any() else _by_score(column)
