@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import HealthCheck, settings
 
+from equipoise.option_names import options_named
+
 # The limits of hypothesis on seconds measure the machine. Its examples stay as many as they are.
 settings.register_profile("pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("pace")
@@ -52,6 +54,13 @@ def _fixtures(item: pytest.Item) -> list[str]:
     if parameters is not None and parameters.params.get("database_url") == "postgresql":
         found.append("postgres")
     return found
+
+
+@pytest.fixture
+def options_in_messages() -> Iterator[None]:
+    """Let messages name options, as on the command line; elsewhere they name parameters."""
+    with options_named():
+        yield
 
 
 @pytest.fixture

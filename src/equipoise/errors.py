@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from equipoise.option_names import addressed
 from equipoise.wording import counted, printable
 
 #: Number of problems shown; the others are only counted.
 SHOWN_PROBLEMS = 20
+#: Number of equal problems up to which each has a line of its own.
+_EQUAL = 4
 #: Number of ids of a group shown; the others are only counted.
 SHOWN_IDS = 4
 
@@ -34,6 +37,9 @@ class EquipoiseError(Exception):
 
     #: Short name used in JSON answers.
     code = "error"
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*(addressed(one) if isinstance(one, str) else one for one in args))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Let an error cross from one process to another, whatever its constructor takes."""
@@ -205,6 +211,10 @@ class Problem:
     rule: str
     got: str
 
+    def __post_init__(self) -> None:
+        if "--" in self.rule:
+            object.__setattr__(self, "rule", addressed(self.rule))
+
     def __str__(self) -> str:
         where = self.file or "input"
         if self.line is not None:
@@ -239,10 +249,29 @@ class InvalidDataError(EquipoiseError, ValueError):
         count = len(self.problems)
         self.summary = summary
         head = summary or f"{counted(count, 'problem')} in the input"
-        lines = [str(problem) for problem in self.problems[:SHOWN_PROBLEMS]]
-        if count > SHOWN_PROBLEMS:
-            lines.append(f"... and {count - SHOWN_PROBLEMS:,} more")
-        super().__init__("\n  ".join([f"{head}:", *lines]) if lines else head)
+        lines = lines_of(self.problems)
+        # Values found in the input stay as they are.
+        Exception.__init__(self, "\n  ".join([f"{addressed(head)}:", *lines]) if lines else head)
+
+
+def lines_of(problems: Sequence[Problem], most: int = SHOWN_PROBLEMS) -> list[str]:
+    """Return a line for each of the first problems, and one that counts the others.
+
+    Many equal problems are one line with their number.
+    """
+    groups: dict[object, list[Problem]] = {}
+    for one in problems:
+        groups.setdefault((one.file, one.field, one.rule, one.got), []).append(one)
+    lines: list[tuple[int, str]] = []
+    for group in groups.values():
+        if len(group) > _EQUAL:
+            last = "" if group[-1].line is None else f" to line {group[-1].line}"
+            lines.append((len(group), f"{group[0]} ({len(group):,} times{last})"))
+        else:
+            lines += ((1, str(one)) for one in group)
+    shown = [line for _, line in lines[:most]]
+    more = sum(count for count, _ in lines[most:])
+    return [*shown, f"... and {more:,} more"] if more else shown
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -137,7 +137,9 @@ def test_standard_input_is_read_once(
     answer = inspected(capsys, "-", "--format", "csv")
     assert answer["source"] == "standard input"
     assert answer["contents"]["matches"] == 1
-    assert answer["next"][0]["command"] == "equipoise rate - --format csv --skip-bad"
+    assert (
+        answer["next"][0]["command"] == "equipoise rate - --format csv --skip-bad --system glicko2"
+    )
 
 
 @pytest.mark.parametrize(
@@ -377,7 +379,9 @@ def test_a_file_whose_name_begins_with_a_hyphen_is_typed_with_its_folder(
     write(tmp_path / "-x.csv", "match,player,rank\n1,a,1\n1,b,2\n")
     assert run(["inspect", "--json", "--", "-x.csv"]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert [one["command"] for one in answer["next"]] == ["equipoise rate ./-x.csv"]
+    assert [one["command"] for one in answer["next"]] == [
+        "equipoise rate ./-x.csv --system glicko2"
+    ]
 
 
 def test_reversed_ranks_are_read_as_scores_under_their_name_in_the_file(
@@ -394,3 +398,52 @@ def test_reversed_ranks_are_read_as_scores_under_their_name_in_the_file(
     assert first == ["rate", path, "--column", "score=Order"]
     assert "--column score=Order" in answer["oddities"][0]["advice"]
     assert inspected(capsys, *first[1:])["matches"][0]["result"] == "c, b, a"
+
+
+def contests(path: Path) -> str:
+    """Write six contests of four players, of which in three the last one has no place."""
+    rows = [
+        f"{match},{player},{'DNF' if match < 4 and player == 'd' else place}\n"
+        for match in range(1, 7)
+        for place, player in enumerate("abcd", 1)
+    ]
+    return write(path, "match,player,rank\n" + "".join(rows))
+
+
+def test_both_ways_to_skip_are_offered_with_what_they_cost(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = contests(tmp_path / "contests.csv")
+    rows, matches, *_ = inspected(capsys, path)["next"]
+    assert rows["command"] == f"equipoise rate {path} --skip-bad=rows"
+    assert "leaves out 3 rows" in rows["does"]
+    assert "no match" in rows["does"]
+    assert matches["command"] == f"equipoise rate {path} --skip-bad"
+    assert "leaves out 3 of 6 matches" in matches["does"]
+
+
+def test_many_equal_problems_are_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rows = "".join(f"{match},a,DNF\n{match},b,1\n" for match in range(20))
+    path = write(tmp_path / "x.csv", f"match,player,rank\n{rows}")
+    assert run(["rate", path]) == 1
+    lines = [line for line in capsys.readouterr().err.splitlines() if "got 'DNF'" in line]
+    assert len(lines) == 1
+    assert "line 2" in lines[0]
+    assert "20 times to line 40" in lines[0]
+
+
+def test_the_system_suits_the_matches(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """As the guide says; a vote is found by its words, whatever its columns are called."""
+    duels = write(tmp_path / "duels.csv", "white,black,result\na,b,1-0\nb,c,0-1\n")
+    assert inspected(capsys, duels)["next"][0]["command"].endswith("--system glicko2")
+    votes = "first,second,vote\na,b,left\nb,c,tie\nc,a,right\na,c,left\n"
+    path = write(tmp_path / "votes.csv", votes)
+    (found,) = inspected(capsys, path)["next"]
+    assert found["command"] == (
+        f"equipoise inspect {path} --column left=first --column right=second --column result=vote"
+    )
+    commands = inspected(capsys, *found["command"].split()[2:])["next"]
+    assert commands[0]["command"].startswith("equipoise leaderboard ")
+    assert commands[1]["command"].endswith("--system bradley-terry")

@@ -9,6 +9,9 @@ import pytest
 
 import equipoise as eq
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 GAMES = {
     "Date": ["2024-08-16", "2024-08-16", "2024-08-15"],
     "Time": ["20:00", "12:30", "12:30"],

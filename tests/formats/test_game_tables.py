@@ -22,6 +22,9 @@ from equipoise.formats.tables.columns import NOT_EMPTY, NUMBER
 from equipoise.formats.times import TIME
 from formats.reading_games import problems, rows, rows_of, scan
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 
 @pytest.mark.parametrize(
     ("points", "spellings"),

@@ -9,6 +9,9 @@ import pytest
 from equipoise.formats import read_history, scan_history
 from formats.comparing import assert_same_history, told
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 ROWS = [
     {"match": 1, "player": "a", "rank": 0, "side": "home", "goals": 1.5},
     {"match": 1, "player": "b", "rank": 1, "side": None, "goals": None},

@@ -13,6 +13,9 @@ from equipoise.formats import read_history, scan_history
 from equipoise.formats.tables.recognised import PLACES
 from formats.comparing import told
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 WHOLE = "must be a whole number from 0"
 
 

@@ -18,6 +18,9 @@ from equipoise.formats.tables.outcomes import OUTCOMES
 from equipoise.formats.tables.recognised import KNOWN, ONE_COLUMN, SYNONYMS, nearest, spelling
 from equipoise.messages.matches import MatchRequest
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 ROOT = Path(__file__).parents[2]
 TABLE: dict[str, list[Any]] = {
     "Match": [1, 1, 2, 2],

@@ -10,6 +10,9 @@ import pytest
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, scan_history
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 TABLE = {
     "match": [1, 1, 2, 2, 3],
     "time": [100, 100, 200, 200, 300],

@@ -14,6 +14,9 @@ import equipoise as eq
 from equipoise.formats.pgn.dates import clock_of, day_of
 from equipoise.formats.trf import read_dates
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 
 Tags = dict[str, str]

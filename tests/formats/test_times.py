@@ -28,6 +28,9 @@ from equipoise.formats.times import (
 )
 from formats.comparing import assert_same_history
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 MILLISECONDS = "must be seconds since 1970, at most 100000000000 (milliseconds?)"
 
 

@@ -21,6 +21,9 @@ from formats.comparing import assert_same_history
 from formats.test_every_format import FRAME
 from formats.test_pgn_files import zipped
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 HEAD = ["match", "time", "player", "rank", "weight"]
 ROWS = [list(row) for row in FRAME.select(HEAD).rows()]
 

@@ -114,7 +114,10 @@ def advice_on(problems: Sequence[Problem], *, skipping: bool) -> str:
     rows = all(one.line is not None for one in problems)
     found = _first(_OF_LINES if rows else _OF_FILES, told)
     if found is None and rows and not skipping:
-        return "Correct these rows, or leave their matches out with --skip-bad."
+        return (
+            "Correct these rows, leave their matches out with --skip-bad, or leave out only these "
+            "rows with --skip-bad=rows. `equipoise inspect FILE` says what each costs."
+        )
     return found or ""
 
 

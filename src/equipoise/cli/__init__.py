@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from equipoise.errors import EquipoiseError, exit_status
+from equipoise.option_names import options_named
 
 #: Exit status after Ctrl-C.
 _STOPPED = 130
@@ -41,7 +42,7 @@ def run(arguments: Sequence[str]) -> int:
     as_json = "--json" in arguments
     named = command_to_complete(os.environ) or (arguments[0] if arguments else None)
     try:
-        with _print_approximations():
+        with options_named(), _print_approximations():
             status = create_application(named)(
                 args=_with_default_values(arguments),
                 prog_name="equipoise",

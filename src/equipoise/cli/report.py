@@ -17,11 +17,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.errors import (
+    SHOWN_PROBLEMS,
     EquipoiseError,
     InvalidDataError,
     NoEquilibriumError,
     NoStrengthsError,
     Problem,
+    lines_of,
 )
 from equipoise.wording import counted, printable, printable_json
 
@@ -42,9 +44,6 @@ _TITLES, _TALLEST = 7, 26
 
 #: Seconds between lines on the progress of compiling.
 _PAUSE = 2.0
-
-#: Problems that are listed; the others are counted.
-_PROBLEMS = 20
 
 
 def say(*lines: str) -> None:
@@ -174,15 +173,12 @@ def reading_lines(history: HistoryMessage | RateSummary | RateByMessage) -> list
     return [*lines, *problem_lines(history.problems), *history.notes]
 
 
-def problem_lines(problems: Sequence[Problem | ProblemMessage]) -> list[str]:
+def problem_lines(
+    problems: Sequence[Problem | ProblemMessage], most: int = SHOWN_PROBLEMS
+) -> list[str]:
     """Return a line for each of the first problems, and one that counts the others."""
-    lines = [
-        f"  {Problem(found.file, found.line, found.field, found.rule, found.got)}"
-        for found in problems[:_PROBLEMS]
-    ]
-    if len(problems) > _PROBLEMS:
-        lines.append(f"  ... and {counted(len(problems) - _PROBLEMS, 'more problem')}")
-    return lines
+    found = [Problem(one.file, one.line, one.field, one.rule, one.got) for one in problems]
+    return [f"  {line}" for line in lines_of(found, most)]
 
 
 class Work(NamedTuple):

@@ -9,6 +9,7 @@ from equipoise.data.history import History
 from equipoise.data.tournaments.games import Games
 from equipoise.display import Displayed
 from equipoise.errors import Problem
+from equipoise.option_names import addressed
 from equipoise.wording import counted
 
 
@@ -52,6 +53,9 @@ class HistoryReading(Displayed):
     kind: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(map(addressed, self.notes)))
+
     def _in_words(self) -> str:
         read = "no history" if self.history is None else self.history._in_words()
         return f"{read}; {counted(len(self.problems), 'problem')}"
@@ -93,6 +97,9 @@ class GamesReading(Displayed):
     format: str = ""
     kind: str = ""
     columns: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(map(addressed, self.notes)))
 
     def _in_words(self) -> str:
         read = "no games" if self.games is None else self.games._in_words()

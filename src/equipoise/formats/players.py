@@ -25,6 +25,7 @@ from equipoise.formats.tables.columns import NUMBER, read_numbers, required_ids
 from equipoise.formats.tables.json_lines import read_json_rows
 from equipoise.formats.tables.notation import numbers_of
 from equipoise.formats.tables.recognised import spelling
+from equipoise.option_names import addressed
 from equipoise.wording import counted
 
 #: Spellings of columns that can have only one meaning in a table of ratings, without capitals and
@@ -126,7 +127,7 @@ def rename_player_columns(
             taken[name] = meant[0]
             notes.append(f"{table.name or what}: {meant[0]} was read as {name}")
         elif meant:
-            choice = " or ".join(f"--column {option_text(name, one)}" for one in meant)
+            choice = " or ".join(addressed(f"--column {option_text(name, one)}") for one in meant)
             problems.append(
                 Problem(
                     *(table.name, None, name, "must be one column; choose it with " + choice),

@@ -30,6 +30,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from equipoise.errors import EquipoiseError, require
 from equipoise.numeric.workers import available_cores
+from equipoise.option_names import are_options_named, options_named
 
 #: Seconds in which a new process must be ready: it imports the main module, from a slow disk maybe.
 START_SECONDS = 300.0
@@ -262,7 +263,9 @@ class _Worker:
         """Start a process and wait for it; return with which status it ended if it is not ready."""
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs,), name="equipoise-worker")
+        process = context.Process(
+            target=_serve, args=(theirs, are_options_named()), name="equipoise-worker"
+        )
         with self._lock:
             if self._closed:
                 raise WorkerLostError("the pool was shut down")
@@ -350,8 +353,16 @@ def _dumps(value: object) -> bytes:
     return pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
 
 
-def _serve(connection: Connection) -> None:
-    """Carry out calls in a worker process until the connection is closed."""
+def _serve(connection: Connection, named: bool) -> None:
+    """Carry out calls in a worker process until the connection is closed.
+
+    named : whether messages name options, as in the process that started this one
+    """
+    with options_named(named):
+        _carry_out(connection)
+
+
+def _carry_out(connection: Connection) -> None:
     # Ctrl-C goes to all processes of a terminal; the main process decides when these end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()

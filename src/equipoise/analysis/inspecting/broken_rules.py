@@ -52,4 +52,7 @@ def _advice(field: str, rule: str) -> str:
     for of, start, advice in _ADVICE:
         if of in ("", field) and rule.startswith(start):
             return advice
-    return "correct these cells, or leave the matches out with --skip-bad"
+    return (
+        "correct these cells, leave their matches out with --skip-bad, or leave out only these "
+        "rows with --skip-bad=rows"
+    )

@@ -14,6 +14,7 @@ from equipoise.analysis.files.reading import HistoryRequest, scanned_history
 from equipoise.analysis.inspecting.broken_rules import rules_of
 from equipoise.analysis.inspecting.fitting import every_system, fits_of, use_of
 from equipoise.analysis.inspecting.next_commands import (
+    Choice,
     command,
     commands_for_history,
     may_be_tournament,
@@ -40,8 +41,10 @@ from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterE
 from equipoise.formats.histories import summarise
 from equipoise.formats.likely_doubles import describe_spellings
 from equipoise.formats.opening.contents import STANDARD_INPUT
+from equipoise.formats.options import SkipBad
 from equipoise.formats.sources import open_source
 from equipoise.formats.table import shown
+from equipoise.formats.tables.recognised import spelling
 from equipoise.messages.conversion import json_value, to_message
 from equipoise.messages.errors import ProblemMessage
 from equipoise.messages.sources.inspection import (
@@ -54,6 +57,7 @@ from equipoise.messages.sources.inspection import (
     OddityMessage,
     UnfitMessage,
 )
+from equipoise.option_names import options_named
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
@@ -78,6 +82,8 @@ _USES = {
     "games": "the number of games",
     "draws": "the number of drawn games",
 }
+#: Names of the two sides of a vote, in the spelling of `spelling`.
+_VOTES = (("left", "right"), ("modela", "modelb"))
 #: Values of a column that is not read.
 _VALUES = 3
 #: Kinds of histories beside the long table.
@@ -103,6 +109,7 @@ class InspectRequest:
     systems: tuple[RatingSystem, ...] = ()
 
 
+@options_named()
 def inspect_source(request: InspectRequest) -> InspectMessage:
     """Return what a file holds. Bad content does not raise.
 
@@ -116,11 +123,14 @@ def inspect_source(request: InspectRequest) -> InspectMessage:
     history = reading.history
     if history is None and any(problem.line is not None for problem in reading.problems):
         # What can be said of the good matches is said of them.
-        good = _scanned(replace(request.history, skip_bad="matches"), source())[0]
-        if good.history is not None:
-            return _inspect_history(request, good, good.history, source, ready=False)
+        skipping = list(_skipping(request.history, source))
+        if skipping:
+            good = skipping[-1][1]
+            choices = [one for one, _ in skipping]
+            return _inspect_history(request, good, choices, source, ready=False)
     if history is not None:
-        return _inspect_history(request, reading, history, source, ready=True)
+        choices = [Choice(request.history, history.players, "")]
+        return _inspect_history(request, reading, choices, source, ready=True)
     if time_formats(request.history, reading.problems):
         return _inspect_refused(request, reading, source)
     other = other_kind(request.history, source)
@@ -130,6 +140,32 @@ def inspect_source(request: InspectRequest) -> InspectMessage:
         return _inspect_refused(request, reading, source)
     instead = [] if request.reads else without_column(request.history, reading, source)
     return _inspect_other(request, replace(other, next=[*instead, *other.next]), reading)
+
+
+def _skipping(
+    request: HistoryRequest, source: Callable[[], object]
+) -> Iterator[tuple[Choice, HistoryReading]]:
+    """Yield the ways to skip what has problems, that which keeps the most matches first."""
+    most = None
+    ways: tuple[SkipBad, ...] = ("matches", "rows")
+    found: list[tuple[Choice, HistoryReading]] = []
+    for way in ways:
+        wanted = replace(request, skip_bad=way)
+        reading = _scanned(wanted, source())[0]
+        history = reading.history
+        if history is None:
+            continue
+        dropped = len(reading.dropped_matches)
+        # A match of which a single player or team is left changes nothing.
+        lost = dropped + int((history.teams() == 1).sum())
+        cost = f"{lost:,} of {counted(dropped + history.matches, 'match', 'matches')}"
+        if reading.dropped_rows:
+            rows = counted(reading.dropped_rows, "row")
+            cost = f"{rows}, as if these players had not played, and {cost if lost else 'no match'}"
+        if most is None or lost < most:
+            found.append((Choice(wanted, history.players, f", and leaves out {cost}"), reading))
+        most = lost
+    yield from reversed(found)
 
 
 def _inspect_refused(
@@ -200,12 +236,17 @@ def _scanned(
 def _inspect_history(
     request: InspectRequest,
     reading: HistoryReading,
-    history: History,
+    choices: Sequence[Choice],
     source: Callable[[], object],
     *,
     ready: bool,
 ) -> InspectMessage:
-    """Return what a history holds; `ready` is false if it can only be read without bad matches."""
+    """Return what a history holds; `ready` is false if it can only be read without bad matches.
+
+    choices : ways to rate it
+    """
+    history = reading.history
+    assert history is not None
     systems = every_system()
     able, unable = fits_of(systems, history)
     oddities = find_oddities(
@@ -214,12 +255,13 @@ def _inspect_history(
         ranked="rank" in reading.columns,
         columns=reading.columns,
     )
-    read_as = request.history if ready else replace(request.history, skip_bad="matches")
+    read_as = choices[-1].request
     next_commands = commands_for_history(
-        read_as,
+        choices,
         history,
         able,
         format=reading.format,
+        votes=_voted(request.history, reading),
         reversed_ranks=reading.columns["rank"]
         if any(one.kind == "reversed-ranks" for one in oddities)
         else None,
@@ -245,6 +287,12 @@ def _inspect_history(
         able=able,
         unable=unable,
     )
+
+
+def _voted(request: HistoryRequest, reading: HistoryReading) -> bool:
+    """Return whether the two sides of a table are called as in votes."""
+    names = {spelling(name) for name in (*request.columns, *reading.columns.values())}
+    return reading.kind == "games" and any({*pair} <= names for pair in _VOTES)
 
 
 def _reads_games(request: HistoryRequest, source: Callable[[], object]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,8 @@ from equipoise.data.history import History
 from equipoise.messages.sources.inspection import NextMessage
 from equipoise.wording import counted
 
+#: Systems for duels and for votes.
+_FOR_DUELS, _FOR_VOTES = "glicko2", "bradley-terry"
 #: Earlier matches of the players that a backtest scores by default.
 _EARLIER = 5
 #: Matches from which a comparison of systems may say something.
@@ -86,52 +88,74 @@ def command(name: str, words: Sequence[str]) -> str:
     return shlex.join(["equipoise", name, *words])
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A way to rate a file: its options, how many players are left, and what it leaves out."""
+
+    request: HistoryRequest
+    players: int
+    cost: str
+
+
 def commands_for_history(
-    request: HistoryRequest,
+    choices: Sequence[Choice],
     history: History,
     able: Sequence[str],
     *,
     format: str,
+    votes: bool,
     reversed_ranks: str | None,
     tournament: bool,
     one_tournament: bool,
 ) -> list[NextMessage]:
     """Return two or three commands that read the history.
 
+    choices : ways to rate it, the best first; with more than one, all of them are among the
+        commands
+    votes : whether its two sides are voted on, as answers of language models are
     able : systems that can rate it; format : how the file is stored
     reversed_ranks : the column of ranks that look reversed, None if they do not
     tournament : whether `equipoise performance` reads it as well
     one_tournament : whether the file is of a kind that only tournaments have
     """
     return list(
-        _for_history(request, history, able, format, reversed_ranks, tournament, one_tournament)
-    )[:3]
+        _for_history(
+            choices, history, able, format, votes, reversed_ranks, tournament, one_tournament
+        )
+    )[: max(3, len(choices) + 1)]
 
 
 def _for_history(
-    request: HistoryRequest,
+    choices: Sequence[Choice],
     history: History,
     able: Sequence[str],
     format: str,
+    votes: bool,
     reversed_ranks: str | None,
     tournament: bool,
     one_tournament: bool,
 ) -> Iterator[NextMessage]:
+    request = choices[0].request
     words = words_of(request)
     if tournament and one_tournament:
         yield NextMessage(command("performance", words), "rates the performances")
     if not able:
         return
-    chosen = [] if DEFAULT_SYSTEM in able else ["--system", able[0]]
-    rated = f"rates {counted(history.players, 'player')} with {(chosen or [DEFAULT_SYSTEM])[-1]}"
-    if request.skip_bad is not None:
-        rated += ", without what has problems"
+    system = _system_for(history, able, votes)
+    chosen = [] if system == DEFAULT_SYSTEM else ["--system", system]
+    rates = [f"rates {counted(one.players, 'player')} with {system}{one.cost}" for one in choices]
     if reversed_ranks is not None:
         others = {new: old for new, old in request.columns.items() if new not in ("rank", "score")}
         turned = replace(request, columns={**others, "score": reversed_ranks})
         again = command("rate", [*words_of(turned), *chosen])
-        yield NextMessage(again, f"{rated}, if the highest rank is the best")
-    yield NextMessage(command("rate", [*words, *chosen]), rated)
+        yield NextMessage(again, f"{rates[0]}, if the highest rank is the best")
+    if votes:
+        yield NextMessage(
+            command("leaderboard", words),
+            "ranks by all votes at once and by system, with error bars",
+        )
+    for one, does in zip(choices, rates, strict=True):
+        yield NextMessage(command("rate", [*words_of(one.request), *chosen]), does)
     # Of a large history nearly always something can be scored.
     small = history.participations <= _LARGE
     earlier = _scored_from(history) if small else _EARLIER
@@ -151,6 +175,16 @@ def _for_history(
             command("convert", [*files, *options_of(request)]),
             "writes a file that is read several times as fast",
         )
+
+
+def _system_for(history: History, able: Sequence[str], votes: bool) -> str:
+    """Return the system to begin with: of the able ones, what `docs/guides/which-system.md` says.
+
+    The default is made for contests of many players.
+    """
+    duels = bool(np.all(history.sizes() <= 2))
+    wanted = _FOR_VOTES if votes else _FOR_DUELS if duels else DEFAULT_SYSTEM
+    return wanted if wanted in able else able[0]
 
 
 def _stem(request: HistoryRequest) -> str:

@@ -18,11 +18,15 @@ from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import EquipoiseError, Problem
 from equipoise.formats import scan_history
+from equipoise.formats.games.layout import SIDES
 from equipoise.formats.table import Table
+from equipoise.formats.tables.recognised import spelling
 from equipoise.messages.sources.inspection import NextMessage
 
 #: Rows of a table that are tried, columns of it, and assignments of columns.
 _ROWS, _COLUMNS, _TRIED = 400, 12, 300
+#: Values of a vote: two sides, and two kinds of ties.
+_VOTES = 4
 #: Assignments from which none is named, because each of them is a guess.
 _TOO_MANY = 3
 #: Meanings without which a table may be a history.
@@ -108,11 +112,14 @@ def suggested_columns(request: HistoryRequest, table: Table) -> list[NextMessage
     if request.columns or not 2 <= table.frame.width <= _COLUMNS:
         return []
     frame = table.frame.head(_ROWS)
-    candidates: Iterator[dict[str, str]] = islice((*_long(frame), *_sides(frame)), _TRIED)
     dates = [name for name in frame.columns if _has_dates(frame[name])]
-    if len(dates) == 1:  # without them, the order of the file would count
-        candidates = ({**columns, "time": dates[0]} for columns in candidates)
-    found = [columns for columns in candidates if _reads(frame, columns)]
+    # Without the only dates, the order of the file would count.
+    time = {"time": dates[0]} if len(dates) == 1 else {}
+    found: list[dict[str, str]] = []
+    # Two sides and a result that names them are hardly ever there by chance.
+    for assignments in (_voted(frame), (*_long(frame), *_sides(frame))):
+        candidates = [{**columns, **time} for columns in islice(assignments, _TRIED)]
+        found = found or [columns for columns in candidates if _reads(frame, columns)]
     if len(found) >= _TOO_MANY:
         return []
     return [one for columns in found for one in _commands(request, columns)]
@@ -133,7 +140,8 @@ def _commands(request: HistoryRequest, columns: Mapping[str, str]) -> Iterator[N
 
 def _does(columns: Mapping[str, str]) -> str:
     if "result" in columns:
-        return f"reads {columns['white']} and {columns['black']} as the two sides of a game"
+        first, second = [*columns.values()][:2]
+        return f"reads {first} and {second} as the two sides of a game"
     if "rank" in columns:
         return f"reads {columns['rank']} as places, of which the lowest is the best"
     return f"reads {columns['score']} as a score of which the highest is the best"
@@ -168,19 +176,35 @@ def _starts_everywhere(match: pl.Series, numbers: pl.Series) -> bool:
     return bool((least == numbers.min()).all())
 
 
-def _sides(frame: pl.DataFrame) -> Iterator[dict[str, str]]:
-    """Yield assignments of two sides and a result."""
-    texts = {
+def _voted(frame: pl.DataFrame) -> Iterator[dict[str, str]]:
+    """Yield assignments of two sides and a result that names them, such as left and right."""
+    texts = _texts(frame)
+    for columns in _sides(frame, most=_VOTES):
+        white, black, result = columns.values()
+        words = {spelling(one) for one in texts[result]}
+        named = [pair[:2] for pair in SIDES if not pair[2] and words & {*pair[:2]}]
+        for one, other in named:
+            yield {one: white, other: black, "result": result}
+
+
+def _texts(frame: pl.DataFrame) -> dict[str, set[str]]:
+    """Return the values of every column as text."""
+    return {
         name: set(frame[name].drop_nulls().cast(pl.String).to_list())
         for name in frame.columns
         if not frame[name].dtype.is_nested()
     }
+
+
+def _sides(frame: pl.DataFrame, *, most: int = 3) -> Iterator[dict[str, str]]:
+    """Yield assignments of two sides and a result with at most so many values."""
+    texts = _texts(frame)
     for white, black in combinations(texts, 2):
         shared = texts[white] & texts[black]
         if len(shared) * 4 < min(len(texts[white]), len(texts[black])) or _few(texts[white]):
             continue
         for result in texts:
-            if result not in (white, black) and len(texts[result]) <= 3:
+            if result not in (white, black) and len(texts[result]) <= most:
                 yield {"white": white, "black": black, "result": result}
 
 

@@ -177,7 +177,7 @@ def _print_problems(answer: InspectMessage) -> None:
         if rule.advice:
             print_lines(f"      {rule.advice}")
     if not one:
-        print_lines("  The first of them:", *problem_lines(answer.problems[:_PROBLEMS]))
+        print_lines("  The first of them:", *problem_lines(answer.problems, _PROBLEMS))
 
 
 def _print_columns(answer: InspectMessage) -> None:

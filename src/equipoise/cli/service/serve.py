@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from equipoise.cli.declaring import option
 from equipoise.cli.report import compiling, say
 from equipoise.cli.service.databases import check_installed, opened
+from equipoise.option_names import options_named
 
 if TYPE_CHECKING:
     from equipoise.web.settings import ServiceSettings
@@ -89,7 +90,8 @@ def serve(
         settings = _settings(database, chosen)
         if demo:
             _fill_demo(settings.database, host, port)
-        run(settings, host, port, workers)
+        with options_named(False):  # callers of the service have parameters
+            run(settings, host, port, workers)
 
 
 def _end(*_: object) -> None:

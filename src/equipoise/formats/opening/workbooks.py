@@ -26,6 +26,7 @@ from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterE
 from equipoise.formats.opening import packing
 from equipoise.formats.opening.workbook_sizes import CELLS, MOST_CELLS, READABLE, check_parts
 from equipoise.formats.table import Table, check_columns, refuse, refuse_unreadable
+from equipoise.option_names import are_options_named
 from equipoise.wording import how_to_install
 
 #: Rows of a sheet in which the header is looked for.
@@ -75,7 +76,9 @@ def read_workbook(source: Path | bytes, name: str, sheet: str | int | None) -> T
     found = [one for one in sheets if one is not None]
     if len(found) > 1:
         names = ", ".join(repr(one.name) for one in found)
-        refuse(name, ONE_SHEET, f"{names}; for example --sheet {shlex.quote(found[0].name)}")
+        first = found[0].name
+        example = f"--sheet {shlex.quote(first)}" if are_options_named() else f"sheet={first!r}"
+        refuse(name, ONE_SHEET, f"{names}; for example {example}")
     if not found:
         refuse(name, HAS_TABLE, "none")
     table = _table_of(found[0], name)

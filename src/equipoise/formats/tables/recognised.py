@@ -22,6 +22,7 @@ from equipoise.formats.options import CANONICAL, KEPT, Options
 from equipoise.formats.table import columns_in_words, some_names
 from equipoise.formats.tables.outcomes import NAMES as OUTCOME_NAMES
 from equipoise.formats.tables.outcomes import holds_outcomes
+from equipoise.option_names import addressed
 
 #: Other names of the columns of a history. The reference page on tables lists them.
 SYNONYMS: dict[str, tuple[str, ...]] = {
@@ -115,7 +116,7 @@ def spelling(name: str) -> str:
 
 def option_for(new: str, old: str) -> str:
     """Return the option that reads the column `old` as `new`, as text for a shell."""
-    return f"--column {shlex.quote(f'{new}={old}')}"
+    return addressed(f"--column {shlex.quote(f'{new}={old}')}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +306,7 @@ def problems_of_columns(
             hint = _instead(required, found, free)
             problems.append(Problem(name, None, required, MISSING, got + hint))
     if not _deciding(there, options):
-        said = ", of which score is a statistic (--stat)" if "score" in there else ""
+        said = addressed(", of which score is a statistic (--stat)") if "score" in there else ""
         problems.append(Problem(name, None, "rank", PLACES, got + said + _ways(free, options)))
     problems += [_doubt(new, names, name) for new, names in found.doubtful.items()]
     if {"rank", "winner"} <= {*found.columns}:
@@ -342,8 +343,9 @@ def _ways(free: Sequence[str], options: Options) -> str:
     for one in free:
         if spelling(one) in _UNDECIDED and one not in options.statistics:
             return (
-                f"; {option_for('score', one)} if more is better, with --lower-score-is-better if "
-                f"less is; {option_for('rank', one)} if it is the place"
+                f"; {option_for('score', one)} if more is better, with "
+                f"{addressed('--lower-score-is-better')} if less is; "
+                f"{option_for('rank', one)} if it is the place"
             )
     for new in DECIDING:
         near = nearest((new, *SYNONYMS.get(new, ())), free)
