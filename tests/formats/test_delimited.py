@@ -12,11 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from equipoise.errors import InvalidParameterError
+from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
 from equipoise.formats.tables import delimited
 from equipoise.formats.tables.columns import number_ids, text_objects, whole_numbers
-from equipoise.formats.tables.delimited import read_delimited
+from equipoise.formats.tables.delimited import UNCLOSED, read_delimited
 from formats.comparing import told
 
 GOOD = "match,player,rank\n1,a,0\n1,b,1\n"
@@ -224,7 +224,7 @@ def test_a_missing_file_is_told(tmp_path):
 
 def test_the_name_tells_the_format_or_the_content_or_the_caller(written):
     """Only where neither the name nor the content shows a format, it must be given."""
-    with pytest.raises(InvalidParameterError, match=r"format .* must be given"):
+    with pytest.raises(InvalidParameterError, match=r"format must be given"):
         scan_history(written("player\n", "table.data"))
     path = written(GOOD, "table.data")
     assert (
@@ -344,3 +344,28 @@ def told_of(data):
     """Return rows and broken rows of a table."""
     table = read_delimited(data, "", ",")
     return table.frame.rows(), table.broken_rows
+
+
+@pytest.mark.parametrize(
+    ("field", "rule"),
+    [("x" * 2_000_000, "must have fields of at most"), ('"b' + ",1\n2,c" * 400_000, UNCLOSED)],
+)
+def test_a_field_that_is_far_too_long_is_refused_before_it_is_read(
+    field: str, rule: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Reading 50 MB of it took 19 seconds and 0.8 GB."""
+    monkeypatch.setattr(pl, "read_csv", lambda *_, **__: pytest.fail("it was read"))
+    data = f"match,player,rank\n1,a,1\n1,{field},2\n".encode()
+    with pytest.raises(InvalidDataError) as caught:
+        read_delimited(data, "x.csv", ",")
+    (problem,) = caught.value.problems
+    assert problem.line == 3
+    assert problem.rule.startswith(rule)
+
+
+def test_long_files_with_quotes_in_short_fields_are_read() -> None:
+    """A stray quotation mark in a field is a character, and far from the next one."""
+    rows = "".join(f"{match},a,1\n{match},b,2\n" for match in range(150_000))
+    for first in ('"0"', '5" pipe', '""'):
+        data = f'match,player,rank\nx,{first},1\n{rows}x,"c",2\n'.encode()
+        assert len(read_delimited(data, "x.csv", ",").frame) == 300_002

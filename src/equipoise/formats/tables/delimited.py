@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 import polars as pl
@@ -23,6 +24,8 @@ from equipoise.wording import counted
 _NEWLINE, _QUOTE = 10, 34
 #: Bytes of a file that are looked at together.
 _PIECE = 2**20
+#: Bytes that a field may have; longer ones, up to one and a half times, may pass as well.
+LONGEST_FIELD = 2**20
 UNCLOSED = "must close all quotation marks"
 
 
@@ -35,6 +38,7 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
     data, notes = decoded(data, name)
     body, separator, above, understood = find_dialect(data, separator)
     notes += understood
+    _check_fields(body, name, separator, above)
     header = _header(body, name, separator, above)
     names = [unescaped_text(one) for one in header if one]
     check_columns(names, name, above + 1)
@@ -48,6 +52,42 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
     blank = _blank_rows(table.frame)
     blank[[row.row for row in table.broken_rows]] = False
     return table.without(blank) if blank.any() else table
+
+
+def _check_fields(data: bytes, name: str, separator: str, above: int) -> None:
+    """Refuse a field that is far too long, before anything reads it.
+
+    It covers a whole step, in which there is no separator, or no quotation mark after it began.
+    """
+    step = LONGEST_FIELD // 2
+    mark, quoted = separator.encode(), b'"' in data
+    quote = data.rfind(b'"', 0, step) if quoted else -1
+    for start in range(step, len(data) - step, step):
+        end = start + step
+        if data.find(b"\n", start, end) < 0 and data.find(mark, start, end) < 0:
+            at = max(data.rfind(b"\n", 0, start), data.rfind(mark, 0, start)) + 1
+            _refuse_long(data, at, name, above)
+        if quoted:
+            last = data.rfind(b'"', start, end)
+            # A mark before a letter opens a field only if it begins it.
+            if last < 0 <= quote and _opens(data, quote, separator):
+                _refuse_long(data, quote, name, above)
+            quote = last if last >= 0 else quote
+
+
+def _opens(data: bytes, quote: int, separator: str) -> bool:
+    """Return whether a quotation mark can only be the first of a field."""
+    edges = f"{separator}\r\n".encode()
+    return (quote == 0 or data[quote - 1] in edges) and data[quote + 1] not in edges
+
+
+def _refuse_long(data: bytes, at: int, name: str, above: int) -> NoReturn:
+    """Refuse a field that is too long and begins at a byte."""
+    line = above + data.count(b"\n", 0, at) + 1
+    if data[at : at + 1] == b'"':
+        got = "a quotation mark that is not closed"
+        refuse(name, f"{UNCLOSED} within {LONGEST_FIELD:,} bytes", got, line=line)
+    refuse(name, f"must have fields of at most {LONGEST_FIELD:,} bytes", "a longer one", line=line)
 
 
 def _header(data: bytes, name: str, separator: str, above: int) -> list[str]:
