@@ -24,8 +24,8 @@ class ParticipationRequest(
     statistics : values from which the pool's weights compute the performance
     share : from 0 to 1; scales the player's change, for example of a player who left early
     role, side, at_home : as the columns of a history
-    attributes : kept with the match and shown. Systems of federations read event, birth_year,
-        games_before, events_before and handicap; no system reads others
+    attributes : kept with the match, in the log and its export. Systems of federations read event,
+        birth_year, games_before, events_before and handicap; no system reads others
     """
 
     player: Id

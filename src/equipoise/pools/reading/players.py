@@ -134,6 +134,31 @@ def player_history(
     )
 
 
+def drawn_matches(
+    store: Store, pool: str, player_id: str, *, cursor: str | None = None, limit: int = 50
+) -> set[int]:
+    """Return the records of those matches of `player_history` that were draws of two sides.
+
+    Raises : NotFoundError, InvalidParameterError
+    """
+    before = decode_cursor(cursor, tuple[int, int])
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rows = changes.changes_of_player(connection, record, player_id, before, limit)
+        return {
+            row.seq
+            for row in rows
+            if row.teams == 2
+            and row.rank == 0
+            and all(
+                one.rank == 0
+                for one in changes.changes_of_match(
+                    connection, record, (row.time, row.seq)
+                ).values()
+            )
+        }
+
+
 def rating_timeline(store: Store, pool: str, player: str, *, most: int) -> RatingTimeline:
     """Return a player's last rated matches as columns, oldest first.
 

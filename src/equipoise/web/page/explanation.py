@@ -14,7 +14,7 @@ from markupsafe import Markup
 from equipoise.markup import element
 from equipoise.messages.histories import ExplainMessage, OpponentMessage, RememberedMessage
 from equipoise.web.page.figures import picture
-from equipoise.web.page.wording import ordinal
+from equipoise.web.page.wording import ordinal, percent
 
 #: Opponents, and remembered performances, that are listed one by one.
 OPPONENTS, REMEMBERED = 12, 8
@@ -108,10 +108,11 @@ def _result(found: ExplainMessage) -> str:
     if found.teams == 2:
         return {1.0: "won", 0.5: "drew", 0.0: "lost"}.get(found.score, "played")
     others = f", tied with {found.tied} other{'s' * (found.tied > 1)}" if found.tied else ""
-    expected = 1 + (1 - found.expected) * (found.teams - 1)
+    # A place could contradict the share: ahead of 99.4 % of 200 others is 2nd.
+    expected = percent(found.expected)
     return (
         f"came {ordinal(found.rank)} of {found.teams:,}{others} "
-        f"(expected about {ordinal(round(expected))})"
+        f"(expected to be ahead of {expected} of the others)"
     )
 
 

@@ -86,6 +86,7 @@ async def leaderboard_page(context: PageContext) -> Response:
     return context.render(
         "leaderboard.html",
         rows=with_pictures(rows),
+        differs=any(row.display != row.rating for row in rows),
         with_spread=any(row.deviation is not None for row in rows),
         most=MOST_FOUND,
         search=search,
@@ -133,6 +134,7 @@ class Fact:
 class PlayerView:
     """The content of a player's page, read in one transaction.
 
+    drawn : records of the matches that were draws of two sides
     known : opponents in the explanation who are in the pool -> rating and deviation
     problems : reasons why there is no explanation
     """
@@ -140,6 +142,7 @@ class PlayerView:
     player: PlayerMessage
     history: PlayerHistory
     timeline: RatingTimeline
+    drawn: set[int]
     why: Why | None = None
     known: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -170,6 +173,7 @@ async def player_page(context: PageContext) -> Response:
         started=_started(pool, timeline),
         history=history,
         most_players=MOST_PLAYERS,
+        drawn=view.drawn,
         next=_next(pool.pool, name, history.next),
         timeline=timeline,
         with_band=any(timeline.deviations),
@@ -237,6 +241,7 @@ def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -
         players.player(store, pool.pool, player),
         players.player_history(store, pool.pool, player, cursor=cursor, limit=MATCHES),
         rating_timeline(store, pool.pool, player, most=TIMELINE_MATCHES),
+        players.drawn_matches(store, pool.pool, player, cursor=cursor, limit=MATCHES),
     )
 
 

@@ -51,6 +51,7 @@ async def pool_page(context: PageContext) -> Response:
         if len(overview.drift) > 1
         else None,
         best=board.players,
+        differs=any(row.display != row.rating for row in board.players),
         matches=matches.matches,
         settings=[
             (name.replace("_", " "), value if isinstance(value, str) else f"{value:g}")

@@ -7,6 +7,9 @@ const HEIGHT = 280;
 const WIDTH_OF_BAND = 1.96;
 const LEAST = 5;
 
+// Of two sides, the first places of both are a draw.
+const placed = (rank, teams) => (teams === 2 ? (rank === 1 ? "won or drew" : "lost") : `place ${rank} of ${teams}`);
+
 class Timeline {
   constructor(box, data) {
     this.box = box;
@@ -102,7 +105,7 @@ class Timeline {
       rating: `${number(ratings[at])}${spread}`,
       change: signed(changes[at]),
       match: matches[at],
-      rest: `${day}place ${ranks[at]} of ${teams[at]}`,
+      rest: `${day}${placed(ranks[at], teams[at])}`,
     };
   }
 

@@ -1,0 +1,66 @@
+"""What pages say of ratings and results does not contradict what stands beside it."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from equipoise.messages.histories import ExplainMessage
+from equipoise.messages.matches import MatchRequest, TeamRequest
+from equipoise.messages.pools import PoolRequest
+from equipoise.web.page.explanation import why_of
+
+
+def duel(name: str, first: str, second: str, ranks: tuple[int, int]) -> MatchRequest:
+    teams = [TeamRequest([first], rank=ranks[0]), TeamRequest([second], rank=ranks[1])]
+    return MatchRequest(name, teams, time=1_788_300_000 + int(name))
+
+
+def words(page: str) -> str:
+    """Return the text of a page in one line."""
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
+
+
+def test_displayed_ratings_have_no_range_of_the_others_and_draws_are_called_so(site: Any) -> None:
+    request = PoolRequest(system="glicko2", display_deviations=2.0)
+    matches = [duel("1", "ann", "ben", (1, 1)), duel("2", "ann", "ben", (1, 2))]
+    pool = site.new_pool("displayed", request, matches)
+    row = site.ask("GET", f"/pools/{pool}/leaderboard").json()["players"][0]
+    assert row["display"] == pytest.approx(row["rating"] - 2 * row["deviation"])
+    with site.visitor(f"{pool} reader") as reader:
+        for path in (f"/pools/{pool}", f"/pools/{pool}/leaderboard"):
+            page = words(reader.get(path).text)
+            assert "isplayed rating" in page
+            shown = f"{row['display']:,.0f}"
+            assert shown in page
+            assert f"{shown} ±" not in page
+        player = words(reader.get(f"/pools/{pool}/players/ben").text)
+        assert "2 of 2" in player
+        assert "draw" in player
+        assert "1 of 2" not in player
+        assert "draw" in words(reader.get(f"/pools/{pool}/matches/1").text)
+        assert "draw" not in words(reader.get(f"/pools/{pool}/matches/2").text)
+
+
+def test_the_sign_in_page_says_how_to_get_a_key(site: Any) -> None:
+    with site.visitor() as anybody:
+        assert "equipoise keys create" in anybody.get("/sign-in").text
+        wrong = anybody.post("/sign-in", data={"key": "eqp_1_x", "next": "/"})
+        assert "unknown in the database" in words(wrong.text)
+
+
+def test_what_was_expected_of_many_is_the_share_beside_it() -> None:
+    """Ahead of 99.6 % of 200 others would be 2nd, beside "> 99 %"."""
+    found = ExplainMessage(
+        **{
+            **dict.fromkeys(ExplainMessage.__struct_fields__, None),
+            **{"rank": 1, "teams": 201, "tied": 0, "expected": 0.996, "score": 1.0, "change": 1.0},
+            **{"opponents": [], "contributions": [], "remembered": []},
+        }
+    )
+    result = why_of(found).result
+    assert result.startswith("came 1st of 201")
+    assert "> 99" in result
+    assert "2nd" not in result
