@@ -59,6 +59,21 @@ def test_a_key_is_made_shown_once_and_found(capsys: pytest.CaptureFixture[str]) 
     assert secret.encode() not in Path("equipoise.db").read_bytes()
 
 
+def test_a_new_key_says_in_which_file_it_is(capsys: pytest.CaptureFixture[str], here: Path) -> None:
+    """Without `--database`, the file is made in the current folder."""
+    file = here / "equipoise.db"
+    assert not file.exists()
+    assert run(["keys", "create", "--name", "a"]) == 0
+    assert f"new database {file}" in capsys.readouterr().err
+    assert file.exists()
+    assert run(["keys", "create", "--name", "b"]) == 0
+    said = capsys.readouterr().err
+    assert str(file) in said
+    assert "new database" not in said
+    assert run(["keys", "revoke", "9"]) == 1
+    assert "no key 9 in the database equipoise.db" in capsys.readouterr().err
+
+
 def test_keys_expire_are_listed_and_revoked(capsys: pytest.CaptureFixture[str]) -> None:
     made = answer(capsys, "keys", "create", "--name", "a", "--role", "admin", "--expires", "30d")
     key = made["key"]

@@ -54,6 +54,16 @@ def test_a_key_that_is_none_is_refused_everywhere(served: Served, header: str) -
         assert status(answer) == (401, "unauthorised")
 
 
+def test_a_refused_key_is_told_why(served: Served) -> None:
+    key = served.key("reader")
+    answer = served.get("/v1/pools", None, headers={"Authorization": key})
+    assert "Authorization: Bearer KEY" in answer.json()["error"]["message"]
+    assert "Bearer is missing" in answer.json()["error"]["message"]
+    answer = served.get("/v1/pools", key[:-1] + ("a" if key[-1] != "a" else "b"))
+    message = answer.json()["error"]["message"]
+    assert f"unknown in the database {served.store.name}," in message
+
+
 def test_expired_and_revoked_keys_are_refused(served: Served) -> None:
     """At once where the service itself revoked them."""
     pool = served.pool()

@@ -60,6 +60,9 @@ def test_it_listens_answers_and_ends_when_asked(tmp_path: Path, workers: int) ->
             rest, _ = process.communicate(timeout=120)[::-1]
     assert process.returncode == 0
     events = [json.loads(line) for line in rest.splitlines()]
+    hints = [one["message"] for one in events if "equipoise keys create" in one["message"]]
+    assert len(hints) == 1  # there was no key
+    assert database in hints[0]
     assert {"answered"} <= {event["message"] for event in events}
     assert all(event["level"] != "error" for event in events)
 

@@ -250,6 +250,11 @@ class Store:
         self.outdated = found
         return found is None
 
+    @property
+    def name(self) -> str:
+        """Return the name of the file of SQLite, without folders, or of the PostgreSQL database."""
+        return Path(self.engine.url.database or "").name
+
     def weakness(self) -> str | None:
         """Return how the database may lose what it has confirmed; None if nothing is known."""
         if self.is_sqlite:

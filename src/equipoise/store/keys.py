@@ -17,6 +17,7 @@ import hmac
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
@@ -312,7 +313,8 @@ def _by_number(connection: Connection, number: int) -> KeyRecord:
     known = 0 < number < 2**31
     row = connection.execute(_ONE, {"wanted": number}).first() if known else None
     if row is None:
-        raise NotFoundError(f"no key {number}")
+        database = Path(connection.engine.url.database or "").name
+        raise NotFoundError(f"no key {number} in the database {database}")
     return _key(row)
 
 

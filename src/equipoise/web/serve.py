@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 import signal
 import socket
 import sys
@@ -25,6 +26,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess, Process
 
 from equipoise.errors import InvalidParameterError, require
 from equipoise.store.connection import checked_url, open_store
+from equipoise.store.keys import list_keys
 from equipoise.web.http.connections import ServerConfig, limits_of
 from equipoise.web.monitoring import FOLDER_VARIABLE, configure_logs
 from equipoise.web.settings import ServiceSettings, environment_of
@@ -84,6 +86,7 @@ def serve(
     # Problems of the database are reported here, once, and not by every process.
     store = open_store(settings.database)
     weakness = store.weakness()
+    fresh = not list_keys(store)
     store.close()
     if weakness is not None:
         log.warning("%s", weakness)
@@ -91,6 +94,8 @@ def serve(
     try:
         with _environment(settings, workers):
             _announce(listening, settings)
+            if fresh:
+                _say_how_to_get_a_key(settings)
             _run(settings, listening, workers)
     finally:
         listening.close()
@@ -358,6 +363,17 @@ def _announce(listening: socket.socket, settings: ServiceSettings) -> None:
         sys.stderr.flush()
     else:
         log.info("listening on http://%s:%s", shown, port)
+
+
+def _say_how_to_get_a_key(settings: ServiceSettings) -> None:
+    """Print or log how the first key of a database is made."""
+    url = checked_url(settings.database).render_as_string()
+    command = f"equipoise keys create --name admin --role admin --database {shlex.quote(url)}"
+    if sys.stderr.isatty():
+        sys.stderr.write(f"There is no key yet. Create one: {command}\n")
+        sys.stderr.flush()
+    else:
+        log.info("there is no key yet; create one: %s", command)
 
 
 @contextmanager

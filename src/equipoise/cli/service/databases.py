@@ -6,6 +6,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.errors import (
@@ -69,18 +70,35 @@ def check_there(url: str) -> None:
 
     Raises : NotFoundError
     """
-    from pathlib import Path
+    if is_absent(url):
+        raise NotFoundError(f"no database {_file_of(url)}")
 
+
+def is_absent(url: str) -> bool:
+    """Return whether a URL names a SQLite file that does not exist."""
+    file = _file_of(url)
+    return file is not None and not file.is_file()
+
+
+def in_words(url: str) -> str:
+    """Return the file of SQLite with its folder, or the URL without its password."""
+    from sqlalchemy.engine import make_url
+
+    file = _file_of(url)
+    return make_url(url).render_as_string() if file is None else str(file.absolute())
+
+
+def _file_of(url: str) -> Path | None:
+    """Return the file of a SQLite database, None for another database."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):  # a list of hosts, or no address
-        return  # opening it reports the error
+        return None  # opening it reports the error
     is_file = parsed.drivername == "sqlite" and parsed.database
-    if is_file and not Path(str(parsed.database)).is_file():
-        raise NotFoundError(f"no database {parsed.database}")
+    return Path(str(parsed.database)) if is_file else None
 
 
 def check_installed(*libraries: str) -> None:

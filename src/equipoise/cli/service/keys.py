@@ -10,7 +10,7 @@ from equipoise.cli import options
 from equipoise.cli.declaring import add_command, argument, option
 from equipoise.cli.grouping import CommandGroup
 from equipoise.cli.report import print_json, print_lines, print_table, say
-from equipoise.cli.service.databases import opened
+from equipoise.cli.service.databases import in_words, is_absent, opened
 from equipoise.cli.tables import table
 from equipoise.errors import NotFoundError
 
@@ -70,6 +70,7 @@ def create(
 
     now = clock()
     request = KeyRequest(name, role, pool, _expiry(expires, now))
+    new = is_absent(database)
     with opened(database, create=True) as store:
         try:
             made = make_key(store, request, now)
@@ -82,7 +83,8 @@ def create(
     until = "" if made.key.expires is None else f", until {made.key.expires}"
     say(
         f"Key {made.key.key}, {made.key.role} of {made.key.pool or 'all pools'}{until}. "
-        "The secret above is not shown again."
+        "The secret above is not shown again.",
+        f"The key is in the {'new ' if new else ''}database {in_words(database)}.",
     )
 
 

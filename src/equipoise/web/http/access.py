@@ -34,7 +34,8 @@ T = TypeVar("T")
 _RANK = {role: rank for rank, role in enumerate(get_args(Role))}
 #: Maximum number of values in a cache.
 _CACHED = 10_000
-INVALID_KEY = "invalid key: unknown, expired or revoked"
+INVALID_KEY = "invalid key: unknown in the database {database}, expired or revoked"
+WITHOUT_BEARER = "the word Bearer is missing: send the header Authorization: Bearer KEY"
 MISSING_KEY = "missing key: send the header Authorization: Bearer KEY"
 #: A longer text is no key.
 LONGEST_SECRET = 512
@@ -168,7 +169,13 @@ class Access:
             if found is not None:
                 return found
         self.rates.check_wrong(_address(request.scope), self._clock())
-        raise UnauthorisedError(INVALID_KEY)
+        if scheme.lower() != "bearer":
+            raise UnauthorisedError(WITHOUT_BEARER)
+        raise self.invalid_key()
+
+    def invalid_key(self) -> UnauthorisedError:
+        """Return the error for a wrong key, which names the database it was looked for in."""
+        return UnauthorisedError(INVALID_KEY.format(database=self._store.name))
 
     async def _key_of(self, secret: str) -> KeyRecord | None:
         digest = hashlib.sha256(secret.encode("latin-1")).digest()

@@ -24,8 +24,7 @@ from equipoise.pools.pool import access
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord, end_session, end_sessions, open_session
-from equipoise.web.http.access import INVALID_KEY, audited_pool, rules_all_pools
-from equipoise.web.http.errors import UnauthorisedError
+from equipoise.web.http.access import audited_pool, rules_all_pools
 from equipoise.web.page.amendments import KINDS
 from equipoise.web.page.context import SESSION_COOKIE, THEME_COOKIE, PageContext, safe_target
 from equipoise.web.page.forms import SIGN_IN, wrong
@@ -52,7 +51,7 @@ async def sign_in(context: PageContext) -> Response:
         lifetime = round(settings.session_seconds * 1_000_000)
         opened = await service.change_session(open_session, secret, now(), lifetime)
     if opened is None:
-        return context.render("sign_in.html", UnauthorisedError(INVALID_KEY), next=target)
+        return context.render("sign_in.html", service.access.invalid_key(), next=target)
     if context.key is not None:
         await service.change_session(end_session, context.request.cookies[SESSION_COOKIE])
     answer = context.redirect(target)
