@@ -16,7 +16,6 @@ _PARAMETERS = {
     "column": "columns",
     "stat": "statistics",
     "from": "since",
-    "initial-mapping": "mapping",
 }
 #: Other options that messages of the library name; the parameter has underscores.
 _OTHERS = (

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 BEFORE = {"player": ["ann", "ben", "cid", "dan", "eve"], "rating": [1500, 1600, 1700, 1800, 1400]}
 AFTER = {"player": ["ann", "ben", "cid", "dan", "fay"], "rating": [1480, 1690, 1680, 1800, 1999]}
 

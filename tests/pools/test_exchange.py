@@ -50,6 +50,9 @@ from equipoise.store.sizes import Sizes
 from pools.pool_trials import Trial, duel, every_change
 from pools.posted_history import NOW, STATISTICS, fill, team_season
 
+#: Hints are checked as they are typed on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 ROOT = Path(__file__).parents[2]
 CONTESTS = ROOT / "examples" / "contests.csv"
 

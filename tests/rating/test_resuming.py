@@ -202,9 +202,9 @@ def test_a_system_reads_what_it_says_it_uses(system: RatingSystem) -> None:
 def test_a_changed_match_is_named() -> None:
     state = saved()
     frame = table("contests")
-    with pytest.raises(ConflictError, match=r"^match c03 has changed .* --restart"):
+    with pytest.raises(ConflictError, match=r"^match c03 has changed .* restart=True"):
         replay(state.system, with_value(frame, 15, "rank", 0), state=state)
-    with pytest.raises(ConflictError, match=r"match c03 .* without player new: .* --restart"):
+    with pytest.raises(ConflictError, match=r"match c03 .* without player new: .* restart=True"):
         replay(state.system, with_value(frame, 15, "player", "new"), state=state)
 
 

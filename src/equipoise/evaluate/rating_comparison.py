@@ -29,6 +29,7 @@ from equipoise.evaluate.rated_players import RatedPlayers, rated_players
 from equipoise.formats.likely_doubles import MOST, likely_doubles, same_but_for_form
 from equipoise.formats.synonyms import Synonyms, read_synonyms, strangers
 from equipoise.numeric.rank_correlation import pair_order, pearson, spearman
+from equipoise.option_names import addressed
 from equipoise.wording import counted
 
 #: Which changes count; "auto" decides by the scales.
@@ -301,9 +302,9 @@ def _nobody(before: RatedPlayers, after: RatedPlayers) -> str:
     """Return a sentence on two tables without a common player."""
     listed = (f"{one.name} has {names_in_words(one.ids.to_list())}" for one in (before, after))
     return (
-        f"no player is in both tables: {', and '.join(listed)}. Names must be equal; `equipoise "
-        "compare OLD NEW` takes --column player=COLUMN for the column of names, and --synonyms "
-        "FILE for names of the same player"
+        f"no player is in both tables: {', and '.join(listed)}. Names must be equal; "
+        "--column player=COLUMN says which is the column of names, and --synonyms FILE which names "
+        "mean the same player"
     )
 
 
@@ -335,10 +336,8 @@ def _doubles(joined: pl.DataFrame) -> list[str]:
         more = counted(len(notes) - _DOUBLES, "more pair")
         notes = [*notes[:_DOUBLES], f"{more} of names may be one player"]
     if notes:
-        notes.append(
-            "names are matched exactly; --synonyms FILE, with the columns name and same_as, says "
-            "who is the same"
-        )
+        says = "--synonyms FILE, with the columns name and same_as, says who is the same"
+        notes.append(addressed(f"names are matched exactly; {says}"))
     return notes
 
 
