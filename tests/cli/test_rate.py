@@ -574,7 +574,7 @@ def test_a_bad_history_is_refused_with_its_place_and_nothing_is_written(
 def test_twenty_problems_are_shown_and_the_rest_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = "".join(f"{m},a,{'x' if m % 2 else 0}\n{m},b,-{m}\n" for m in range(1, 20))
+    rows = "".join(f"{m},a,{f'x{m}' if m % 2 else 0}\n{m},b,-{m}\n" for m in range(1, 20))
     path = write(tmp_path / "h.csv", "match,player,rank\n" + rows)
     assert rate(path) == 1
     err = capsys.readouterr().err
