@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import io
+import json
 import re
 import zipfile
 import zlib
@@ -16,7 +18,7 @@ import pytest
 from sqlalchemy import MetaData, select
 
 from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.errors import ConflictError, NotFoundError
+from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.messages.matches import (
     MatchRequest,
     ParticipationRequest,
@@ -343,6 +345,38 @@ def test_a_pool_with_erasures_is_exported_and_imported(small: Store, tmp_path: P
     assert copy.ratings() == archive.ratings()
     assert copy.is_sound()
     assert [one.match for one in copy.post(duel("m1", NAME, "ben", 10))] == ["m1"]
+
+
+def test_an_import_refuses_a_falsified_record_of_an_erasure(store: Store, tmp_path: Path) -> None:
+    """Rewritten records keep their first leaves, so the log still leads to its head.
+
+    Also refused: another record that claims to be rewritten, which no erasure lists.
+    """
+    trial = Trial(store, "league")
+    trial.post(duel("a", NAME, "ben", 1), duel("b", "ben", "cyd", 2))
+    with store.read() as connection:
+        pool = get_pool(connection, "league")
+        ((records, seals),) = log.sealed_log(connection, pool.id)
+    leaf = base64.b64encode(chain.sealed_leaf(records[1], seals[1])).decode()
+    erase(store, NAME)
+    path = tmp_path / "league.ndjson"
+    export_file(store, "league", "log", str(path))
+    whole = path.read_text()
+    lines = whole.splitlines()
+    request = ImportRequest(history=HistoryRequest(source=str(path)), create=True)
+    for number in (1, 2):
+        false = {"leaf": leaf, **json.loads(lines[number])}
+        first, second = false["content"]["teams"]
+        first["players"], second["players"] = second["players"], first["players"]
+        changed = [*lines[:number], json.dumps(false), *lines[number + 1 :], ""]
+        path.write_text("\n".join(changed))
+        with pytest.raises(InvalidDataError, match=f"must have the content .* got record {number}"):
+            import_pool(store, "copy", request, NOW)
+        with pytest.raises(NotFoundError):
+            pool_message(store, "copy")
+    path.write_text(whole)
+    assert import_pool(store, "copy", request, NOW).same_head
+    assert verify_pool(store, "copy").identical
 
 
 def test_short_names_do_not_touch_other_texts(store: Store) -> None:

@@ -25,8 +25,10 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.known_ratings import read_content
 from equipoise.pools.pool.rules import iso, moment, stored_settings
 from equipoise.pools.pool.settings import content_of
+from equipoise.pools.replay.chain_checks import LogWalk
+from equipoise.pools.replay.findings import Findings
 from equipoise.store import pools
-from equipoise.store.chain import Seal, extended, first_heads, leaf_of
+from equipoise.store.chain import Seal, extended, first_heads
 from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import PoolRecord
 
@@ -93,9 +95,9 @@ def _posted(line: LogLine) -> int | None:
     return None if line.time is None else moment(line.time)
 
 
-def _leaf(line: LogLine, logged: LoggedAs) -> tuple[LogRecord, bytes]:
-    """Return a line as a record, and its leaf; logged : what `logged_as` returns for the line."""
-    record = LogRecord(
+def _record(line: LogLine, logged: LoggedAs) -> LogRecord:
+    """Return a line as a record; logged : what `logged_as` returns for the line."""
+    return LogRecord(
         seq=line.seq,
         kind=line.kind,
         match=line.match,
@@ -107,7 +109,6 @@ def _leaf(line: LogLine, logged: LoggedAs) -> tuple[LogRecord, bytes]:
         received=logged.received,
         key=None,
     )
-    return record, line.leaf or leaf_of(record, line.salt or b"")
 
 
 def is_log(path: Path) -> bool:
@@ -146,11 +147,13 @@ def first_settings_of(head: LogHead) -> PoolRequest:
 def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]) -> None:
     """Read a log to its end, so that nothing is recorded of one that is damaged or cut short.
 
-    From version 3 on, its records must lead to the head of the hash chain that it gives.
+    From version 3 on, its records must lead to the head of the hash chain that it gives, and
+    rewritten records must be those that an erasure lists, as in `verify`.
     time_fault : returns the rule that the time of a match breaks, or None
     Raises : InvalidDataError
     """
-    count, chain = 0, first_heads(bytes(head.settings).decode(), "", 0, 0)
+    count, found = 0, Findings()
+    walk = LogWalk(first_heads(bytes(head.settings).decode(), "", 0, 0))
     for number, line, logged in log_records(path):
         count += 1
         try:
@@ -166,15 +169,22 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
             fault = time_fault(moment(line.time))
             if fault is not None:
                 raise _broken(path, number, fault, str(line.time), "time")
-        if head.head is not None:
-            record, leaf = _leaf(line, logged)
-            chain = extended(chain, [record], [leaf])
+        if head.head is not None or logged.seal is not None:
+            record = _record(line, logged)
+            leaf = walk.leaf(record, logged.seal or Seal(b""), found)
+            walk.heads = extended(walk.heads, [record], [leaf])
     if count != head.entries:
         rule = f"must have {head.entries} records, as its first line says"
         raise _broken(path, None, rule, str(count))
-    if head.head is not None and head.head != chain.shared.hex():
+    if head.head is not None and head.head != walk.heads.shared.hex():
         rule = f"must lead to the head that its first line gives, {head.head}: it was changed"
-        raise _broken(path, None, rule, chain.shared.hex(), "head")
+        raise _broken(path, None, rule, walk.heads.shared.hex(), "head")
+    for seq in walk.falsified():
+        # The first record is in the second line.
+        rule = "must have the content that an erasure lists for it: it was changed"
+        raise _broken(path, seq + 1, rule, f"record {seq}", "leaf")
+    if found.count:
+        raise _broken(path, None, "must be a hash chain", found.listed[0])
 
 
 def _check_content(line: LogLine) -> None:

@@ -68,7 +68,7 @@ class LogWalk:
         rows, last = log.rows_after(connection, pool, self.after)
         leaves = self._plain_leaves(rows)
         if leaves is None:
-            leaves = [self._leaf(*log.record_and_seal(row), found) for row in rows]
+            leaves = [self.leaf(*log.record_and_seal(row), found) for row in rows]
         self.heads = extended(self.heads, rows, leaves)
         return last
 
@@ -97,7 +97,7 @@ class LogWalk:
             last = self.advance(connection, pool.id, found)
         self._compare(pool, found)
 
-    def _leaf(self, record: LogRecord, seal: Seal, found: Findings) -> bytes:
+    def leaf(self, record: LogRecord, seal: Seal, found: Findings) -> bytes:
         """Count a record, and return its leaf in the chain."""
         if record.seq != self.after + 1:
             found.add(f"record {record.seq} of the log comes after record {self.after}")
@@ -114,11 +114,14 @@ class LogWalk:
         self.rewritten[record.seq] = leaf
         return seal.leaf
 
+    def falsified(self) -> list[int]:
+        """Return the numbers of rewritten records that differ from what a later record lists."""
+        return [seq for seq, leaf in self.rewritten.items() if self.listed.get(seq) != leaf]
+
     def _compare(self, pool: PoolRecord, found: Findings) -> None:
         """Compare what was read with the pool; all records must have been read."""
-        for seq, leaf in self.rewritten.items():
-            if self.listed.get(seq) != leaf:
-                found.add(f"record {seq} was rewritten, and no later record says so")
+        for seq in self.falsified():
+            found.add(f"record {seq} was rewritten, and no later record says so")
         for name, counted_now, stored in (
             ("record", self.after, pool.last_seq),
             ("match", self.matches, pool.matches),
