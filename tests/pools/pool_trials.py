@@ -11,9 +11,11 @@ from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import (
     AmendmentMessage,
     DisqualifyRequest,
+    Effect,
     MatchMessage,
     MatchRequest,
     ReasonRequest,
+    ReinstateRequest,
     TeamRequest,
 )
 from equipoise.messages.pools import PoolRequest
@@ -88,17 +90,22 @@ class Trial:
         return self._amend(amending.correct_match, str(request.match), request, more)
 
     def disqualify(
-        self, player: str, since: int | str | None = None, match: str | None = None, **more: Any
+        self,
+        player: str,
+        since: int | str | None = None,
+        match: str | None = None,
+        effect: Effect | None = None,
+        **more: Any,
     ) -> AmendmentMessage:
         """Disqualify a player."""
-        request = DisqualifyRequest(since, match=match)
+        request = DisqualifyRequest(since, match=match, effect=effect)
         return self._amend(amending.disqualify, player, request, more)
 
     def reinstate(
         self, player: str, since: int | str | None = None, match: str | None = None, **more: Any
     ) -> AmendmentMessage:
         """Reinstate a player."""
-        request = DisqualifyRequest(since, match=match)
+        request = ReinstateRequest(since, match=match)
         return self._amend(amending.reinstate, player, request, more)
 
     def _amend(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import hypothesis.strategies as st
@@ -23,7 +24,7 @@ from hypothesis.stateful import (
 
 import equipoise as eq
 from equipoise.errors import ConflictError, InvalidDataError
-from equipoise.messages.matches import DifferenceMessage, MatchRequest, TeamRequest
+from equipoise.messages.matches import DifferenceMessage, Effect, MatchRequest, TeamRequest
 from equipoise.messages.pools import InitialRating, InitialRequest, PoolChange
 from equipoise.pools import amending
 from equipoise.pools.initial_ratings import initial_ratings, set_initial_ratings
@@ -45,6 +46,9 @@ PLAYERS = ["ann", "bea", "cat", "dot", "eve"]
 
 #: Seconds after the start of the trial; few, so that many matches share one.
 TIMES = st.integers(0, 9)
+
+#: Effects of disqualifications; None reinstates.
+EFFECTS: st.SearchStrategy[Effect | None] = st.sampled_from(["without", "keep", "void", None, None])
 
 #: Who plays whom: an order of players, and which of them share a place with the one before.
 FIELDS = st.tuples(
@@ -78,36 +82,50 @@ class Plain:
     system: str
     parameters: dict[str, Any]
     matches: dict[str, Known] = field(default_factory=dict)
-    turns: list[tuple[int, str, bool, int | None]] = field(default_factory=list)
+    turns: list[tuple[int, str, Effect | None, int | None]] = field(default_factory=list)
     seq: int = 0
     known: dict[str, float] = field(default_factory=dict)
 
     @property
     def last(self) -> int | None:
-        """The latest time at which a match counts."""
-        return max((time for time, _, _ in self.counted()), default=None)
+        """The latest time at which a match counts, or lists a player."""
+        return max(
+            (one.time for one in self.matches.values() if any(self.split(one))), default=None
+        )
 
-    def barred(self, player: str, seq: int, time: int) -> bool:
-        """Tell whether the last word about a player that holds for a match bars the player."""
-        state = False
-        for said, who, bars, since in self.turns:
+    def barred(self, player: str, seq: int, time: int) -> Effect | None:
+        """Return the effect of the last word about a player that holds for a match, if it bars."""
+        state: Effect | None = None
+        for said, who, effect, since in self.turns:
             holds = said < seq if since is None else since <= time
             if who == player and holds:
-                state = bars
+                state = effect
         return state
 
+    def split(self, one: Known) -> tuple[list[tuple[str, int]], list[str]]:
+        """Return the players of a match who are rated, with their ranks, and those listed only."""
+        if not one.request.rated or one.void:
+            return [], []
+        entered = [(str(team.players[0]), team.rank) for team in one.request.teams]
+        barred = {who: self.barred(who, one.seq, one.time) for who, _ in entered}
+        if "void" in barred.values():
+            return [], [who for who, effect in barred.items() if effect is not None]
+        kept = [(who, rank) for who, rank in entered if barred[who] != "without"]
+        return kept, [who for who, effect in barred.items() if effect == "without"]
+
     def counted(self) -> list[tuple[int, int, list[tuple[str, int]]]]:
-        """Return (time, seq, players with ranks) of everything that counts, in order."""
-        found = []
-        for one in self.matches.values():
-            entered = [(str(team.players[0]), team.rank) for team in one.request.teams]
-            left = [(who, rank) for who, rank in entered if not self.barred(who, one.seq, one.time)]
-            if one.request.rated and not one.void and left:
-                found.append((one.time, one.seq, left))
-        return sorted(found)
+        """Return (time, seq, players with ranks) of everything that is rated, in order."""
+        split = [(one.time, one.seq, self.split(one)[0]) for one in self.matches.values()]
+        return sorted(one for one in split if one[2])
 
     def ratings(self) -> dict[str, float]:
-        """Return what the library makes of it, all at once."""
+        """Return what the library makes of it, all at once; who is only listed is a newcomer."""
+        listed = {who for one in self.matches.values() for who in self.split(one)[1]}
+        newcomer = make_system(self.system, self.parameters).initial(1).column("rating")[0]
+        return {**dict.fromkeys(listed, newcomer), **self.known, **self.rated()}
+
+    def rated(self) -> dict[str, float]:
+        """Return the ratings of those who are rated, and of those with known ratings."""
         counted = self.counted()
         if not counted:
             return self.known
@@ -261,18 +279,20 @@ class PoolMachine(RuleBasedStateMachine):
         if foreseen is not None:
             self._came_as(foreseen)
 
-    @rule(player=st.sampled_from(PLAYERS), since=st.none() | TIMES, bars=st.booleans())
-    def bar(self, player: str, since: int | None, bars: bool) -> None:
-        """Disqualify or reinstate a player."""
-        how = self.pool.disqualify if bars else self.pool.reinstate
-        barred_now = next((t[2] for t in reversed(self.plain.turns) if t[1] == player), False)
-        if since is None and barred_now == bars:
+    @rule(player=st.sampled_from(PLAYERS), since=st.none() | TIMES, effect=EFFECTS)
+    def bar(self, player: str, since: int | None, effect: Effect | None) -> None:
+        """Disqualify a player with an effect, or reinstate the player."""
+        how = self.pool.reinstate
+        if effect is not None:
+            how = partial(self.pool.disqualify, effect=effect)
+        barred_now = next((t[2] for t in reversed(self.plain.turns) if t[1] == player), None)
+        if since is None and (barred_now is None) == (effect is None):
             with pytest.raises(ConflictError):
                 how(player)
             return
         how(player, since)
         self.plain.seq += 1
-        self.plain.turns.append((self.plain.seq, player, bars, since))
+        self.plain.turns.append((self.plain.seq, player, effect, since))
 
     @precondition(lambda self: self.parameters)
     @rule(entry=st.sampled_from(["fixed", "learned"]), held=st.sampled_from([0.0, 0.5]))
@@ -360,7 +380,7 @@ class PoolMachine(RuleBasedStateMachine):
             lambda: self.post(data.draw(FIELDS), data.draw(TIMES), True),
             lambda: self.correct(data, data.draw(FIELDS), data.draw(TIMES), True, False),
             lambda: self.void_or_restore(data, False),
-            lambda: self.bar("ann", data.draw(st.none() | TIMES), data.draw(st.booleans())),
+            lambda: self.bar("ann", data.draw(st.none() | TIMES), data.draw(EFFECTS)),
             lambda: replaying.rerate(self.store, self.pool.name),
         ]
         if self.parameters:

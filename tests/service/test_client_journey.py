@@ -99,7 +99,11 @@ def test_amendments_are_previewed_carried_out_and_taken_back(service: Service, p
     swapped = MatchRequest("m2", [TeamRequest(["b"], 0), TeamRequest(["a"], 1)])
     client.correct_match(pool, "m2", swapped, wait=20)
     assert client.player(pool, "a").rating < before.rating
-    client.disqualify(pool, "b", 0, wait=20)
+    foreseen = client.disqualify(pool, "b", 0, effect="void", preview=True)
+    assert foreseen.effect == "void"
+    assert foreseen.others is not None
+    assert foreseen.others.changed > 0
+    assert client.disqualify(pool, "b", 0, effect="keep", wait=20).effect == "keep"
     client.reinstate(pool, "b", 0, wait=20)
     kinds = [one.kind for one in client.each_amendment(pool, limit=2)]
     assert kinds == ["reinstate", "disqualify", "correct", "restore", "void"]

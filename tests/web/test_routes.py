@@ -263,7 +263,11 @@ def test_matches_are_corrected_and_players_disqualified(served: Served) -> None:
     assert {line for line, _ in problems(bad)} == {None}
     out = served.post(f"{path}/players/a/disqualify?wait=20", {"since": 1, "reason": "x"}).json()
     assert (out["kind"], out["player"], out["status"]) == ("disqualify", "a", "done")
+    assert out["effect"] == "without"
     assert served.get(f"{path}/players/a").json()["disqualified"] is not None
+    wrong = served.post(f"{path}/players/a/disqualify", {"effect": "all"})
+    assert wrong.status_code == 422
+    assert served.post(f"{path}/players/a/reinstate", {"effect": "void"}).status_code == 422
     again = served.post(f"{path}/players/a/reinstate?wait=20", {"since": 1}).json()
     assert again["status"] == "done"
 

@@ -29,6 +29,7 @@ from equipoise.messages.matches import (
     AmendmentMessage,
     AmendmentPage,
     DisqualifyRequest,
+    Effect,
     Id,
     MatchMessage,
     MatchPage,
@@ -36,6 +37,7 @@ from equipoise.messages.matches import (
     Moment,
     PostedMessage,
     ReasonRequest,
+    ReinstateRequest,
     StreamLine,
 )
 from equipoise.messages.players import LeaderboardMessage, PlayerHistory, PlayerMessage
@@ -214,16 +216,19 @@ def disqualify(
     since: Moment | None = None,
     reason: str = "",
     *,
+    effect: Effect | None = None,
     match: Id | None = None,
     preview: bool = False,
     wait: float | None = None,
 ) -> Call[AmendmentMessage]:
     """Disqualify a player from a time on; without one, from now on.
 
+    effect : "without" rates the matches without the player, "keep" as they were played, "void" not
+        at all. None for "keep" if the player played in teams, otherwise "without"
     match : only from this match, instead
     """
     path = in_pool(pool, "players", player, "disqualify")
-    return _amend("POST", path, DisqualifyRequest(since, reason, match), preview, wait)
+    return _amend("POST", path, DisqualifyRequest(since, reason, match, effect), preview, wait)
 
 
 def reinstate(
@@ -238,7 +243,7 @@ def reinstate(
 ) -> Call[AmendmentMessage]:
     """Reinstate a player from a time on; match : only in this match, instead."""
     path = in_pool(pool, "players", player, "reinstate")
-    return _amend("POST", path, DisqualifyRequest(since, reason, match), preview, wait)
+    return _amend("POST", path, ReinstateRequest(since, reason, match), preview, wait)
 
 
 def erase_player(

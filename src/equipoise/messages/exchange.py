@@ -22,9 +22,11 @@ LogKind: TypeAlias = Literal[
 ]
 
 #: Version of the format; a reader refuses later ones. Version 2 added changes of settings and
-#: disqualifications from one match, version 3 the hash chain and erasures, version 4 known ratings.
-#: A log without known ratings is written as version 3, which earlier programs read.
-LOG_VERSION = 4
+#: disqualifications from one match, version 3 the hash chain and erasures, version 4 known ratings,
+#: version 5 effects of disqualifications. A log is written as the earliest version that has its
+#: records, so that earlier programs can read it.
+LOG_VERSION = 5
+WITHOUT_EFFECTS = 4
 WITHOUT_KNOWN_RATINGS = 3
 OLDEST_LOG_VERSION = 1
 
@@ -49,7 +51,8 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A record of the log.
 
     content : of a match or correction, the posted content without its time; of changed settings,
-        the values after and before; of known ratings, the ratings; of other records, the reason
+        the values after and before; of known ratings, the ratings; of other records, the reason,
+        and the effect of a disqualification
     time : as it was posted, absent if there was none; of a disqualification, its beginning
     received : ISO 8601
     key : number of the key that posted it

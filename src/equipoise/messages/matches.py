@@ -6,7 +6,7 @@ A stream makes millions of them. They cannot form reference cycles, so garbage c
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import msgspec
 
@@ -91,7 +91,7 @@ def places_of(request: MatchRequest) -> list[int]:
 class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """A player in a recorded match, and what the match did to the rating.
 
-    counted : false if the player is disqualified from the match, or the match is not rated
+    counted : whether the match was rated with the player
     disqualified : whether the player is disqualified from this match, or from a time on
     expected : score expected against the other teams, from 0 to 1
     performance : as posted, or the performance rating that the system inferred
@@ -201,14 +201,18 @@ class StreamLine(msgspec.Struct, frozen=True, omit_defaults=True):
     unused: list[str] = []
 
 
+#: What becomes of the matches of a disqualified player.
+Effect: TypeAlias = Literal["without", "keep", "void"]
+
+
 class ReasonRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Why a match is voided or restored; kept in the log."""
 
     reason: str = ""
 
 
-class DisqualifyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The time or match from which a player is disqualified or reinstated.
+class ReinstateRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The time from which, or the match in which, a player is reinstated.
 
     since : time; absent: from now on. Pools without times accept none: from this log record on
     match : for this match only, instead of a time
@@ -217,6 +221,19 @@ class DisqualifyRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     since: Moment | None = None
     reason: str = ""
     match: Id | None = None
+
+
+class DisqualifyRequest(ReinstateRequest, frozen=True):
+    """The time or match from which a player is disqualified, and how the matches then count.
+
+    since : time; absent: from now on. Pools without times accept none: from this log record on
+    match : for this match only, instead of a time
+    effect : "without" rates the matches without the player, "keep" as they were played, "void" not
+        at all. Absent: "keep" if there is a match of teams among them, or among all matches of the
+        player if no match is given; otherwise "without"
+    """
+
+    effect: Effect | None = None
 
 
 class PlayerDifference(msgspec.Struct, frozen=True):
@@ -242,6 +259,18 @@ class DifferenceMessage(msgspec.Struct, frozen=True):
     players: list[PlayerDifference]
 
 
+class OthersMessage(msgspec.Struct, frozen=True):
+    """How the ratings of all other players would change.
+
+    changed : number of other players with another rating, those who would be new or gone included
+    mean, largest : of the sizes of their changes, rating points; null if no rating changes
+    """
+
+    changed: int
+    mean: float | None
+    largest: float | None
+
+
 class AmendmentMessage(msgspec.Struct, frozen=True):
     """A log record that amends what was posted.
 
@@ -253,6 +282,8 @@ class AmendmentMessage(msgspec.Struct, frozen=True):
     status : "pending" until the pool is replayed, then "done"
     difference : what the replay changed, other amendments included; null while pending
     settings, settings_before : values of changed settings after and before the amendment
+    effect : of a disqualification: "without", "keep" or "void"
+    others : in the preview of a disqualification or reinstatement, how other players would move
     """
 
     seq: int | None
@@ -266,6 +297,8 @@ class AmendmentMessage(msgspec.Struct, frozen=True):
     difference: DifferenceMessage | None
     settings: dict[str, Any] | None = None
     settings_before: dict[str, Any] | None = None
+    effect: Effect | None = None
+    others: OthersMessage | None = None
 
 
 class AmendmentPage(msgspec.Struct, frozen=True):

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
 from sqlalchemy import Connection
 
-from equipoise.messages.matches import MatchRequest
+from equipoise.messages.matches import Effect, MatchRequest
 from equipoise.pools.posting.match_history import LoggedMatch, players_of, without
 from equipoise.pools.posting.posted_matches import logged_match, logged_matches
 from equipoise.store import log
@@ -29,16 +30,46 @@ _END: Position = (2**62, 2**62)
 _MOST_READ = 64
 
 
-class EligibilityRecord(NamedTuple):
-    """A log record that disqualifies or reinstates a player from a time on.
+class DisqualifyContent(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """The content of the log record of a disqualification.
 
-    since : that time; None for all matches that are posted after the record
+    effect : None in the records of earlier versions, which mean "without". Their player has no
+        entry on the leaderboard if no match counts
+    """
+
+    reason: str
+    effect: Effect | None = None
+
+
+_disqualify = msgspec.json.Decoder(DisqualifyContent)
+
+
+def disqualify_content(content: str | bytes | msgspec.Raw) -> DisqualifyContent:
+    """Return the content of the record of a disqualification. Raises : msgspec.MsgspecError."""
+    return _disqualify.decode(content)
+
+
+class EligibilityRecord(NamedTuple):
+    """A log record that disqualifies or reinstates a player, from a time on or in one match.
+
+    since : that time; None for all matches that are posted after the record, and for one match
+    effect : of a disqualification, as the record has it
     """
 
     seq: int
     disqualifies: bool
     since: int | None
     received: int
+    effect: Effect | None = None
+
+    @classmethod
+    def of(cls, record: LogRecord) -> EligibilityRecord:
+        """Return what a log record says of eligibility."""
+        disqualifies = record.kind == "disqualify"
+        effect = disqualify_content(record.content).effect if disqualifies else None
+        return cls(record.seq, disqualifies, record.posted_time, record.received, effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +77,19 @@ class Eligibility:
     """Who may be rated when.
 
     A record holds from a time on, or for a single match. The two kinds do not affect each other: a
-    player is not rated in a match if the last record from a time on that covers the match
-    disqualifies the player, or if the last record about that match alone does.
+    player is disqualified in a match if the last record from a time on that covers the match
+    disqualifies the player, or if the last record about that match alone does. If both do, the
+    effect is that of the latter.
 
     players : player -> records from a time on, in the order of the log
-    matches : match -> player -> whether the last record about that match alone disqualifies
+    matches : match -> player -> the last record about that match alone
     through : records up to this one hold for all matches, later ones only for matches posted after
         them. A match keeps the eligibility with which it was posted until a replay takes later
         records into account.
     """
 
     players: dict[str, list[EligibilityRecord]] = field(default_factory=dict)
-    matches: dict[str, dict[str, bool]] = field(default_factory=dict)
+    matches: dict[str, dict[str, EligibilityRecord]] = field(default_factory=dict)
     through: int = 0
 
     @classmethod
@@ -67,13 +99,11 @@ class Eligibility:
         for record in records:
             if record.kind not in ("disqualify", "reinstate") or record.player is None:
                 continue
-            disqualifies = record.kind == "disqualify"
             if record.match is None:
-                found.players.setdefault(record.player, []).append(
-                    EligibilityRecord(record.seq, disqualifies, record.posted_time, record.received)
-                )
+                found.players.setdefault(record.player, []).append(EligibilityRecord.of(record))
             elif record.seq <= through:
-                found.matches.setdefault(record.match, {})[record.player] = disqualifies
+                of_match = found.matches.setdefault(record.match, {})
+                of_match[record.player] = EligibilityRecord.of(record)
         return found
 
     @classmethod
@@ -89,20 +119,24 @@ class Eligibility:
         """Return whether there is any record about a player."""
         return bool(self.players or self.matches)
 
-    def disqualified(self, match: LoggedMatch) -> set[str]:
-        """Return the players of a match who may not be rated in it."""
+    def disqualified(self, match: LoggedMatch) -> dict[str, EligibilityRecord]:
+        """Return the disqualified players of a match, and the record that disqualifies each."""
         if not self:
-            return set()
+            return {}
         alone = self.matches.get(str(match.request.match), {})
-        return {
-            player
-            for player in players_of(match.request)
-            if alone.get(player) or self._is_disqualified_at(player, match.position)
-        }
+        found = {}
+        for player in players_of(match.request):
+            record = alone.get(player)
+            if record is None or not record.disqualifies:
+                record = self._last_covering(player, match.position)
+            if record is not None and record.disqualifies:
+                found[player] = record
+        return found
 
     def is_disqualified_from(self, player: str, match: str) -> bool:
         """Return whether a player is disqualified from one match alone."""
-        return self.matches.get(match, {}).get(player, False)
+        record = self.matches.get(match, {}).get(player)
+        return record is not None and record.disqualifies
 
     def disqualification_of(self, player: str) -> EligibilityRecord | None:
         """Return the record that disqualifies a player from matches to come, or None."""
@@ -114,16 +148,31 @@ class Eligibility:
         return [self.disqualification_of(player) is not None for player in players]
 
     def rated_part(self, match: LoggedMatch) -> LoggedMatch | None:
-        """Return a match without its disqualified players, None if that leaves nobody."""
+        """Return a match as its disqualified players let it count, None if nothing is left of it.
+
+        It has no teams if it only lists players.
+        """
         if not self:  # Nearly always, and every posted match passes here.
             return match
-        kept = without(match.request, self.disqualified(match))
-        return None if kept is None else match._replace(request=kept)
+        by = self.disqualified(match)
+        removed = {player for player, record in by.items() if record.effect != "keep"}
+        if not removed:
+            return match
+        kept = None
+        if not any(record.effect == "void" for record in by.values()):
+            kept = without(match.request, removed)
+        listed = removed if kept is not None else by.keys()
+        names = tuple(sorted(player for player in listed if by[player].effect is not None))
+        if kept is None:
+            if not names:
+                return None
+            kept = msgspec.structs.replace(match.request, teams=[])
+        return match._replace(request=kept, listed=names)
 
-    def _is_disqualified_at(self, player: str, position: Position) -> bool:
-        """Return what the last record that covers a position says of a player."""
+    def _last_covering(self, player: str, position: Position) -> EligibilityRecord | None:
+        """Return the last record from a time on that covers a position, or None."""
         time, seq = position
-        disqualified = False
+        last = None
         for record in self.players.get(player, ()):
             posted_after = record.seq < seq
             if record.since is None:
@@ -131,8 +180,8 @@ class Eligibility:
             else:
                 covers = record.since <= time and (posted_after or record.seq <= self.through)
             if covers:
-                disqualified = record.disqualifies
-        return disqualified
+                last = record
+        return last
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +341,7 @@ def _moved(
 
 
 def _counted(records: Sequence[LogRecord], amendments: Amendments) -> list[LoggedMatch]:
-    """Return the matches that are rated, without disqualified players."""
+    """Return the matches that are rated, as their disqualified players let them count."""
     void, through = amendments.void, amendments.through
     kept = [
         record
@@ -324,8 +373,8 @@ def last_counting_time(
 ) -> int | None:
     """Return the time of the latest match that counts after amendments; None if no match does.
 
-    A match counts if it is rated, now or by the replay that the pool waits for: so void and unrated
-    matches do not count, nor do those of disqualified players alone.
+    A match counts if it is rated or lists a player, now or by the replay that the pool waits for.
+    So void and unrated matches do not count.
     """
     found: int | None = None
     before, limit, more = None, 1, True

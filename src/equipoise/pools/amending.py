@@ -6,7 +6,7 @@ is replayed. A preview replays the pool in memory and records nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -26,12 +26,18 @@ from equipoise.messages.matches import (
     AmendmentPage,
     DifferenceMessage,
     DisqualifyRequest,
+    Effect,
     MatchRequest,
+    OthersMessage,
     ReasonRequest,
+    ReinstateRequest,
 )
 from equipoise.pools.amended_log import (
     Amendments,
+    DisqualifyContent,
     amendments_of,
+    amendments_of_matches,
+    disqualify_content,
     first_position,
     last_counting_time,
     latest_of,
@@ -46,11 +52,20 @@ from equipoise.pools.posting.match_history import players_of
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock
 from equipoise.pools.posting.posted_matches import read_matches
 from equipoise.pools.posting.rated_rows import day_of
-from equipoise.pools.replay.differences import difference_of_replay, known_difference
-from equipoise.store import audit, log, ratings, replays
+from equipoise.pools.replay.differences import (
+    difference,
+    difference_of_others,
+    known_difference,
+    numbers_of_replay,
+)
+from equipoise.store import audit, changes, log, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import Kind, LoggedAs, LogRecord
 from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
+from equipoise.store.upkeep.erasing import records_with
+
+#: Matches of a player read at once.
+_MATCHES_READ = 50
 
 #: Checks that a pool accepts an amendment, after those before it, and returns its record.
 _MakeRecord: TypeAlias = Callable[[Connection, PoolRecord, Amendments], LogRecord]
@@ -197,9 +212,10 @@ def disqualify(
     preview: bool = False,
     logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
-    """Disqualify a player: the player is not rated from a time on, or in one match alone.
+    """Disqualify a player from a time on, or in one match alone.
 
-    Matches that were posted before but took place after that time count without the player.
+    The effect of the request says how the matches then count, those included that were posted
+    before but took place after that time.
 
     preview : record nothing, and return what it would change
     logged : what an imported log has of the record
@@ -212,7 +228,7 @@ def reinstate(
     store: Store,
     pool: str,
     player: str,
-    request: DisqualifyRequest,
+    request: ReinstateRequest,
     *,
     key: int | None,
     now: int,
@@ -233,7 +249,7 @@ def _about_player(
     pool: str,
     kind: Kind,
     player: str,
-    request: DisqualifyRequest,
+    request: ReinstateRequest,
     key: int | None,
     now: int,
     preview: bool,
@@ -243,14 +259,21 @@ def _about_player(
     rule = id_fault(player)
     if rule is not None:
         raise InvalidDataError([Problem("", None, "player", rule, player[:200])])
-    if request.match is not None:
-        if request.since is not None:
-            raise InvalidParameterError("since cannot be combined with match")
-        of_match = _of_one_match(kind, player, id_text(request.match), content, key, now)
-        return _record(store, pool, of_match, now, preview, logged)
+    if request.match is not None and request.since is not None:
+        raise InvalidParameterError("since cannot be combined with match")
     since = None if request.since is None else moment(request.since, "since")
     if since is not None and not rules.timed:
         raise InvalidParameterError("since must be left out: this pool has no times")
+    match = None if request.match is None else id_text(request.match)
+    if isinstance(request, DisqualifyRequest) and kind == "disqualify":
+        effect = request.effect
+        if effect is None and logged is None:
+            effect = _default_effect(store, pool, player, match)
+        # The log of an earlier version has no effect, and keeps its meaning.
+        content = msgspec.json.encode(DisqualifyContent(request.reason, effect)).decode()
+    if match is not None:
+        of_match = _of_one_match(kind, player, match, content, key, now)
+        return _record(store, pool, of_match, now, preview, logged)
 
     def make_record(
         connection: Connection, record: PoolRecord, amendments: Amendments
@@ -280,6 +303,44 @@ def _about_player(
         )
 
     return _record(store, pool, make_record, now, preview, logged)
+
+
+def _default_effect(store: Store, pool: str, player: str, match: str | None) -> Effect:
+    """Return the effect of a disqualification that names none.
+
+    Without their player, single players meet as before; a team would be rated a player short.
+    match : the only match that the player is disqualified from; None for a time on
+    Raises : NotFoundError
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        if match is not None:
+            pieces = iter([[log.get_match(connection, record, match)]])
+        else:
+            pieces = _matches_of(connection, record, player)
+        for piece in pieces:
+            amendments = amendments_of_matches(
+                connection, record, [str(one.match) for one in piece]
+            )
+            requests = map(amendments.request, piece)
+            if any(len(team.players) > 1 for one in requests for team in one.teams):
+                return "keep"
+    return "without"
+
+
+def _matches_of(connection: Connection, pool: PoolRecord, player: str) -> Iterator[list[LogRecord]]:
+    """Give the matches of a player, piece by piece: those that count, or all if none does."""
+    rows = changes.changes_of_player(connection, pool, player, None, _MATCHES_READ)
+    if not rows:
+        # The log has no index of players, so that takes a second for a million matches.
+        for piece in records_with(connection, pool.id, player):
+            matches = [one.record for one in piece if one.record.kind == "match"]
+            played = amendments_of_matches(connection, pool, [str(one.match) for one in matches])
+            yield [one for one in matches if player in players_of(played.request(one))]
+    while rows:
+        yield list(log.records_at(connection, pool.id, [row.seq for row in rows]).values())
+        last = rows[-1].time, rows[-1].seq
+        rows = changes.changes_of_player(connection, pool, player, last, _MATCHES_READ)
 
 
 def _of_one_match(
@@ -378,6 +439,7 @@ def _record(
             seq=new.seq,
             reason=reason_of(new),
             **({"match": new.match} if of_one_match else {}),
+            **({} if _effect(new) is None else {"effect": _effect(new)}),
         )
         return message_of(connection, replace(record, **columns), new)
 
@@ -402,16 +464,18 @@ def _preview(
     connection: Connection, pool: PoolRecord, before: Amendments, record: LogRecord
 ) -> AmendmentMessage:
     """Return what an amendment would change, with everything else that waits for a replay."""
-    found = DifferenceMessage(0, 0, [])
+    found, moved = DifferenceMessage(0, 0, []), OthersMessage(0, None, None)
     if record.needs_replay:
         begin = _begin(connection, pool, record, before)
         begin = begin if pool.dirty is None else min(begin, pool.dirty)
         records = [*log.amendments(connection, pool.id), record]
         after = Amendments.of(records, record.seq)
         rules = rules_through(connection, pool)
-        found = difference_of_replay(connection, pool, rules, after, begin)
+        old, new, matches = numbers_of_replay(connection, pool, rules, after, begin)
+        found, moved = difference(old, new, matches), difference_of_others(old, new, record.player)
     shown = _message(pool, record, "done", found)
-    return msgspec.structs.replace(shown, seq=None, kind="preview")
+    others = None if record.player is None else moved
+    return msgspec.structs.replace(shown, seq=None, kind="preview", others=others)
 
 
 def _begin(
@@ -479,7 +543,15 @@ def _message(
         difference=found,
         settings=None if change is None else change.settings,
         settings_before=None if change is None else change.before,
+        effect=_effect(record),
     )
+
+
+def _effect(record: LogRecord) -> Effect | None:
+    """Return the effect of a disqualification, None for other records."""
+    if record.kind != "disqualify":
+        return None
+    return disqualify_content(record.content).effect or "without"
 
 
 def reason_of(record: LogRecord) -> str:

@@ -45,8 +45,8 @@ _CHECKPOINT_BYTES = 64 * 2**20
 _KEPT = frozenset({"match", "role", "side", "pool", "pools", "url"})
 #: Fields with players. In the text of other fields, a name is replaced as a whole word.
 _PLAYERS = frozenset({"player", "players"})
-#: Fields with settings of pools, which name nobody.
-_SETTINGS = frozenset({"settings", "before", "request", "rewritten"})
+#: Fields with settings of pools or one of a few words, which name nobody.
+_SETTINGS = frozenset({"settings", "before", "request", "rewritten", "effect"})
 
 
 class Rewriter:
@@ -107,9 +107,9 @@ class Rewriter:
         return None if new is None else (subject, new)
 
     def _value(self, value: Any, field: str) -> Any:
+        if field in _SETTINGS:
+            return value
         if isinstance(value, dict):
-            if field in _SETTINGS:
-                return value
             inside = field == "attributes"
             return {key: self._value(one, "" if inside else key) for key, one in value.items()}
         if isinstance(value, list):

@@ -21,7 +21,7 @@ from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import PlayerDifference
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
-from equipoise.pools.amended_log import EligibilityRecord, amendments_of
+from equipoise.pools.amended_log import DisqualifyContent, EligibilityRecord, amendments_of
 from equipoise.pools.pool.checks import check_settings
 from equipoise.pools.pool.pools import check_open, open_pool
 from equipoise.pools.pool.rules import PoolRules, iso, rules_of
@@ -304,14 +304,13 @@ def _keep_disqualified(
 ) -> None:
     """Disqualify the same players in the new season as at the end of the old one."""
     reason = f"disqualified when season {old.name} ended"
-    content = msgspec.json.encode({"reason": reason}).decode()
     records = [
         LogRecord(
             seq=seq,
             kind="disqualify",
             match=None,
             player=player,
-            content=content,
+            content=msgspec.json.encode(DisqualifyContent(reason, by.effect or "without")).decode(),
             posted_time=by.since,
             time=now if by.since is None else by.since,
             needs_replay=False,

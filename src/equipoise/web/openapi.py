@@ -42,6 +42,7 @@ _RULES: dict[tuple[str, str], tuple[str, Json]] = {
     ("PredictRequest", "teams"): ("array", {"minItems": 2}),
     ("PredictRequest", "what_if"): ("array", {"maxItems": 100}),
     ("DisqualifyRequest", "reason"): ("string", {"maxLength": 2000}),
+    ("ReinstateRequest", "reason"): ("string", {"maxLength": 2000}),
     ("ReasonRequest", "reason"): ("string", {"maxLength": 2000}),
     ("TeamRequest", "players"): ("array", {"minItems": 1}),
     ("TeamRequest", "rank"): ("integer", {"minimum": 0}),

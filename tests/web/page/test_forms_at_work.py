@@ -190,8 +190,16 @@ def test_places_are_corrected_and_a_player_is_disqualified(site: Any) -> None:
         assert judge.post(path, data={**fields, "how": "json", "json": "{"}).status_code == 422
         path = "/pools/arena/disqualify/odd-fox"
         fields = {"since": "2026-09-20", "reason": "", "token": fields["token"]}
-        do(judge, path, fields, judge.post(path, data=fields))
+        kept = judge.post(path, data={**fields, "effect": "keep"})
+        assert "Effect keep" in Page(kept.text).text
+        assert "No other player would move" in Page(kept.text).text
+        fields["effect"] = "void"
+        preview = judge.post(path, data=fields)
+        moved = r"other players? would move, by [\d.,]+ on average and [\d.,]+ at most"
+        assert re.search(moved, Page(preview.text).text)
+        assert "Effect void" in Page(do(judge, path, fields, preview).text).text
         assert "disqualified" in Page(judge.get("/pools/arena/players/odd-fox").text).text
+        assert judge.post(path, data={**fields, "effect": "all"}).status_code == 422
         path = "/pools/arena/reinstate/odd-fox"
         do(judge, path, fields, judge.post(path, data=fields))
         wrong = {**fields, "since": "soon"}

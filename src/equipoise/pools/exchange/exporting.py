@@ -32,7 +32,7 @@ from equipoise.data.times import MICROSECONDS
 from equipoise.errors import ConflictError, InvalidParameterError, require
 from equipoise.formats.spreadsheets import escaped
 from equipoise.messages.exchange import ExportMessage
-from equipoise.pools.amended_log import amendments_of, counted_piece
+from equipoise.pools.amended_log import amendments_of, counted_piece, disqualify_content
 from equipoise.pools.exchange.log_lines import head_line, record_line, seed_of
 from equipoise.pools.exchange.log_table import LogTable
 from equipoise.pools.pool.rules import PoolRules, rules_of
@@ -219,7 +219,11 @@ def _log_lines(store: Store, pool: int, progress: _Progress) -> Iterator[bytes]:
     with store.read() as connection:
         record = _same_pool(connection, pool)
         seed = seed_of(connection, record)
-    yield head_line(record, seed)
+        amended = log.amendments(connection, pool) if record.amendments else []
+    effects = any(
+        one.kind == "disqualify" and disqualify_content(one.content).effect for one in amended
+    )
+    yield head_line(record, seed, effects=effects)
     after, last = 0, False
     while not last:
         with store.read() as connection:

@@ -39,15 +39,17 @@ from equipoise.errors import (
 )
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
-from equipoise.messages.exchange import (
-    WITHOUT_KNOWN_RATINGS,
-    ImportMessage,
-    LogHead,
-    LogLine,
-)
+from equipoise.messages.exchange import ImportMessage, LogHead, LogLine
 from equipoise.messages.histories import HistoryMessage
-from equipoise.messages.matches import DisqualifyRequest, MatchRequest, PostedMessage, ReasonRequest
+from equipoise.messages.matches import (
+    DisqualifyRequest,
+    MatchRequest,
+    PostedMessage,
+    ReasonRequest,
+    ReinstateRequest,
+)
 from equipoise.messages.pools import InitialMapping, PoolRequest
+from equipoise.pools.amended_log import disqualify_content
 from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
 from equipoise.pools.erasing import import_erasure
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
@@ -372,9 +374,10 @@ def _by_match(
 def _import_log(done: _Import, path: Path) -> None:
     """Check a log completely, then record it in order."""
     head = read_head(path)
-    check_log(path, head, done.time_fault)
+    known_ratings = check_log(path, head, done.time_fault)
     done.head = head.head
-    _check_scale(done, head)
+    if known_ratings:
+        _check_scale(done, head)
     _pool_rules(
         done,
         _existing_rules(done.store, done.pool),
@@ -409,8 +412,6 @@ def _check_scale(done: _Import, head: LogHead) -> None:
 
     Raises : InvalidParameterError, NotFoundError
     """
-    if head.equipoise_log <= WITHOUT_KNOWN_RATINGS:
-        return
     first, chosen = first_settings_of(head), done.request.settings
     parameters = chosen.get("parameters", first.parameters if "system" not in chosen else {})
     here = make_system(
@@ -515,10 +516,13 @@ class LoggedAmendments:
         since = None if line.time is None else moment(line.time)
         is_correction = line.kind == "correct"
         is_change = line.kind == "settings"
+        content: object
         if is_correction:
             content = _canonical_match(match_of(line))
         elif line.kind == "initial":
             content = _canonical_known(read_content(line.content))
+        elif line.kind == "disqualify":
+            content = disqualify_content(line.content)
         else:
             content = (
                 _canonical_settings(content_of(line.content)) if is_change else reason_of(line)
@@ -541,15 +545,19 @@ class LoggedAmendments:
         elif line.kind in ("void", "restore"):
             amend = void_match if line.kind == "void" else restore_match
             amend(self._store, self._pool, match, ReasonRequest(reason_of(line)), **own)
+        elif line.kind == "disqualify":
+            barred = disqualify_content(line.content)
+            request = DisqualifyRequest(line.time, barred.reason, line.match, barred.effect)
+            disqualify(self._store, self._pool, player, request, **own)
         else:
-            amend_player = disqualify if line.kind == "disqualify" else reinstate
-            request = DisqualifyRequest(since=line.time, reason=reason_of(line), match=line.match)
-            amend_player(self._store, self._pool, player, request, **own)
+            again = ReinstateRequest(line.time, reason_of(line), line.match)
+            reinstate(self._store, self._pool, player, again, **own)
         return True
 
 
 def _identity(record: LogRecord) -> tuple[Any, ...]:
     """Return a value that is equal for equal amendments."""
+    content: object
     if record.kind == "correct":
         content = _canonical_match(msgspec.json.decode(record.content, type=MatchRequest))
     elif record.kind == "settings":
@@ -558,6 +566,8 @@ def _identity(record: LogRecord) -> tuple[Any, ...]:
         content = _canonical_known(read_content(record.content))
     elif record.kind == "erase":
         content = str(msgspec.json.decode(record.content)["reason"])
+    elif record.kind == "disqualify":
+        content = disqualify_content(record.content)
     else:
         content = msgspec.json.decode(record.content, type=ReasonRequest).reason
     return (

@@ -16,12 +16,14 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.messages.exchange import (
     LOG_VERSION,
     OLDEST_LOG_VERSION,
+    WITHOUT_EFFECTS,
     WITHOUT_KNOWN_RATINGS,
     LogHead,
     LogLine,
 )
 from equipoise.messages.matches import MatchRequest, Moment, ReasonRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.pools.amended_log import disqualify_content
 from equipoise.pools.pool.known_ratings import read_content
 from equipoise.pools.pool.rules import iso, moment, stored_settings
 from equipoise.pools.pool.settings import content_of
@@ -51,10 +53,14 @@ _erasures = msgspec.json.Decoder(_Erasure)
 _MARK = b'{"equipoise_log":'
 
 
-def head_line(pool: PoolRecord, seed: bytes | None) -> bytes:
-    """Return the first line of a pool's log; seed : of its season, None for none."""
+def head_line(pool: PoolRecord, seed: bytes | None, *, effects: bool) -> bytes:
+    """Return the first line of a pool's log.
+
+    seed : of its season, None for none; effects : whether a disqualification names its effect
+    """
     settings = msgspec.Raw(pool.first_settings.encode())
-    version = LOG_VERSION if pool.initial else WITHOUT_KNOWN_RATINGS
+    version = WITHOUT_EFFECTS if pool.initial else WITHOUT_KNOWN_RATINGS
+    version = LOG_VERSION if effects else version
     head = LogHead(version, pool.name, settings, pool.last_seq, seed, pool.head.hex())
     return _encoder.encode(head) + b"\n"
 
@@ -144,18 +150,21 @@ def first_settings_of(head: LogHead) -> PoolRequest:
     return stored_settings(bytes(head.settings))[0]
 
 
-def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]) -> None:
+def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]) -> bool:
     """Read a log to its end, so that nothing is recorded of one that is damaged or cut short.
+
+    Return whether it has known ratings.
 
     From version 3 on, its records must lead to the head of the hash chain that it gives, and
     rewritten records must be those that an erasure lists, as in `verify`.
     time_fault : returns the rule that the time of a match breaks, or None
     Raises : InvalidDataError
     """
-    count, found = 0, Findings()
+    count, known_ratings, found = 0, False, Findings()
     walk = LogWalk(first_heads(bytes(head.settings).decode(), "", 0, 0))
     for number, line, logged in log_records(path):
         count += 1
+        known_ratings |= line.kind == "initial"
         try:
             _check_content(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, InvalidDataError) as error:
@@ -185,6 +194,7 @@ def check_log(path: Path, head: LogHead, time_fault: Callable[[int], str | None]
         raise _broken(path, seq + 1, rule, f"record {seq}", "leaf")
     if found.count:
         raise _broken(path, None, "must be a hash chain", found.listed[0])
+    return known_ratings
 
 
 def _check_content(line: LogLine) -> None:
@@ -195,6 +205,8 @@ def _check_content(line: LogLine) -> None:
         content_of(line.content)
     elif line.kind == "initial":
         read_content(line.content)
+    elif line.kind == "disqualify":
+        disqualify_content(line.content)
     else:
         reason_of(line)
 
@@ -206,7 +218,10 @@ def match_of(line: LogLine) -> MatchRequest:
 
 
 def reason_of(line: LogLine) -> str:
-    """Return the reason of an amendment. Raises : msgspec.MsgspecError."""
+    """Return the reason of a void, restoration, reinstatement or erasure.
+
+    Raises : msgspec.MsgspecError
+    """
     if line.kind == "erase":
         return _erasures.decode(line.content).reason
     return _reasons.decode(line.content).reason

@@ -35,7 +35,7 @@ from equipoise.pools.pool.checks import (
 )
 from equipoise.pools.pool.pools import check_open, message_of
 from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json
-from equipoise.pools.replay.differences import difference_of_replay
+from equipoise.pools.replay.differences import difference, numbers_of_replay
 from equipoise.pools.replay.ordering import fits_one_transaction, rewrite_next
 from equipoise.store import audit, log
 from equipoise.store.connection import Store
@@ -104,8 +104,10 @@ def preview_settings(store: Store, pool: str, request: PoolChange, now: int) -> 
             rules = rules_through(connection, record)
             wanted = with_settings(rules.settings, changed_settings(found, 1))
             after = amendments_of(connection, record)
-            shown = difference_of_replay(
-                connection, record, replace(rules, settings=wanted), after, START
+            shown = difference(
+                *numbers_of_replay(
+                    connection, record, replace(rules, settings=wanted), after, START
+                )
             )
     return AmendmentMessage(
         seq=None,

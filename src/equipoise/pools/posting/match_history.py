@@ -25,12 +25,16 @@ class LoggedMatch(NamedTuple):
     """A match of the log at its position.
 
     seq, time : its position; time is 0 in pools without times
-    request : its content; in a match to be rated without disqualified players
+    request : its content; in a match to be rated without players who are not rated in it, and
+        without teams if nobody is
+    listed : disqualified players who are not rated in it, but get a page and an entry on the
+        leaderboard
     """
 
     seq: int
     time: int
     request: MatchRequest
+    listed: tuple[str, ...] = ()
 
     @property
     def position(self) -> Position:

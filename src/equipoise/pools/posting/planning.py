@@ -180,7 +180,8 @@ class PostingPlan:
     last_time : of the pool, after the new records
     refused : index of a post -> why it is refused
     records : new log records; `requests` has their content, `owners` the indices of their posts
-    to_rate : the matches that are rated now, without disqualified players
+    to_rate : the matches that are rated now, without players who are not rated in them
+    listed : players whom matches list without rating them
     known : index of a post -> how many of its matches were recorded before
     seals : of imported records, by number
     """
@@ -191,6 +192,7 @@ class PostingPlan:
     requests: list[MatchRequest] = field(default_factory=list)
     owners: list[int] = field(default_factory=list)
     to_rate: list[LoggedMatch] = field(default_factory=list)
+    listed: set[str] = field(default_factory=set)
     known: dict[int, int] = field(default_factory=dict)
     seals: dict[int, Seal] = field(default_factory=dict)
 
@@ -232,6 +234,7 @@ def _plan_post(
     seals: dict[int, Seal] = {}
     requests: list[MatchRequest] = []
     to_rate: list[LoggedMatch] = []
+    listed: set[str] = set()
     problems: list[Problem] = []
     conflicts: list[str] = []
     last, seq = plan.last_time, pool.last_seq + len(plan.records)
@@ -288,7 +291,9 @@ def _plan_post(
             if last is None or time > last:
                 last = time
             if not waits:
-                to_rate.append(counted)
+                listed.update(counted.listed)
+                if counted.request.teams:
+                    to_rate.append(counted)
     if conflicts or problems:
         plan.refused[index] = _refusal(conflicts, problems)
         return
@@ -297,6 +302,7 @@ def _plan_post(
     plan.seals |= seals
     plan.requests += requests
     plan.to_rate += to_rate
+    plan.listed |= listed
     plan.owners += [index] * len(new)
     plan.known[index] = len(read.matches) - len(new)
     recorded.log.update(new)

@@ -183,10 +183,13 @@ def _rate(
     while True:
         plan = plan_posts(pool, posts, read, recorded, refused, eligible, clock)
         try:
-            if not plan.to_rate:
+            listed = plan.listed
+            if listed:
+                listed -= ratings.ratings_of(connection, pool.id, pool.generation, listed).keys()
+            if not plan.to_rate and not listed:
                 return plan, None
             interruption.check()
-            return plan, rate_batch(connection, pool, rules, plan.to_rate, cache)
+            return plan, rate_batch(connection, pool, rules, plan.to_rate, cache, listed)
         except UnratableMatchError as error:
             at = plan.to_rate[error.index].seq - pool.last_seq - 1
             owner = plan.owners[at]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -73,17 +73,19 @@ def rate_batch(
     rules: PoolRules,
     matches: Sequence[LoggedMatch],
     cache: StateCache,
+    listed: Iterable[str] = (),
 ) -> RatedBatch:
     """Rate matches, in the order of rating, on the stored states of their players.
 
     pool : locked
     cache : states that need not be read
+    listed : further players without a rating, who get one but play no match
     Raises : UnratableMatchError for the first match that the system cannot rate
     """
     participants = Participants.of(matches)
     names = participants.names
     # Rows in the order of the tables are written faster.
-    players = sorted(set(names))
+    players = sorted({*names, *listed})
     states = cache.get(connection, pool, rules, players)
     row_of = {player: row for row, player in enumerate(players)}
     try:

@@ -125,8 +125,12 @@ def _rated(logged: LogRecord, amendments: Amendments, player: str) -> LoggedMatc
         reason = "it was late and waits for a replay"
     elif not match.request.rated:
         reason = "it was posted as not rated"
-    elif player in disqualified:
+    elif player in disqualified and disqualified[player].effect != "keep":
         reason = f"{player} was disqualified"
+    else:
+        voiding = [name for name, by in disqualified.items() if by.effect == "void"]
+        if voiding:
+            reason = f"{voiding[0]} was disqualified, and the match does not count"
     if reason is not None:
         raise InvalidDataError([], f"match {name} did not change the rating of {player}: {reason}")
     return amendments.eligibility.rated_part(match) or match

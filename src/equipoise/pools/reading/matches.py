@@ -265,7 +265,7 @@ def match_message(
 
     part : its players that are listed; limit : players of a part
     changes : of those whose rating it changed
-    disqualified : those who may not be rated in it
+    disqualified : players of the match who are disqualified in it
     """
     request = state.request
     all_listed = part.request is request
@@ -343,4 +343,5 @@ def _change(
         expected=found.expected,
         performance=found.performance,
         extra=unpack_extra(rules, found.extra),
+        disqualified=player in disqualified,
     )

@@ -109,25 +109,30 @@ class RunningPool:
     def rate(self, matches: Sequence[LoggedMatch]) -> tuple[dict[str, Sequence[Any]], Ints]:
         """Rate matches in the order of rating; return their changes and the rows of the players.
 
+        The players include those whom the matches only list.
+
         Raises : ConvergenceError, InvalidDataError; the state is then of no further use
         """
-        participants = Participants.of(matches)
+        rated = [match for match in matches if match.request.teams]
+        listed = [player for match in matches for player in match.listed]
+        participants = Participants.of(rated)
         rows = self._rows(participants.names)
+        unrated = self._rows(listed)
         changes, history = rated_changes(
             self.rules,
             self.state,
             self.last_changes,
-            matches,
+            rated,
             participants,
             rows,
             self._player_ids(),
             self.draws_from,
         )
-        self.matches += len(matches)
+        self.matches += len(rated)
         self.participations += len(rows)
         if matches:
             self.position = matches[-1].position
-        return changes, np.unique(history.player)
+        return changes, np.union1d(history.player, unrated)
 
     def _rows(self, names: Sequence[str]) -> Ints:
         """Return the rows of players, after adding those who are new."""

@@ -6,6 +6,7 @@ transaction, after the swap that lets readers see the new ratings.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from sqlalchemy import Connection
 
 from equipoise.arrays import Ints
 from equipoise.messages.conversion import json_value
-from equipoise.messages.matches import DifferenceMessage, PlayerDifference
+from equipoise.messages.matches import DifferenceMessage, OthersMessage, PlayerDifference
 from equipoise.pools.amended_log import Amendments, counted_matches
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.posting.rated_rows import numbers_of
@@ -98,15 +99,32 @@ def compared(player: str, before: Numbers | None, after: Numbers | None) -> Play
     )
 
 
-def difference_of_replay(
+def difference_of_others(
+    before: Mapping[str, Numbers], after: Mapping[str, Numbers], player: str | None
+) -> OthersMessage:
+    """Return how the numbers of all players but one changed."""
+    names = {**before, **after}.keys() - {player}
+    changed = [name for name in names if before.get(name) != after.get(name)]
+    sizes = [
+        abs(after[name].rating - before[name].rating)
+        for name in changed
+        if name in before and name in after
+    ]
+    if not sizes:
+        return OthersMessage(len(changed), None, None)
+    return OthersMessage(len(changed), math.fsum(sizes) / len(sizes), max(sizes))
+
+
+def numbers_of_replay(
     connection: Connection,
     pool: PoolRecord,
     rules: PoolRules,
     amendments: Amendments,
     begin: Position,
-) -> DifferenceMessage:
-    """Return what a replay from a position, by some rules, would change.
+) -> tuple[dict[str, Numbers], dict[str, Numbers], int]:
+    """Return the numbers of all players before and after a replay from a position.
 
+    Also returned is the number of matches that it would rate.
     Raises : ConvergenceError, InvalidDataError
     """
     running = running_before(connection, pool, rules, amendments, begin)
@@ -118,4 +136,4 @@ def difference_of_replay(
             running.rate(matches)
     before = stored_numbers(connection, pool)
     then = running_numbers(running, np.arange(len(running.players)))
-    return difference(before, then, running.matches)
+    return before, then, running.matches

@@ -169,7 +169,7 @@ def _matches(
             return None
         match = amendments.match(record)
         rated = amendments.eligibility.rated_part(match)
-        if rated is None or rated.position != place:
+        if rated is None or not rated.request.teams or rated.position != place:
             return None
         matches.append(rated)
     return matches

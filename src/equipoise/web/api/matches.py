@@ -24,6 +24,7 @@ from equipoise.messages.matches import (
     MatchRequest,
     PostedMessage,
     ReasonRequest,
+    ReinstateRequest,
 )
 from equipoise.messages.upkeep import ErasureMessage
 from equipoise.pools import amending, erasing
@@ -296,12 +297,23 @@ def _endpoint(
 
 
 _REASON = Body(shape=ReasonRequest, example={"reason": "server crashed"}, required=False)
-_SINCE = Body(
+_SINCE = (
+    "`since` is the time from which the amendment applies, by default now. With "
+    "`match`, it applies to that match only."
+)
+_DISQUALIFY = Body(
     shape=DisqualifyRequest,
+    example={"since": "2025-01-01T00:00:00Z", "effect": "void", "reason": "second account"},
+    required=False,
+    description=f"{_SINCE} `effect` says how these matches then count: `without` the player, "
+    "`keep` as they were played, or `void` for nobody. The default is `keep` if the player played "
+    "in teams, otherwise `without`.",
+)
+_REINSTATE = Body(
+    shape=ReinstateRequest,
     example={"since": "2025-01-01T00:00:00Z", "reason": "second account"},
     required=False,
-    description="`since` is the time from which the amendment applies, by default now. With "
-    "`match`, it applies to that match only.",
+    description=_SINCE,
 )
 
 AMENDMENTS = (
@@ -329,7 +341,7 @@ AMENDMENTS = (
         "disqualifyPlayer",
         "Disqualify a player from a time on or from one match",
         disqualify,
-        _SINCE,
+        _DISQUALIFY,
     ),
     _endpoint(
         "POST",
@@ -337,7 +349,7 @@ AMENDMENTS = (
         "reinstatePlayer",
         "Reinstate a player from a time on or in one match",
         reinstate,
-        _SINCE,
+        _REINSTATE,
     ),
     Endpoint(
         method="POST",

@@ -17,11 +17,12 @@ from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
 from equipoise.messages.matches import (
     AmendmentMessage,
-    DifferenceMessage,
     DisqualifyRequest,
+    Effect,
     MatchMessage,
     MatchRequest,
     ReasonRequest,
+    ReinstateRequest,
     places_of,
 )
 from equipoise.messages.pools import PoolMessage
@@ -45,6 +46,13 @@ _REFRESH = 2
 _MOST_PLACES = MOST_FIELDS - 100
 #: Characters up to which the JSON of a match is indented, which makes it a few times longer.
 _INDENTED = 200_000
+
+#: Effects of a disqualification on matches, as sentences.
+EFFECTS: dict[Effect, str] = {
+    "without": "The matches count without the player.",
+    "keep": "The matches count as they were played.",
+    "void": "The matches count for nobody.",
+}
 
 #: Kinds of amendments, as participles.
 KINDS = {
@@ -106,7 +114,7 @@ ACTIONS = {
         "disqualify",
         "player",
         "Disqualify",
-        "Matches of this player from then on no longer count for any rating.",
+        "The player has no place on the leaderboard. The effect says how the matches count.",
         amending.disqualify,
     ),
     "reinstate": Action(
@@ -148,6 +156,7 @@ async def amendment_page(context: PageContext) -> Response:
         "amendment.html",
         amendment=found,
         kinds=KINDS,
+        effects=EFFECTS,
         difference=found.difference,
         pending=found.status == "pending",
     )
@@ -185,9 +194,7 @@ async def perform(context: PageContext) -> Response:
         preview = await context.calculate(action.workflow, wanted, request, preview=True, **given)
     except EquipoiseError as error:
         return await _amendment_form(context, action, wanted, form, error=error)
-    return await _amendment_form(
-        context, action, wanted, form, difference=preview.difference, seen=seen
-    )
+    return await _amendment_form(context, action, wanted, form, preview=preview, seen=seen)
 
 
 def _action(context: PageContext) -> Action:
@@ -208,14 +215,18 @@ def _after(context: PageContext, action: Action, wanted: str, done: AmendmentMes
 
 async def _request_of(
     context: PageContext, action: Action, wanted: str, form: Form
-) -> MatchRequest | ReasonRequest | DisqualifyRequest:
+) -> MatchRequest | ReasonRequest | ReinstateRequest:
     """Return the request in a form. Raises : InvalidDataError."""
     if action.name == "correct":
         return await _corrected(context, form, wanted)
     if action.of == "match":
         return ReasonRequest(form.text("reason"))
     match = form.text("match") or None
-    return DisqualifyRequest(form.time("since"), form.text("reason"), match)
+    since, reason = form.time("since"), form.text("reason")
+    if action.name == "reinstate":
+        return ReinstateRequest(since, reason, match)
+    effect = form.choice("effect", tuple(EFFECTS)) if form.text("effect") else None
+    return DisqualifyRequest(since, reason, match, effect)
 
 
 async def _corrected(context: PageContext, form: Form, wanted: str) -> MatchRequest:
@@ -236,7 +247,7 @@ async def _amendment_form(
     form: Form,
     *,
     error: EquipoiseError | None = None,
-    difference: DifferenceMessage | None = None,
+    preview: AmendmentMessage | None = None,
     seen: str = "",
 ) -> Response:
     match = posted = None
@@ -263,7 +274,9 @@ async def _amendment_form(
         how=form.text("how"),
         teams=[] if posted is None or too_many else team_lines(posted, form.texts("rank")),
         json=form.text("json") or content,
-        difference=difference,
+        effect=form.text("effect"),
+        effects=EFFECTS,
+        preview=preview,
         seen=seen,
     )
 
