@@ -95,6 +95,7 @@ def every_value() -> dict[str, Any]:
         "Standing": tournament.standing,
         "SystemScores": backtest.systems[0],
         "State": rated.state.state,
+        "TeamModel": eq.lobby_of(rated.state, ["one", "two"]).model,
         "Superiority": eq.performance(games, superiority=True).superiority,
         "Results": eq.results_of_player([1500.0, 1600.0], [1.0, 0.5]),
         "Trial": tuning.best,

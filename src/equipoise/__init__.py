@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from equipoise.data.lobby import Split as Split
     from equipoise.data.prediction import Outlook as Outlook
     from equipoise.data.prediction import Prediction as Prediction
+    from equipoise.data.prediction import TeamModel as TeamModel
     from equipoise.data.prediction import win_probability as win_probability
     from equipoise.data.ratings import EffectiveRating as EffectiveRating
     from equipoise.data.ratings import InitialRatings as InitialRatings

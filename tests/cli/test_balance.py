@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
+import equipoise as eq
 from equipoise.cli import run
+from equipoise.rating.replay import known_pool
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = str(ROOT / "examples" / "lobby.csv")
@@ -67,7 +70,9 @@ def test_json_has_the_shape_of_the_interfaces(capsys: pytest.CaptureFixture[str]
         "newcomers",
         "at",
         "notes",
+        "objective_kind",
     ]
+    assert found["objective_kind"] == "mean"
     assert found["expected"] == found["win_probability"]
     assert (found["by"], found["win"], found["draw"], found["at"]) == (
         "team mean",
@@ -277,6 +282,37 @@ def test_a_state_gives_deviations_of_its_last_time_or_of_another(
         grown = deviation["rated"][player] ** 2 + 2000 * days
         assert deviation["last"][player] ** 2 == pytest.approx(grown, rel=1e-12)
         assert deviation["then"][player] > deviation["last"][player]
+
+
+def test_teams_of_a_state_have_the_closest_chances_of_its_system(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Five players by TrueSkill, whose ratings add up: the two best against the others."""
+    state = str(tmp_path / "s.npz")
+    known = eq.InitialRatings(
+        player_ids=np.array(list("abcde"), dtype=object),
+        rating=np.array([2100.0, 1900.0, 1500.0, 1300.0, 1250.0]),
+        deviation=np.full(5, 60.0),
+    )
+    known_pool(eq.TrueSkill(), known).save(state)
+    asked = ["--state", state, "--players", "a,b,c,d,e"]
+    assert balance(*asked, "--json") == 0
+    found = answer(capsys)
+    assert (found["objective_kind"], found["by"], found["gap"]) == ("chance", "trueskill", 0)
+    assert found["teams"] == [["a", "b"], ["c", "d", "e"]]
+    assert found["objective"] == pytest.approx(abs(found["win"][0] - found["win"][1]), abs=1e-9)
+    assert found["constraints"] == []
+    assert balance(*asked) == 0
+    out = capsys.readouterr().out
+    assert "The chances to win of the teams differ by" in out
+    assert "percentage points." in out
+    assert "All 10 splits were compared: none is fairer." in out
+    assert balance(*asked, "--json", "--top-two", "--uneven") == 0
+    assert [one["name"] for one in answer(capsys)["constraints"]] == ["top-two", "uneven"]
+    assert balance(*asked, "--objective", "mean") == 0
+    out, err = capsys.readouterr()
+    assert "The mean effective ratings of the teams differ by" in out
+    assert "a comparison of mean ratings ignores this" in err
 
 
 def test_standard_input_is_read(

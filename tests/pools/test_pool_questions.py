@@ -249,14 +249,42 @@ def test_parties_locks_and_avoided_players_are_kept(store: Store) -> None:
 
 def test_a_pool_without_deviations_says_that_ratings_alone_count(store: Store) -> None:
     """Elo has no deviations; the league's system has."""
-    found = balance_in_pool(store, "duels", BalanceRequest(players=[7, 8, "x", "y"]))
+    by_mean = BalanceRequest(players=[7, 8, "x", "y"], objective="mean")
+    found = balance_in_pool(store, "duels", by_mean)
     assert found.notes == [
         "The lobby has no deviations: it is balanced by rating alone (deviation 0).",
         "not in pool 'duels', so newcomers: x, y",
     ]
     told = [7, BalancePlayer(player="x", deviation=50.0)]
-    assert balance_in_pool(store, "duels", BalanceRequest(players=told)).notes == [
-        "not in pool 'duels', so a newcomer: x"
+    for objective in ("mean", None):
+        request = BalanceRequest(players=told, objective=objective)
+        assert balance_in_pool(store, "duels", request).notes == [
+            "not in pool 'duels', so a newcomer: x"
+        ]
+
+
+def test_teams_have_equal_chances_by_the_system_of_the_pool(store: Store) -> None:
+    """Three players: one against two, and the rules only if asked for."""
+    lobby: list[BalancePlayer | str | int] = [
+        BalancePlayer(player="a", rating=1700.0, deviation=60.0),
+        BalancePlayer(player="b", rating=1100.0, deviation=60.0),
+        BalancePlayer(player="c", rating=700.0, deviation=60.0),
+    ]
+    found = balance_in_pool(store, "drawn", BalanceRequest(players=lobby))
+    assert (found.objective_kind, found.by, found.gap) == ("chance", "trueskill", 0.0)
+    assert found.teams == [["a"], ["b", "c"]]
+    assert found.objective == pytest.approx(max(found.expected) - min(found.expected), abs=1e-12)
+    assert not found.constraints
+    ruled = BalanceRequest(players=lobby, top_two=True, uneven=True)
+    names = [one.name for one in balance_in_pool(store, "drawn", ruled).constraints]
+    assert names == ["top-two", "uneven"]
+    # elo-mmr rates single players only.
+    names_ = sorted(eq.read_history(CONTESTS).player_ids.tolist())[:3]
+    other = balance_in_pool(store, "contests", BalanceRequest(players=names_))
+    assert other.objective_kind == "mean"
+    assert other.notes == [
+        "elo-mmr cannot predict such teams, so their ratings are compared.",
+        "The sizes of the teams differ, and a comparison of mean ratings ignores this.",
     ]
 
 
@@ -290,7 +318,11 @@ def test_who_is_not_known_counts_as_a_newcomer_or_as_told(store: Store) -> None:
         (BalanceRequest(players=[]), InvalidDataError, "at least two"),
         (BalanceRequest(players=["", 7]), InvalidDataError, "1 to 200 characters"),
         (BalanceRequest(players=list(range(201))), InvalidParameterError, "at most 200"),
-        (BalanceRequest(players=[7, 8], objective="best"), InvalidParameterError, "'mean' or"),
+        (
+            BalanceRequest(players=[7, 8], objective="best"),
+            InvalidParameterError,
+            "'chance', 'mean'",
+        ),
         (BalanceRequest(players=[7, 8], size=0), InvalidParameterError, "size"),
         (
             BalanceRequest(players=[7, 8], size=1, teams=2),

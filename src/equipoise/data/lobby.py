@@ -14,6 +14,7 @@ import numpy as np
 
 from equipoise.arguments import as_array, check_values, checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.prediction import TeamModel
 from equipoise.data.ratings import Ratings
 from equipoise.data.tournaments.games import id_array
 from equipoise.display import (
@@ -37,6 +38,12 @@ Teams: TypeAlias = tuple[tuple[Id, ...], ...]
 #: What a constraint requires: the top players in different teams, the top player in a smaller
 #: team, a party together, a locked player in its team, two players in different teams.
 ConstraintKind: TypeAlias = Literal["top-two", "uneven", "party", "lock", "avoid"]
+#: What a split makes small. "chance": the highest minus the lowest chance to win of a team, as the
+#: system of the players predicts them. "mean": J of [TG2]_ (48). "sum": the largest difference of
+#: the sums of effective ratings.
+Objective: TypeAlias = Literal["chance", "mean", "sum"]
+#: A constraint that costs less than this is called free of cost.
+NO_COST: dict[Objective, float] = {"chance": 5e-5, "mean": 5e-3, "sum": 5e-3}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -44,8 +51,8 @@ class Split(Displayed):
     """One way to make teams of a lobby.
 
     teams : ids; teams are in the order of their best players, and players of a team the best first
-    objective : the minimised number, in rating points: rating_difference + weight x
-      deviation_difference
+    objective : the minimised number: a difference of chances, from 0 to 1, or rating points; by
+      mean ratings, rating_difference + weight x deviation_difference
     rating_difference : of the mean effective ratings of the two teams that differ most
     deviation_difference : of the uncertainties of the same two teams
 
@@ -63,7 +70,8 @@ class Split(Displayed):
     deviation_difference: float
 
     def _in_words(self) -> str:
-        return f"{teams_in_words(self.teams)}; objective {self.objective:,.2f}"
+        digits = 2 if self.objective >= 1.0 else 4
+        return f"{teams_in_words(self.teams)}; objective {self.objective:,.{digits}f}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +176,8 @@ class Balance(Tabular):
     constraints : all constraints of the lobby and of the request
     alternatives : the next best splits, best first
     bound : no split has an objective below this one
-    gap : objective - bound, in rating points; 0: proved to be the fairest
+    gap : objective - bound; 0: proved to be the fairest
+    objective_kind : which objective was minimised
     compared : number of splits compared; None if the teams are from a search
     stopped : the time limit ended the search
     notes : further information for users, as sentences
@@ -188,6 +197,7 @@ class Balance(Tabular):
     alternatives: tuple[Split, ...]
     bound: float
     gap: float
+    objective_kind: Objective = "mean"
     compared: int | None = None
     stopped: bool = False
     notes: tuple[str, ...] = ()
@@ -200,7 +210,11 @@ class Balance(Tabular):
         return f"{teams_in_words(self.teams)}; {self._how_fair()}"
 
     def _how_fair(self) -> str:
-        sure = "proved to be the fairest" if self.gap == 0 else f"within {self.gap:,.2f} of it"
+        by_chance = self.objective_kind == "chance"
+        gap = f"{self.gap:.1%}" if by_chance else f"{self.gap:,.2f}"
+        sure = "proved to be the fairest" if self.gap == 0 else f"within {gap} of it"
+        if by_chance:
+            return f"chances to win differ by {self.objective:.1%}, {sure}"
         return f"mean ratings differ by {self.rating_difference:,.2f}, {sure}"
 
     def _repr_html_(self) -> str:
@@ -214,7 +228,7 @@ class Balance(Tabular):
 
     @property
     def objective(self) -> float:
-        """The minimised number, in rating points."""
+        """The minimised number, of the kind `objective_kind`."""
         return self.best.objective
 
     @property
@@ -239,13 +253,14 @@ ONE_LOCK = "must be the same for all players of a party who are locked"
 NOT_TOGETHER = "must not name a player of the same party or the same locked team"
 TWO_PLAYERS = "must have at least two players"
 
-#: Columns that may be given as lists or arrays of any kind.
+#: Columns that may be given as lists or arrays of any kind, and the model.
 _COLUMNS = {
     "player_ids": Collection[Any],
     "party": Collection[Any] | None,
     "team": Collection[Any] | None,
     "avoid": Collection[Collection[Any]],
     "newcomers": Collection[Any],
+    "model": TeamModel | None,
 }
 
 
@@ -272,6 +287,7 @@ class Lobby(Tabular):
       with the same label play together, players with different labels against each other
     avoid : pairs of ids who must not be in one team
     newcomers : ids of unknown players, who get the initial rating
+    model : how the system that rated the players predicts teams; None without a system
     Raises : InvalidDataError   lists every rule that is broken; lines are rows from 1
 
     Examples
@@ -291,6 +307,7 @@ class Lobby(Tabular):
     team: Ids | None = None
     avoid: tuple[tuple[Id, Id], ...] = ()
     newcomers: tuple[Id, ...] = ()
+    model: TeamModel | None = None
 
     def __post_init__(self) -> None:
         """Convert columns of any kind to arrays, and check every rule."""
@@ -328,7 +345,8 @@ class Lobby(Tabular):
         """Return the lobby of some players of a rating table.
 
         The effective rating is that of the system if it has one, else the rating. In a system
-        without deviations, all players have deviation 0. Numeric ids may be given as text.
+        without deviations, all players have deviation 0. Numeric ids may be given as text. A table
+        does not know its system: `lobby_of` makes a lobby whose teams have chances to win.
 
         Raises : NotFoundError      players have no rating; the message names all of them
         Raises : InvalidDataError   a player is named twice, or fewer than two are named

@@ -11,7 +11,7 @@ counts the uncertainty of both teams, so the two probabilities add up to 1.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -19,7 +19,7 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
-from equipoise.display import Tabular, name_in_words
+from equipoise.display import Displayed, Tabular, name_in_words
 from equipoise.errors import require
 from equipoise.wording import counted
 
@@ -122,6 +122,32 @@ class Outlook(Tabular):
         sums = [self.beats(np.full(n, i), every).sum() for i in range(n)]
         # The pair of an entry with itself has one half and does not count.
         return (np.array(sums) - 0.5) / (n - 1)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class TeamModel(Displayed):
+    """How a system predicts matches of teams that are still to be made.
+
+    by : name of the system
+    fits : returns whether the system predicts matches of teams of these sizes
+    outlook : returns the outlook of players, given ratings and deviations, each of shape (n,)
+    margin : returns the largest difference of two teams that is a draw, given the ratings of all
+        players; 0 if the system does not model draws
+
+    Examples
+    --------
+    >>> league = eq.read_history("examples/league.csv")
+    >>> eq.lobby_of(eq.replay(eq.Elo(), league).state, ["ada", "ben"]).model
+    <TeamModel: elo>
+    """
+
+    by: str
+    fits: Callable[[Sequence[int]], bool]
+    outlook: Callable[[Floats, Floats], Outlook]
+    margin: Callable[[Floats], float]
+
+    def _in_words(self) -> str:
+        return self.by
 
 
 def chance(z: Floats, curve: Curve) -> Floats:

@@ -51,6 +51,9 @@ class BalanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     players : ids, or objects with more fields; players who are not in the pool are newcomers
     at : time for which ratings are read; absent: now
+    objective : "chance" to win, by the system of the pool, or "mean" or "sum" of ratings; absent:
+        "chance" if the system predicts such teams, else "mean"
+    top_two, uneven : rules for the best players; absent: they hold, but not with "chance"
     The others are parameters of `equipoise.balance`.
     """
 
@@ -58,10 +61,10 @@ class BalanceRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at: Moment | None = None
     teams: int | None = None
     size: int | None = None
-    objective: str = "mean"
+    objective: str | None = None
     uncertainty_weight: float = 0.8
-    top_two: bool = True
-    uneven: bool = True
+    top_two: bool | None = None
+    uneven: bool | None = None
     alternatives: int = 5
     seed: int = 0
 

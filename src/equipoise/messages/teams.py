@@ -42,10 +42,12 @@ class BalanceMessage(msgspec.Struct, frozen=True):
     are what `predict` answers for these teams: `expected` is a team's mean score against each
     other team, of two teams win + draw/2; `by` names the pool's system, or is "team mean" for teams
     that it cannot rate and for lobbies without a pool. `win_probability` is an earlier name of
-    `expected`. No split has an objective below `bound`; `gap` is 0 where the split is proved to be
-    the fairest. `newcomers` are players whom the pool does not know. `at` is the time for which
-    ratings were read, null where the lobby brought them; `notes` are sentences
-    about the answer, for example that the lobby has no deviations.
+    `expected`. `objective_kind` says what `objective` is: "chance", the highest minus the lowest
+    `expected`; "mean" or "sum", a difference of ratings in points. No split has an objective below
+    `bound`; `gap` is 0 where the split is proved to be the fairest. `newcomers` are players whom
+    the pool does not know. `at` is the time for which ratings were read, null where the lobby
+    brought them; `notes` are sentences about the answer, for example that the lobby has no
+    deviations.
     """
 
     teams: list[list[int | str]]
@@ -65,6 +67,7 @@ class BalanceMessage(msgspec.Struct, frozen=True):
     newcomers: list[int | str]
     at: int | str | None
     notes: list[str]
+    objective_kind: str = "mean"
 
 
 #: The players of a party.

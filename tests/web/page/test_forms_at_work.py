@@ -41,6 +41,21 @@ def test_pasted_players_become_rows_and_rows_become_teams(anybody: httpx.Client)
     assert "Next best" in answer.text
 
 
+def test_the_page_offers_objectives_and_rules(anybody: httpx.Client) -> None:
+    """By default chances are compared; rules hold with them if they are ticked."""
+    fields = {"player": ["ada-fox", "bo-otter", "cleo_77", "eda-fox", "finn-otter"]}
+    by_chance = anybody.post("/pools/arena/balance", data=fields | {"top_two": "1"})
+    assert by_chance.status_code == 200
+    text = " ".join(Page(by_chance.text).text.split())
+    assert "The chances to win of the teams differ by" in text
+    assert "the top two in different teams" in text
+    assert "the top player in a smaller team" not in text
+    by_mean = anybody.post("/pools/arena/balance", data=fields | {"objective": "mean"})
+    text = " ".join(Page(by_mean.text).text.split())
+    assert "The mean effective ratings of the teams differ by" in text
+    assert "a comparison of mean ratings ignores this" in text
+
+
 def test_players_who_are_apart_are_named_whatever_their_names(anybody: httpx.Client) -> None:
     """An id may hold what separates ids elsewhere."""
     fields = {"player": ["a;b", "c", "ada-fox", "bo-otter"], "avoid": ["a;b"], "avoided": ["c"]}

@@ -12,7 +12,7 @@ import polars as pl
 
 from equipoise.analysis.files.lobby_additions import Additions, check_state
 from equipoise.data.history import MICROSECONDS_PER_DAY
-from equipoise.data.lobby import Balance, Lobby
+from equipoise.data.lobby import Balance, Lobby, Objective
 from equipoise.data.prediction import Prediction, team_mean_prediction
 from equipoise.data.times import as_written
 from equipoise.errors import InvalidParameterError
@@ -22,7 +22,7 @@ from equipoise.formats.times import check_time_format, moment
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
 from equipoise.messages.teams import BalanceMessage
-from equipoise.teams.lobby.lobby_split import Objective, balance
+from equipoise.teams.lobby.lobby_split import balance
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -45,10 +45,10 @@ class SplitRequest:
 
     teams: int | None = None
     size: int | None = None
-    objective: Objective = "mean"
+    objective: Objective | None = None
     uncertainty_weight: float = 0.8
-    top_two: bool = True
-    uneven: bool = True
+    top_two: bool | None = None
+    uneven: bool | None = None
     alternatives: int = 5
     seed: int = 0
     time_limit: float | None = None

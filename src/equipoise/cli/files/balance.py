@@ -12,7 +12,7 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.analysis.files.balance import BalanceAnswer
-    from equipoise.data.lobby import Constraint, Split
+    from equipoise.data.lobby import Balance, Constraint
 
 EXAMPLE = """\b
 Example:
@@ -79,13 +79,25 @@ def balance(
     size: int | None = option(
         None, "Number of players of the largest team, instead of --teams.", min=1
     ),
-    no_top_two: bool = option(False, "Allow the two best players in the same team."),
-    no_uneven: bool = option(False, "Allow the best player in a larger team."),
+    top_two: bool | None = option(
+        None,
+        "Keep the two best players in different teams; --no-top-two allows them in the same team. "
+        "[default: keep, but not with the objective chance]",
+        name="--top-two/--no-top-two",
+    ),
+    uneven: bool | None = option(
+        None,
+        "If sizes differ, keep the best player in a smaller team; --no-uneven allows a larger one. "
+        "[default: keep, but not with the objective chance]",
+        name="--uneven/--no-uneven",
+    ),
     uncertainty_weight: float = option(
         0.8, "Weight lambda of the difference of uncertainties.", min=0.0
     ),
-    objective: Literal["mean", "sum"] = option(
-        "mean", "Compare mean ratings and uncertainties, or only sums of ratings."
+    objective: Literal["chance", "mean", "sum"] | None = option(
+        None,
+        "Compare chances to win, mean ratings and uncertainties, or only sums of ratings. "
+        "[default: chance with --state if its system predicts such teams, otherwise mean]",
     ),
     alternatives: int = option(5, "Number of other splits to show.", min=0, max=1000),
     time_limit: float | None = option(
@@ -99,12 +111,13 @@ def balance(
 ) -> None:
     """Split a lobby into fair teams.
 
-    The fairest split has the smallest difference of mean effective ratings plus 0.8 times the
-    difference of uncertainty. Parties stay together, locked players are in their teams, and players
-    who avoid each other are in different teams. The two best players are in different teams, and if
-    sizes differ, the best player is in the smaller team, unless a party makes that impossible. With
-    --state, the win probabilities are those of `equipoise predict`, and players who are not in the
-    state are newcomers.
+    With --state, the fairest split has the smallest difference of the chances to win, which are
+    those of `equipoise predict`, and players who are not in the state are newcomers. Without a
+    system that predicts such teams, it has the smallest difference of mean effective ratings plus
+    0.8 times the difference of uncertainty; then the two best players are in different teams, and
+    if sizes differ, the best player is in the smaller team, unless a party makes that impossible.
+    Parties stay together, locked players are in their teams, and players who avoid each other are
+    in different teams.
     """
     from equipoise.analysis.files.balance import BalanceRequest, balance_lobby, message_of
     from equipoise.analysis.files.lobby_additions import Additions
@@ -130,8 +143,8 @@ def balance(
             size=size,
             objective=objective,
             uncertainty_weight=uncertainty_weight,
-            top_two=not no_top_two,
-            uneven=not no_uneven,
+            top_two=top_two,
+            uneven=uneven,
             alternatives=alternatives,
             seed=seed,
             time_limit=time_limit,
@@ -142,27 +155,25 @@ def balance(
     if as_json:
         print_json(message_of(answer))
     else:
-        _print_balance(answer, uncertainty_weight=uncertainty_weight, by_sum=objective == "sum")
+        _print_balance(answer, uncertainty_weight=uncertainty_weight)
 
 
-#: A constraint that costs less is called free of cost.
-_NO_COST = 5e-3
 #: Width of a team in the table of alternatives.
 _NAME = 60
 
 
-def _print_balance(answer: BalanceAnswer, *, uncertainty_weight: float, by_sum: bool) -> None:
+def _print_balance(answer: BalanceAnswer, *, uncertainty_weight: float) -> None:
     """Print the teams, how fair they are, what constraints cost, and the next best splits."""
     for number in range(len(answer.balance.teams)):
         _print_team(answer, number)
     lines = [
         *_chance_lines(answer),
-        *_fairness(answer, uncertainty_weight, by_sum),
-        *_constraint_lines(answer, by_sum),
-        *_proof(answer, by_sum),
+        *_fairness(answer, uncertainty_weight),
+        *_constraint_lines(answer),
+        *_proof(answer),
     ]
     print_lines(*lines)
-    _print_alternatives(answer.balance.alternatives, by_sum)
+    _print_alternatives(answer.balance)
     say(*answer.balance.notes, *answer.notes)
     if answer.balance.stopped:
         say("--time-limit ended the search; more time may find fairer teams.")
@@ -212,11 +223,20 @@ def _chance_lines(answer: BalanceAnswer) -> list[str]:
     return lines
 
 
-def _fairness(answer: BalanceAnswer, weight: float, by_sum: bool) -> list[str]:
+def _amount(found: Balance, value: float) -> str:
+    """Return a difference of objectives with its unit."""
+    if found.objective_kind == "chance":
+        return f"{100 * value:.2f} percentage points"
+    return f"{value:.2f} points"
+
+
+def _fairness(answer: BalanceAnswer, weight: float) -> list[str]:
     """Return how different the teams are, in words."""
     found = answer.balance
     far = "the teams" if len(found.teams) == 2 else "the two teams that differ most"
-    if by_sum:
+    if found.objective_kind == "chance":
+        return [f"The chances to win of {far} differ by {_amount(found, found.objective)}."]
+    if found.objective_kind == "sum":
         return [f"The sums of effective ratings of {far} differ by {found.objective:.2f} points."]
     return [
         f"The mean effective ratings of {far} differ by {found.rating_difference:.2f} points,",
@@ -225,7 +245,7 @@ def _fairness(answer: BalanceAnswer, weight: float, by_sum: bool) -> list[str]:
     ]
 
 
-def _proof(answer: BalanceAnswer, by_sum: bool) -> list[str]:
+def _proof(answer: BalanceAnswer) -> list[str]:
     """Return whether fairer teams can exist."""
     found = answer.balance
     if found.compared == 1:
@@ -234,15 +254,17 @@ def _proof(answer: BalanceAnswer, by_sum: bool) -> list[str]:
         return [f"All {found.compared:,} splits were compared: none is fairer."]
     if found.gap == 0:
         return ["It is proved that no split is fairer."]
-    unit = "points" if by_sum else "points of this measure"
     return [
         "There are too many splits to compare them all. No split can be below "
-        f"{found.bound:.2f}, so a fairer one gains at most {found.gap:.2f} {unit}.",
+        f"{_amount(found, found.bound)}, so a fairer one gains at most "
+        f"{_amount(found, found.gap)}.",
     ]
 
 
-def _constraint_lines(answer: BalanceAnswer, by_sum: bool) -> list[str]:
+def _constraint_lines(answer: BalanceAnswer) -> list[str]:
     """Return a line for each constraint that was waived or has a cost, and one for the others."""
+    from equipoise.data.lobby import NO_COST
+
     found = answer.balance
     lines, free = [], []
     for one in found.constraints:
@@ -253,11 +275,11 @@ def _constraint_lines(answer: BalanceAnswer, by_sum: bool) -> list[str]:
             )
         elif one.objective_without is None:
             lines.append(f"Kept: {what}.")
-        elif found.objective - one.objective_without < _NO_COST:
+        elif found.objective - one.objective_without < NO_COST[found.objective_kind]:
             free.append(what)
         else:
-            cost = found.objective - one.objective_without
-            lines.append(f"Kept: {what}; without it the teams could be {cost:.2f} points closer.")
+            cost = _amount(found, found.objective - one.objective_without)
+            lines.append(f"Kept: {what}; without it the teams could be {cost} closer.")
     if free:
         lines.append(f"Kept at no cost: {'; '.join(free)}.")
     return lines
@@ -271,20 +293,21 @@ def _in_words(constraint: Constraint, teams: int) -> str:
     return "".join(text for text, _ in pieces)
 
 
-def _print_alternatives(splits: tuple[Split, ...], by_sum: bool) -> None:
+def _print_alternatives(found: Balance) -> None:
     """Print the next best splits: two teams in full, more teams only by how fair they are."""
+    splits = found.alternatives
     if not splits:
         return
     print_lines("", "Next best")
-    fields = {"objective": "difference" if by_sum else "in all"}
-    if not by_sum:
-        fields |= {"rating_difference": "ratings", "deviation_difference": "uncertainty"}
-    columns = dict.fromkeys(fields.values(), ".2f")
+    columns = {"in all": ".2f", "ratings": ".2f", "uncertainty": ".2f"}
+    if found.objective_kind != "mean":
+        columns = {"difference": ".2%" if found.objective_kind == "chance" else ".2f"}
+    numbers = ("objective", "rating_difference", "deviation_difference")[: len(columns)]
     two = len(splits[0].teams) == 2
     if two:
         columns |= {"team 1": "", "team 2": ""}
     rows = (
-        [getattr(split, field) for field in fields]
+        [getattr(split, number) for number in numbers]
         + [cut(", ".join(map(str, team)), _NAME) for team in split.teams if two]
         for split in splits
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import numpy as np
 from sqlalchemy import Connection
@@ -16,7 +16,7 @@ from equipoise.analysis import clock
 from equipoise.analysis.files.balance import SplitRequest, message_of, split_lobby
 from equipoise.analysis.files.predict import ComingMatch, predicted
 from equipoise.arrays import Flags, Floats, Ids
-from equipoise.data.lobby import ONCE, Lobby
+from equipoise.data.lobby import ONCE, Lobby, Objective
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.messages.matches import Id, Moment
 from equipoise.messages.questions import (
@@ -30,12 +30,11 @@ from equipoise.pools.pool.rules import PoolRules, days, id_fault, id_text, momen
 from equipoise.pools.posting.match_history import object_array, time_kind
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState, newcomers_note
-from equipoise.rating.predicting.lineup import lobby_prediction
+from equipoise.rating.predicting.lineup import lobby_prediction, team_model
 from equipoise.rating.system import RatingColumns
 from equipoise.store import ratings
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
-from equipoise.teams.lobby.lobby_split import Objective
 from equipoise.wording import counted
 
 #: Limits of a prediction: players of the match, sampled matches, players drawn for them, players
@@ -132,7 +131,7 @@ def balance_in_pool(
         SplitRequest(
             teams=request.teams,
             size=request.size,
-            objective=cast(Objective, request.objective),
+            objective=cast(Objective | None, request.objective),
             uncertainty_weight=request.uncertainty_weight,
             top_two=request.top_two,
             uneven=request.uneven,
@@ -147,13 +146,10 @@ def balance_in_pool(
 
 
 def _check_balance(request: BalanceRequest) -> None:
-    """Check the limits and the objective of a split. Raises : InvalidParameterError."""
+    """Check the limits of a split. Raises : InvalidParameterError."""
     _at_most("players", len(request.players), LOBBY)
     rule = f"from 0 to {ALTERNATIVES}"
     require(0 <= request.alternatives <= ALTERNATIVES, "alternatives", rule, request.alternatives)
-    objectives = get_args(Objective)
-    named = " or ".join(repr(one) for one in objectives)
-    require(request.objective in objectives, "objective", named, request.objective)
     require(request.size is None or request.size >= 1, "size", "at least 1", request.size)
 
 
@@ -217,6 +213,7 @@ def lobby_in_pool(lobby: Sequence[BalancePlayer], known: PoolState, at: float | 
         team=_labels(locks),
         avoid=tuple((str(one.player), str(other)) for one in lobby for other in one.avoid),
         newcomers=tuple(ids[~is_known].tolist()),
+        model=team_model(known),
     )
 
 

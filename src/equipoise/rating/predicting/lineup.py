@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from equipoise.data.prediction import (
     TEAM_MEAN,
     Outlook,
     Prediction,
+    TeamModel,
     chance,
     team_mean_outlook,
 )
@@ -179,6 +180,7 @@ def lobby_of(
 ) -> Lobby:
     """Return players of a pool as a lobby; unknown players are newcomers, and the lobby says so.
 
+    The lobby has the model of the system, so `balance` makes teams by their chances to win.
     The effective rating is that of the system if it has one, else the rating; players of a
     system without deviations have deviation 0. Ids may come as text for numbers.
 
@@ -208,6 +210,7 @@ def lobby_of(
         deviation=np.nan_to_num(now["deviation"], nan=0.0),
         effective_rating=now.get("effective_rating"),
         newcomers=tuple(ids[~known].tolist()),
+        model=team_model(state),
     )
 
 
@@ -392,10 +395,7 @@ def _modelled(
     """
     difference = outlook.centre[0] - outlook.centre[1]
     scale = math.hypot(*outlook.scale.tolist())
-    if getattr(system, "draw_rule", "constant") == "constant":
-        margin = system.draw_margin(len(rating))
-    else:
-        margin = system.draw_margin(len(rating), float(rating.mean()))
+    margin = _margin(system, rating)
     win = chance((np.array([difference, -difference]) - margin) / scale, outlook.curve)
     # Without a margin there is no draw, not one of what rounding leaves.
     draw = max(1.0 - float(win.sum()), 0.0) if margin > 0.0 else 0.0
@@ -409,6 +409,31 @@ def _modelled(
         quality=quality,
         quality_by=quality_by,
     )
+
+
+def _margin(system: ModelsDraws, rating: Floats) -> float:
+    """Return the largest difference of two teams that is a draw.
+
+    rating : of the players of both teams, with head starts
+    """
+    if getattr(system, "draw_rule", "constant") == "constant":
+        return system.draw_margin(len(rating))
+    return system.draw_margin(len(rating), float(rating.mean()))
+
+
+def team_model(pool: PoolState) -> TeamModel:
+    """Return how the system of a pool predicts teams on neutral ground, as `predict` does."""
+    system = pool.system
+    return TeamModel(
+        by=system.name,
+        fits=partial(can_rate, system),
+        outlook=settled(system, pool.state).outlook,
+        margin=partial(_margin, system) if models_draws(system) else _no_draws,
+    )
+
+
+def _no_draws(rating: Floats) -> float:
+    return 0.0
 
 
 def lobby_prediction(state: PoolState, lobby: Lobby, teams: Sequence[Sequence[int]]) -> Prediction:

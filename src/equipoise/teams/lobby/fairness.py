@@ -185,6 +185,9 @@ class _TieKey(NamedTuple):
 
 def _tie_key(task: Task, teams: Sequence[tuple[int, ...]]) -> _TieKey:
     mean = [math.fsum(task.rating[list(team)].tolist()) / len(team) for team in teams]
+    if task.chances is not None:
+        sums = [[len(team), task.strength[list(team)].sum(), 0.0] for team in teams]
+        mean = task.chances.centre(np.array(sums).T).tolist()
     spread = [math.sqrt(math.fsum(task.square[list(team)].tolist())) for team in teams]
     listed = [sorted(task.id_rank[list(team)].tolist()) for team in teams]
     return _TieKey((max(mean) - min(mean), max(spread) - min(spread)), listed)

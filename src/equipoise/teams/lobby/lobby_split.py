@@ -2,7 +2,9 @@
 
 Source: [TG2]_ section 13; READINGS A10 for the order among equals and for the rules that may be
 waived. Departures: any number of teams. With n teams, the rule for the top two covers the top n
-players, and the rule for uneven teams says that the top player is in one of the smaller teams.
+players, and the rule for uneven teams says that the top player is in one of the smaller teams. If
+the lobby has the model of a system that predicts such teams, the objective is the chance to win
+(`chances`), and the two rules hold only if asked for.
 
 Parties, locks and avoid pairs are always kept. The rules for the top players and for uneven teams
 are waived, in this order, if no split keeps them too.
@@ -19,15 +21,24 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.lobby import Balance, Constraint, ConstraintKind, Lobby, Split
+from equipoise.data.lobby import (
+    Balance,
+    Constraint,
+    ConstraintKind,
+    Lobby,
+    Objective,
+    Split,
+    Teams,
+)
 from equipoise.errors import ConvergenceError, require
 from equipoise.teams.lobby.bound import lower_bound
+from equipoise.teams.lobby.chances import Chances
 from equipoise.teams.lobby.fairness import parts_of, ranked, ranked_teams, sum_difference
 from equipoise.teams.lobby.feasibility import MOST_TRIED, NoPlacementError, impossible
 from equipoise.teams.lobby.local_search import Found, search
@@ -42,14 +53,14 @@ from equipoise.teams.lobby.task import (
 )
 from equipoise.teams.lobby.two_teams import best_splits
 
-#: "mean": J of [TG2]_ (48). "sum": the largest difference of the sums of effective ratings.
-Objective: TypeAlias = Literal["mean", "sum"]
 #: The rows of every team's players.
 RowTeams: TypeAlias = tuple[tuple[int, ...], ...]
 #: A search for the cost of a constraint takes this fraction of the steps.
 _COST_SHARE = 20
 #: Steps of the search before a comparison of all splits.
 _SHORT = 60
+#: A search by chances ends if no split can be fairer by more than this.
+_ENOUGH = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,7 @@ class Effort:
     steps : largest number of pairs of teams to reassign
     seed : random seed
     in_time : called after every step; False ends the search
-    whole : J times this number must be a whole number; 0 if it need not
+    whole : the objective times this number must be a whole number; 0 if it need not
     """
 
     steps: int
@@ -72,7 +83,7 @@ class Effort:
 class Solution:
     """The best splits, best first.
 
-    bound : a proven lower bound of J; None if the first split is proved to be the best
+    bound : a proven lower bound of the objective; None if the first split is proved to be the best
     compared : number of splits, if all of them were compared
     stopped : the time limit ended the search
     """
@@ -94,10 +105,13 @@ class _OrderedLobby:
     square: Floats
     weight: float
     by_sum: bool
+    chances: Chances | None
 
     def split(self, teams: RowTeams) -> Split:
-        """Return a split with its J."""
+        """Return a split with its objective."""
         parts = parts_of(self.strength, self.square, teams, self.weight)
+        if self.chances is not None:
+            parts = parts._replace(objective=self.chances.of_split(teams))
         if self.by_sum:
             sums = sum_difference(self.strength, teams)
             parts = parts._replace(objective=sums, rating_difference=sums)
@@ -111,26 +125,29 @@ def balance(
     teams: int = 2,
     *,
     uncertainty_weight: float = 0.8,
-    objective: Objective = "mean",
-    top_two: bool = True,
-    uneven: bool = True,
+    objective: Objective | None = None,
+    top_two: bool | None = None,
+    uneven: bool | None = None,
     alternatives: int = 5,
     costs: bool = True,
     steps: int = 4000,
     seed: int = 0,
     time_limit: float | None = None,
 ) -> Balance:
-    """Return the fairest teams of a lobby, whose sizes differ by at most one [TG2]_ (48).
+    """Return the fairest teams of a lobby, whose sizes differ by at most one.
 
     Two teams of up to 24 players are split exactly, and larger ones if it is feasible; players of a
     party or an avoid pair count as one. For more teams, a search gives teams and a lower bound.
 
     teams : number of teams, from 2 to the number of players
-    uncertainty_weight : lambda of (48), at least 0
-    objective : "mean", or "sum" for the largest difference of the sums of effective ratings,
-        without uncertainty; for teams of equal size
+    uncertainty_weight : lambda of [TG2]_ (48), at least 0
+    objective : "chance" for the highest minus the lowest chance to win of a team, as the system of
+        the lobby predicts them; "mean" for J of [TG2]_ (48); "sum" for the largest difference of
+        the sums of effective ratings, without uncertainty, for teams of equal size. None means
+        "chance" if the lobby has a system that predicts such teams (`lobby_of`), else "mean"
     top_two : keep the best players, as many as there are teams, in different teams
-    uneven : if sizes differ, keep the top player in a smaller team
+    uneven : if sizes differ, keep the top player in a smaller team. None means that either rule
+        holds, but not with "chance"
     alternatives : number of next best splits to return
     costs : whether to compute the cost of every constraint
     steps, seed : steps and random seed of a search; the same numbers give the same teams
@@ -154,38 +171,103 @@ def balance(
         teams <= lobby.players, "teams", f"at most {lobby.players}, the number of players", teams
     )
     _check_numbers(uncertainty_weight, alternatives, steps, seed, time_limit)
-    by_sum = objective == "sum"
+    sizes = [lobby.players // teams + (at < lobby.players % teams) for at in range(teams)]
+    kind = _kind(lobby, sizes, objective)
+    _check_numbers(uncertainty_weight, alternatives, steps, seed, time_limit)
     require(
-        not by_sum or lobby.players % teams == 0,
+        kind != "sum" or sizes[0] == sizes[-1],
         "objective",
-        f"'mean' if {lobby.players} players do not make {teams} equal teams",
+        f"'chance' or 'mean' if {lobby.players} players do not make {teams} equal teams",
         objective,
     )
-    order = lobby.order()
+    rules = (kind != "chance", kind != "chance")
+    rules = (rules[0] if top_two is None else top_two, rules[1] if uneven is None else uneven)
     whole = bool(np.all(lobby.strength == np.rint(lobby.strength)))
-    deadline = None if time_limit is None else time.monotonic() + time_limit
     effort = Effort(
         steps=steps,
         seed=seed,
-        in_time=lambda: deadline is None or time.monotonic() < deadline,
-        whole=lobby.players // teams if by_sum and whole else 0,
+        in_time=_until(time_limit),
+        whole=sizes[0] if kind == "sum" and whole else 0,
     )
-    ordered = _OrderedLobby(
+    ordered = _ordered(lobby, teams, kind, uncertainty_weight)
+    task = _task(ordered, teams, *rules)
+    try:
+        if ordered.chances is None:
+            task, solution = _solved(ordered, task, effort, alternatives + 1)
+        else:
+            # Half of the time is for the search by mean ratings.
+            half = _until(None if time_limit is None else 0.5 * time_limit)
+            by_chance = replace(effort, in_time=half)
+            task, solution = _solved(ordered, task, by_chance, alternatives + 1)
+            by_mean = _ordered(lobby, teams, "mean", uncertainty_weight)
+            solution = _no_worse(ordered, task, solution, by_mean, effort)
+    except NoPlacementError:
+        raise ConvergenceError("placing parties, locks and avoid pairs", MOST_TRIED, 1.0) from None
+    constraints = _constraints(ordered, task, solution, effort, rules, costs)
+    return _answer(ordered, solution, constraints, kind)
+
+
+def _until(seconds: float | None) -> Callable[[], bool]:
+    """Return a function that is true for some seconds from now; None: always."""
+    if seconds is None:
+        return lambda: True
+    deadline = time.monotonic() + seconds
+    return lambda: time.monotonic() < deadline
+
+
+def _kind(lobby: Lobby, sizes: list[int], objective: Objective | None) -> Objective:
+    """Return the objective to use. Raises : InvalidParameterError."""
+    able = lobby.model is not None and lobby.model.fits(sizes)
+    if objective is None:
+        return "chance" if able else "mean"
+    if objective == "chance" and not able:
+        why = (
+            "without a system"
+            if lobby.model is None
+            else f"as {lobby.model.by} cannot predict such teams"
+        )
+        require(False, "objective", f"'mean' or 'sum', {why}", objective)
+    return objective
+
+
+def _ordered(lobby: Lobby, teams: int, kind: Objective, weight: float) -> _OrderedLobby:
+    """Return the lobby with the top player first, and its objective."""
+    order, chances = lobby.order(), None
+    if kind == "chance" and lobby.model is not None:
+        outlook = lobby.model.outlook(lobby.rating[order], lobby.deviation[order])
+        margin = lobby.model.margin(lobby.rating) if teams == 2 else 0.0
+        chances = Chances(outlook, teams, margin)
+    return _OrderedLobby(
         lobby=lobby,
         order=order,
         ids=lobby.player_ids[order],
         strength=lobby.strength[order],
         square=lobby.deviation[order] ** 2,
-        weight=0.0 if by_sum else uncertainty_weight,
-        by_sum=by_sum,
+        weight=weight if kind == "mean" else 0.0,
+        by_sum=kind == "sum",
+        chances=chances,
     )
-    task = _task(ordered, teams, top_two, uneven)
-    try:
-        task, solution = _solved(ordered, task, effort, alternatives + 1)
-    except NoPlacementError:
-        raise ConvergenceError("placing parties, locks and avoid pairs", MOST_TRIED, 1.0) from None
-    constraints = _constraints(ordered, task, solution, effort, (top_two, uneven), costs)
-    return _answer(ordered, solution, constraints)
+
+
+def _no_worse(
+    ordered: _OrderedLobby,
+    task: Task,
+    solution: Solution,
+    by_mean: _OrderedLobby,
+    effort: Effort,
+) -> Solution:
+    """Return a solution that is no less fair than the best split by mean ratings and its rules."""
+    least = ordered.split(solution.splits[0]).objective
+    if solution.bound is None or least <= solution.bound + _ENOUGH:
+        return solution
+    rules = _task(by_mean, task.teams, True, True)
+    kept, other = _solved(by_mean, rules, effort, 1)
+    if (task.top and not kept.top) or (task.uneven and not kept.uneven):
+        return solution
+    teams = other.splits[0]
+    if ordered.split(teams).objective >= least:
+        return solution
+    return replace(solution, splits=(teams, *solution.splits[:-1]))
 
 
 def _check_numbers(
@@ -212,10 +294,11 @@ def _task(ordered: _OrderedLobby, teams: int, top_two: bool, uneven: bool) -> Ta
         (min(pair), max(pair))
         for pair in ((int(row_of[a]), int(row_of[b])) for a, b in lobby.avoid_rows())
     )
+    chances = ordered.chances
     return Task(
-        strength=centred(ordered.strength),
-        rating=centred(lobby.rating[order]),
-        square=ordered.square,
+        strength=centred(ordered.strength) if chances is None else chances.strength,
+        rating=centred(lobby.rating[order]) if chances is None else chances.strength,
+        square=ordered.square if chances is None else chances.own,
         id_rank=np.argsort(np.argsort(ordered.ids, kind="stable"), kind="stable"),
         teams=teams,
         weight=ordered.weight,
@@ -224,6 +307,7 @@ def _task(ordered: _OrderedLobby, teams: int, top_two: bool, uneven: bool) -> Ta
         avoid=tuple(avoid),
         top=top_two,
         uneven=uneven and lobby.players % teams > 0,
+        chances=chances,
     )
 
 
@@ -290,7 +374,7 @@ def _searched(
     task: Task, units: Units, effort: Effort, keep: int, start: Ints | None
 ) -> Solution | None:
     # The cost of a constraint is searched for from a known split and needs no bound.
-    bound = lower_bound(task, units) if start is None else 0.0
+    bound = _bound(task, units) if start is None else 0.0
     if effort.whole:
         # Differences of whole sums are whole; subtract a little for rounding.
         bound = math.ceil(bound * effort.whole - 1e-6) / effort.whole
@@ -303,7 +387,7 @@ def _searched(
             rng=np.random.default_rng(effort.seed),
             keep=keep,
             steps=steps,
-            enough=bound,
+            enough=bound if task.chances is None else bound + _ENOUGH,
             start=None if start is None else start[leads],
             in_time=effort.in_time,
         )
@@ -327,6 +411,18 @@ def _searched(
         bound=bound if every is None else None,
         stopped=found.stopped and every is None,
     )
+
+
+def _bound(task: Task, units: Units) -> float:
+    """Return a lower bound of the objective."""
+    if task.chances is None:
+        return lower_bound(task, units)
+    if not task.chances.adds:
+        return task.chances.bound_of(lower_bound(task, units))
+    if task.larger_teams == 0:
+        # The sums of equal teams differ by as many times their means as they have players.
+        return task.chances.bound_of(lower_bound(task, units) * task.smaller)
+    return task.chances.bound_of(task.chances.uneven_span())
 
 
 def _row_teams(units: Units, team: Ints) -> RowTeams:
@@ -415,7 +511,10 @@ def _top_pairs(task: Task) -> tuple[tuple[int, int], ...]:
 
 
 def _answer(
-    ordered: _OrderedLobby, solution: Solution, constraints: tuple[Constraint, ...]
+    ordered: _OrderedLobby,
+    solution: Solution,
+    constraints: tuple[Constraint, ...],
+    kind: Objective,
 ) -> Balance:
     splits = [ordered.split(teams) for teams in solution.splits]
     best = splits[0]
@@ -429,15 +528,22 @@ def _answer(
         alternatives=tuple(splits[1:]),
         bound=bound,
         gap=best.objective - bound,
+        objective_kind=kind,
         compared=solution.compared,
         stopped=solution.stopped,
-        notes=_notes(ordered.lobby),
+        notes=tuple(_notes(ordered.lobby, best.teams, kind)),
     )
 
 
-def _notes(lobby: Lobby) -> tuple[str, ...]:
-    """Return a note for a lobby without deviations."""
-    if lobby.deviation.any():
-        return ()
-    by = "rating" if np.array_equal(lobby.strength, lobby.rating) else "effective rating"
-    return (f"The lobby has no deviations: it is balanced by {by} alone (deviation 0).",)
+def _notes(lobby: Lobby, teams: Teams, kind: Objective) -> Iterator[str]:
+    """Yield notes on what the objective does not count."""
+    if kind == "chance":
+        return
+    if not lobby.deviation.any():
+        by = "rating" if np.array_equal(lobby.strength, lobby.rating) else "effective rating"
+        yield f"The lobby has no deviations: it is balanced by {by} alone (deviation 0)."
+    sizes = [len(team) for team in teams]
+    if lobby.model is not None and not lobby.model.fits(sizes):
+        yield f"{lobby.model.by} cannot predict such teams, so their ratings are compared."
+    if min(sizes) != max(sizes):
+        yield "The sizes of the teams differ, and a comparison of mean ratings ignores this."

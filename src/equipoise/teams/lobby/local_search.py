@@ -54,7 +54,7 @@ class Assignment:
             self.sums[row] = np.bincount(team, weights=column, minlength=task.teams)
         self.separated = separation_matrix(units)
         #: m + u and m - u of every team, shape (2, T): J is the larger of their ranges.
-        self.keys = keys_of(self.sums, task.weight)
+        self.keys = keys_of(task, self.sums)
         # The spread of teams is measured from this value; any constant is possible.
         self.middle = task.weight * float(np.sqrt(units.square.sum() / task.players))
 
@@ -64,9 +64,14 @@ class Assignment:
         other.team, other.sums, other.keys = self.team.copy(), self.sums.copy(), self.keys.copy()
         return other
 
-    def objective(self) -> float:
-        """Return J."""
+    def distance(self) -> float:
+        """Return J, or the largest difference of centres, which stands for that of the chances."""
         return float((self.keys.max(axis=1) - self.keys.min(axis=1)).max())
+
+    def objective(self) -> float:
+        """Return the objective of the task."""
+        chances = self.task.chances
+        return self.distance() if chances is None else float(chances.spread(self.sums))
 
     def move(self, moved: Ints, team: Ints) -> None:
         """Put units into teams."""
@@ -75,7 +80,7 @@ class Assignment:
         for one in changed:
             # Summed again instead of updated, so that rounding errors do not add up.
             self.sums[:, one] = self.columns[:, self.team == one].sum(axis=1)
-        self.keys[:, changed] = keys_of(self.sums[:, changed], self.task.weight)
+        self.keys[:, changed] = keys_of(self.task, self.sums[:, changed])
 
     def signature(self) -> bytes:
         """Return a key that does not depend on how the teams are numbered."""
@@ -89,10 +94,13 @@ class Assignment:
         return name.tobytes()
 
 
-def keys_of(sums: Floats, weight: float) -> Floats:
-    """Return m + u and m - u of teams, shape (2, T), from columns of players, strength, square."""
-    keys = np.empty((2, sums.shape[1]))
-    mean = sums[1] / sums[0]
+def keys_of(task: Task, sums: Floats) -> Floats:
+    """Return m + u and m - u of teams, shape (2, T), from columns of players, strength, square.
+
+    With chances, both are the centre.
+    """
+    keys, weight = np.empty((2, sums.shape[1])), task.weight
+    mean = sums[1] / sums[0] if task.chances is None else task.chances.centre(sums)
     if weight == 0.0:
         keys[:] = mean
         return keys
@@ -341,11 +349,11 @@ def _next_pair(assignment: Assignment, failed: Ints) -> tuple[int, int] | None:
 def _reassign(assignment: Assignment, one: int, other: int, pair: TeamPair) -> bool:
     """Reassign the units of two teams in the best way, if it is better; return whether it is.
 
-    Better is a smaller J, or the same J and a smaller spread of the two teams.
+    Better is a smaller distance, or the same one and a smaller spread of the two teams.
     """
     ways = allowed_ways(assignment, pair)
     objective, spread = _scored(assignment, one, other, ways)
-    before = assignment.objective()
+    before = assignment.distance()
     spread_before = float(
         _spread(assignment, assignment.keys[:, [one]], assignment.keys[:, [other]])[0]
     )
@@ -360,9 +368,8 @@ def _reassign(assignment: Assignment, one: int, other: int, pair: TeamPair) -> b
 
 
 def _scored(assignment: Assignment, one: int, other: int, ways: Ways) -> tuple[Floats, Floats]:
-    """Return J of the split and the spread of the two teams for every way."""
-    weight = assignment.task.weight
-    mine, rest = keys_of(ways.first, weight), keys_of(ways.second, weight)
+    """Return the distance of the split and the spread of the two teams for every way."""
+    mine, rest = (keys_of(assignment.task, sums) for sums in (ways.first, ways.second))
     low, high = np.minimum(mine, rest), np.maximum(mine, rest)
     if assignment.task.teams > 2:
         keys = np.delete(assignment.keys, [one, other], axis=1)

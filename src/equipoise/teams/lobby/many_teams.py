@@ -2,7 +2,7 @@
 
 Branch and bound: teams are formed one after the other, each with the best remaining player. A
 branch ends if the new team is already further from an earlier team, or from the possible means of
-the remaining players, than the best known splits allow.
+the remaining players, than the best known splits allow. With chances, `Chances.at_least` says so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def all_best(task: Task, units: Units, limit: float, keep: int) -> list[tuple[fl
         return None
     search = _BranchAndBound(task, units, limit + 2.0 * TOLERANCE, keep)
     try:
-        search.extend(np.arange(len(units.rows)), task.larger_teams, 0, np.zeros((2, 0)))
+        search.extend(np.arange(len(units.rows)), task.larger_teams, 0, np.zeros((3, 0)))
     except TooManySplitsError:
         return None
     return sorted(search.found, key=lambda one: one[0])
@@ -51,11 +51,11 @@ class _BranchAndBound:
         self.nodes = 0
         self.found: list[tuple[float, Ints]] = []
 
-    def extend(self, left: Ints, larger: int, number: int, keys: Floats) -> None:
+    def extend(self, left: Ints, larger: int, number: int, formed: Floats) -> None:
         """Form team `number` of the units left, and all that follow.
 
         larger : number of teams with one more player that must still be formed
-        keys : m + u and m - u of the teams formed, shape (2, number)
+        formed : sums of the teams formed, shape (3, number)
         Raises : TooManySplitsError
         """
         self.nodes += 1
@@ -63,7 +63,7 @@ class _BranchAndBound:
             raise TooManySplitsError
         ways, sums, rest = self._ways(left, larger, number)
         is_last = number == self.task.teams - 2
-        reach = self._reach(keys, keys_of(sums, self.task.weight), rest, exact=is_last)
+        reach = self._reach(formed, sums, rest, exact=is_last)
         near = np.flatnonzero(reach <= self.limit)
         for at in near[np.argsort(reach[near], kind="stable")].tolist():
             if reach[at] > self.limit:  # the limit has fallen since
@@ -74,9 +74,9 @@ class _BranchAndBound:
             if is_last:
                 self._keep(others, float(reach[at]))
                 continue
-            own = keys_of(sums[:, [at]], self.task.weight)
             spare = larger - int(sums[0, at] > self.task.smaller)
-            self.extend(others, spare, number + 1, np.concatenate([keys, own], axis=1))
+            more = np.concatenate([formed, sums[:, [at]]], axis=1)
+            self.extend(others, spare, number + 1, more)
 
     def _ways(self, left: Ints, larger: int, number: int) -> tuple[Ints, Floats, Floats]:
         """Return the ways to give the first unit companions, and sums of its team and the rest."""
@@ -101,14 +101,21 @@ class _BranchAndBound:
             good &= ~(with_one & ((ways >> (other - 1)) & 1 == 1))
         return good
 
-    def _reach(self, keys: Floats, own: Floats, rest: Floats, *, exact: bool) -> Floats:
-        """Return a lower bound of J over all ways to complete the teams formed and the next one.
+    def _reach(self, formed: Floats, sums: Floats, rest: Floats, *, exact: bool) -> Floats:
+        """Return a lower bound of the objective for all splits with the teams formed and the next.
 
-        exact : the rest is one team, so the bound is J itself
+        exact : the rest is one team, so the bound is the objective itself
         """
+        if self.task.chances is not None:
+            before = np.broadcast_to(formed[:, :, None], (*formed.shape, sums.shape[1]))
+            teams = np.concatenate([before, sums[:, None]], axis=1)
+            if not exact:
+                return self.task.chances.at_least(teams, rest)
+            return self.task.chances.spread(np.concatenate([teams, rest[:, None]], axis=1))
+        keys, own = keys_of(self.task, formed), keys_of(self.task, sums)
         low = np.minimum(own, keys.min(axis=1, initial=np.inf)[:, None])
         high = np.maximum(own, keys.max(axis=1, initial=-np.inf)[:, None])
-        others = keys_of(rest, self.task.weight)
+        others = keys_of(self.task, rest)
         if exact:
             whole: Floats = (np.maximum(high, others) - np.minimum(low, others)).max(axis=0)
             return whole

@@ -19,6 +19,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.graph import components
+from equipoise.teams.lobby.chances import Chances
 
 #: Objectives this close are equal, as are differences that break ties (READINGS A10).
 TOLERANCE = 1e-9
@@ -31,6 +32,8 @@ class Task:
     strength : shape (N,), effective rating minus its mean
     rating : shape (N,), long-term rating minus its mean
     square : shape (N,), squared deviation
+    chances : if the objective is the chance to win; then the three columns above are the centres
+      minus their mean, the same again, and the players' own squared scales
     id_rank : shape (N,), position of the player's id among the sorted ids
     teams : number of teams
     weight : of the uncertainty in the objective, lambda of [TG2]_ (48)
@@ -51,6 +54,7 @@ class Task:
     avoid: tuple[tuple[int, int], ...] = ()
     top: bool = True
     uneven: bool = True
+    chances: Chances | None = None
 
     @property
     def players(self) -> int:

@@ -7,7 +7,8 @@ The search covers all splits by meeting in the middle. It divides the components
 sums. J is at least the difference of the mean ratings. So for one way of the left half, only those
 ways of the right half matter for which this difference is within the best J so far. Sorted by
 strength, they are consecutive. For 24 players, the search computes J of a few thousand out of 1.35
-million splits, and no other split can be among the best.
+million splits, and no other split can be among the best. The same holds for the difference of two
+chances, which limits the difference of the centres (`Chances.reach`).
 """
 
 from __future__ import annotations
@@ -78,7 +79,6 @@ def best_splits(
     if sum(_run_lengths(task, left, right, group, limit) for group in groups) > MOST_COMPARED:
         return None
     objective, one, two, size = _gather(task, left, right, groups, limit, keep)
-    rest = task.players - size
     square = left.square[one] + right.square[two]
     rest_square = left.rest_square[one] + right.rest_square[two]
     return Candidates(
@@ -86,8 +86,7 @@ def best_splits(
         left=one,
         right=two,
         size=size,
-        # The ratings of all players add up to 0, as the strengths do.
-        mean=np.abs(left.rating[one] + right.rating[two]) * (1.0 / size + 1.0 / rest),
+        mean=_mean_differences(task, left.rating[one] + right.rating[two], size),
         spread=np.abs(np.sqrt(square) - np.sqrt(rest_square)),
         members=Members(units, components, middle),
         splits=sum(len(group.left) * len(group.right) for group in groups),
@@ -131,24 +130,44 @@ def _groups(task: Task, left: Half, right: Half) -> Iterator[Group]:
 
 
 def _objective(task: Task, half: Half, other: Half, ways: tuple[Ints, Ints], size: int) -> Floats:
-    """Return J [TG2]_ (48) of splits, given by the ways of both halves."""
+    """Return J [TG2]_ (48) or the difference of chances, given the ways of both halves."""
     one, two = ways
     rest = task.players - size
-    # The strengths of all players add up to 0: S_A/n + S_A/m is the difference of the means.
-    mean = (half.strength[one] + other.strength[two]) * (1.0 / size + 1.0 / rest)
+    slope, base = _line(task, size)
+    mean = slope * (half.strength[one] + other.strength[two]) - base
     square = half.square[one] + other.square[two]
     rest_square = half.rest_square[one] + other.rest_square[two]
+    if task.chances is not None:
+        return task.chances.of_two(mean, task.chances.pair_square(size, square, rest_square))
     spread = np.sqrt(square / size) - np.sqrt(rest_square / rest)
     objective: Floats = np.abs(mean) + task.weight * np.abs(spread)
     return objective
+
+
+def _line(task: Task, size: int) -> tuple[float, float]:
+    """Return (a, b): the teams differ by a S - b if the first has this size and strength S."""
+    if task.chances is not None:
+        return task.chances.line(size)
+    # The strengths of all players add up to 0: S_A/n + S_A/m is the difference of the means.
+    return 1.0 / size + 1.0 / (task.players - size), 0.0
+
+
+def _mean_differences(task: Task, rating: Floats, size: Ints) -> Floats:
+    """Return the difference of the mean ratings, or of the centres, for sums of first teams."""
+    lines = {one: _line(task, one) for one in np.unique(size).tolist()}
+    slope, base = (np.array([lines[one][part] for one in size.tolist()]) for part in range(2))
+    difference: Floats = np.abs(slope * rating - base)
+    return difference
 
 
 def _first_limit(task: Task, left: Half, right: Half, groups: list[Group], keep: int) -> float:
     """Return a J that at least `keep` splits do not exceed: those with the nearest means."""
     found = []
     for group in groups:
+        slope, base = _line(task, group.size)
         sums = right.strength[group.right]
-        at = np.searchsorted(sums, -left.strength[group.left]).clip(max=len(sums) - 1)
+        nearest = base / slope - left.strength[group.left]
+        at = np.searchsorted(sums, nearest).clip(max=len(sums) - 1)
         ways = (group.left, group.right[at])
         found.append(_objective(task, left, right, ways, group.size))
     return _least(np.concatenate(found), keep) if found else 0.0
@@ -163,11 +182,11 @@ def _least(objectives: Floats, keep: int) -> float:
 
 def _runs(task: Task, left: Half, right: Half, group: Group, limit: float) -> tuple[Ints, Ints]:
     """Return start and length of the run of right ways within `limit`, for every left way."""
-    rest = task.players - group.size
-    reach = limit / (1.0 / group.size + 1.0 / rest)
+    slope, base = _line(task, group.size)
+    reach = limit if task.chances is None else task.chances.reach(limit, group.size)
     sums, own = right.strength[group.right], left.strength[group.left]
-    start = np.searchsorted(sums, -reach - own, side="left")
-    stop = np.searchsorted(sums, reach - own, side="right")
+    start = np.searchsorted(sums, (base - reach) / slope - own, side="left")
+    stop = np.searchsorted(sums, (base + reach) / slope - own, side="right")
     return start, np.maximum(stop - start, 0)
 
 

@@ -9,11 +9,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast, get_args
 
 from markupsafe import Markup
 from starlette.responses import Response
 
-from equipoise.data.lobby import constraint_in_words
+from equipoise.data.lobby import NO_COST, Objective, constraint_in_words
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.markup import element
 from equipoise.messages.pools import PoolMessage
@@ -36,8 +37,6 @@ ROWS, PAIRS = 10, 3
 MOST_PLAYERS, MOST_TEAMS, MOST_ALTERNATIVES = 300, 20, 10
 #: Separators between the players of a party on a pasted line.
 _SEPARATOR = re.compile(r"\t| \+ ")
-#: Costs of constraints below this are shown as none.
-_NO_COST = 5e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,9 @@ class LobbyForm:
     rows: list[Row] = field(default_factory=list)
     avoid: list[tuple[str, str]] = field(default_factory=list)
     teams: str = "2"
-    objective: str = "mean"
+    objective: str = ""
+    top_two: bool = False
+    uneven: bool = False
     alternatives: str = "3"
 
     @property
@@ -82,7 +83,9 @@ def lobby_of(form: Form) -> LobbyForm:
         rows=rows,
         avoid=[pair for pair in pairs if pair[0] or pair[1]][:MOST_PLAYERS],
         teams=form.text("teams", "2"),
-        objective=form.text("objective", "mean"),
+        objective=form.text("objective"),
+        top_two=bool(form.text("top_two")),
+        uneven=bool(form.text("uneven")),
         alternatives=form.text("alternatives", "3"),
     )
 
@@ -103,8 +106,9 @@ def request_of(lobby: LobbyForm) -> BalanceRequest:
     problems = [*_player_problems(lobby.rows), *_pair_problems(lobby)]
     teams = _whole(lobby.teams, "teams", 2, MOST_TEAMS, problems)
     most = _whole(lobby.alternatives, "alternatives", 0, MOST_ALTERNATIVES, problems)
-    if lobby.objective not in ("mean", "sum"):
-        problems.append(Problem("", None, "compare", "must be mean or sum", lobby.objective[:50]))
+    if lobby.objective not in ("", *get_args(Objective)):
+        rule = f"must be one of {', '.join(get_args(Objective))}"
+        problems.append(Problem("", None, "compare", rule, lobby.objective[:50]))
     if problems:
         raise InvalidDataError(problems, "the lobby cannot be split")
     avoided: dict[str, list[str | int]] = {}
@@ -121,7 +125,9 @@ def request_of(lobby: LobbyForm) -> BalanceRequest:
             for row in lobby.rows
         ],
         teams=teams,
-        objective=lobby.objective,
+        objective=lobby.objective or None,
+        top_two=lobby.top_two or None,
+        uneven=lobby.uneven or None,
         alternatives=most,
     )
 
@@ -328,7 +334,7 @@ def _constraint_line(one: ConstraintMessage, found: BalanceMessage) -> Constrain
     cost = None
     if one.objective_without is not None:
         cost = max(found.objective - one.objective_without, 0.0)
-        cost = 0.0 if cost < _NO_COST else cost
+        cost = 0.0 if cost < NO_COST[cast(Objective, found.objective_kind)] else cost
     words = constraint_in_words(one.kind, one.players, one.label, len(found.teams))
     return ConstraintLine(words, one.status == "waived", cost)
 
