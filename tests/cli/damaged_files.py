@@ -178,7 +178,7 @@ def _long_tables() -> Iterator[Damaged]:
     yield csv("a cell too few", LONG.replace("cid,2", "cid"))
     yield csv("an open quotation mark", LONG.replace("cid,2", '"cid,2'))
     yield csv("a quotation mark within a name", LONG.replace("cid,2", '"ci"d,2'))
-    yield csv("Latin-1", LONG.replace("cid", "J\u00fcrgen").encode("latin-1"))
+    yield csv("Latin-1", LONG.replace("cid", "J\u00fcrgen").encode("latin-1"), read=True)
     yield csv("a zero byte", LONG.replace("cid", "c\0id"))
     yield csv("two times in a match", LONG.replace("01,ben", "02,ben", 1))
     yield csv("a missing time", LONG.replace("2024-01-08,cid", ",cid"))
@@ -208,7 +208,7 @@ def _long_tables() -> Iterator[Damaged]:
     yield csv("a table of tabs called csv", LONG.replace(",", "\t"), read=True)
     yield csv("a file without a suffix", LONG, "history", read=True)
     yield csv("a suffix of another program", LONG, "history.dat", read=True)
-    yield csv("UTF-16 without a mark", LONG.encode("utf-16-le"))
+    yield csv("UTF-16 without a mark", LONG.encode("utf-16-le"), read=True)
 
 
 def _tables_of_games() -> Iterator[Damaged]:

@@ -112,6 +112,17 @@ def test_problems_of_lines_have_their_line(tmp_path):
     assert (problem.line, problem.field) == (3, "rank")
 
 
+def test_a_list_of_contests_is_read_and_problems_have_their_place(saved):
+    """As one document, also in UTF-16, and with the number of the contest."""
+    expected = read_history(saved(x=FIRST, y=SECOND))
+    for encoding in ("utf-8", "utf-16"):
+        data = json.dumps([FIRST, SECOND]).encode(encoding)
+        assert_same_history(read_history(data), expected)
+    bad = SECOND | {"standings": [["a", -1, 0]]}
+    (problem,) = scan_history(json.dumps([FIRST, bad]).encode()).problems
+    assert (problem.line, problem.field) == (2, "rank")
+
+
 def test_bad_documents_are_told_together(saved):
     """Cut off, no JSON, no contest, no list."""
     path = saved(
@@ -126,7 +137,7 @@ def test_bad_documents_are_told_together(saved):
     assert [one.rule for one in problems] == [
         "must be complete JSON",
         "must be JSON",
-        "must be a contest, or a response of Codeforces, DMOJ or AtCoder",
+        "must be a list of rows, a contest, or a response of Codeforces, DMOJ or AtCoder",
         "must be a list",
     ]
 

@@ -279,10 +279,15 @@ def tournaments(draw: st.DrawFn) -> Games:
     )
 
 
-@given(tournaments())
-def test_a_report_is_read_as_the_same_tournament(games: Games) -> None:
-    text, _ = trf_text(games, "A cup")
-    again = read_games(io.BytesIO(text.encode()), format="trf")
+@given(
+    tournaments(),
+    st.text(st.characters(codec="utf-8"), max_size=20) | st.sampled_from([*",;|\t[{<", "012 a, b"]),
+    st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_a_report_is_read_as_the_same_tournament(games: Games, title: str, end: str) -> None:
+    """It is known as one without its name, whatever the tournament is called."""
+    text, _ = trf_text(games, title)
+    again = read_games(io.BytesIO(text.replace("\n", end).encode()))
 
     def played(one: Games) -> set[tuple[Any, ...]]:
         assert one.rounds is not None
@@ -339,6 +344,16 @@ def test_names_that_are_cut_stay_different() -> None:
     assert len(set(again.player_ids.tolist())) == 2
     assert all(len(name) <= 33 for name in again.player_ids.tolist())
     assert lost == ["2 names are cut, because a name has at most 33 letters"]
+
+
+def test_points_of_very_many_rounds_move_no_column() -> None:
+    """They have four characters; of 100.5 points, none is written."""
+    for last in (1.0, 0.5):
+        points = [1.0] * 100 + [last]
+        rounds = list(range(1, 102))
+        games = Games.from_arrays(["ann"] * 101, ["ben"] * 101, points, coloured=True, round=rounds)
+        again = read_games(io.BytesIO(trf_text(games, "Match")[0].encode()))
+        assert again.points.tolist() == points
 
 
 def test_games_without_rounds_are_no_report() -> None:

@@ -47,4 +47,4 @@ def test_other_objects_are_refused(tmp_path: Path) -> None:
         {"a": MATCHES, "b": MATCHES},
     ):
         (problem,) = scan(document, tmp_path).problems
-        assert "must be a contest" in problem.rule
+        assert "must be a list of rows, a contest" in problem.rule

@@ -16,7 +16,8 @@ import equipoise.data.lobby as rules
 from equipoise.data.lobby import Lobby
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
-from equipoise.formats.lobby import read_lobby, read_lobby_noting, read_lobby_of
+from equipoise.formats.initial_ratings import read_initial_ratings, read_rating_list
+from equipoise.formats.lobby import read_lobby, read_lobby_noting, read_lobby_of, read_strengths
 from equipoise.teams.lobby.lobby_split import balance
 
 ROOT = Path(__file__).parents[2]
@@ -213,8 +214,8 @@ def test_a_table_without_its_columns_or_rows_is_refused(content: str, rule: str)
 @pytest.mark.parametrize(
     ("content", "rule"),
     [
-        (b"{", "must be JSON"),
-        (b"3", "must be a list"),
+        (b"{", "must be complete JSON"),
+        (b"3", "must be a list of rows"),
         (b"[1, 2]", "must be one JSON object"),
         (b'["\xff"]', "must be text in UTF-8"),
     ],
@@ -268,6 +269,36 @@ def test_columns_are_recognised_by_other_names_and_a_lock_stays_a_lock():
     assert lobby.rating.tolist() == [1500, 1600]
     assert lobby.team is not None
     assert notes == ("the lobby: Name was read as player", "the lobby: Elo was read as rating")
+
+
+COMMAS = "player;rating\nJörg;1500,5\nann;1400\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (COMMAS.encode(), "read '1500,5' as 1500.5"),
+        (COMMAS.replace(",5", ".5?").encode(), "marked as provisional"),
+        (f"Friday, 8 pm\n{COMMAS}".encode(), "the header is line 2"),
+        (COMMAS.encode("cp1252"), "read as Windows-1252"),
+        (COMMAS.encode("utf-16"), "text in UTF-16"),
+        (
+            '{"teams": [{"name": "x"}], "players": [{"player": "Jörg", "rating": 1500.5}, '
+            '{"player": "ann", "rating": 1400}]}'.encode("utf-16"),
+            "the rows of players",
+        ),
+    ],
+)
+def test_lobbies_and_ratings_are_read_alike(content: bytes, said: str) -> None:
+    lobby, notes = read_lobby_noting(io.BytesIO(content))
+    known = read_initial_ratings(io.BytesIO(content))
+    strengths = read_strengths(io.BytesIO(content), ["ann", "Jörg"])
+    listed = read_rating_list(io.BytesIO(content), columns={}, synonyms={}, what="a list")
+    for rating in (lobby.rating, known.rating, strengths.rating, listed.rating):
+        assert rating.tolist() == [1500.5, 1400.0]
+    assert lobby.player_ids.tolist() == known.player_ids.tolist() == ["Jörg", "ann"]
+    for told in (notes, known.notes, strengths.notes, listed.notes):
+        assert any(said in one for one in told)
 
 
 def test_two_columns_that_could_be_the_player_are_refused():

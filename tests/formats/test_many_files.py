@@ -57,7 +57,7 @@ def test_problems_name_file_and_line(tmp_path):
 
 
 def test_problems_of_all_files_are_told_at_once(tmp_path):
-    written(tmp_path, one="match,player\n1,\x00", two="", three=ONE)
+    written(tmp_path, one="match,player\n\x00,1", two="", three=ONE)
     reading = scan_history([str(tmp_path / f"{one}.csv") for one in ("one", "two", "three")])
     assert {Path(one.file).name for one in reading.problems} == {"one.csv", "two.csv"}
 

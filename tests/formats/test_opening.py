@@ -96,6 +96,47 @@ def test_a_wrong_name_is_said_in_a_note(name, content, words, tmp_path):
     assert words in reading.notes[0]
 
 
+REPORT = (
+    "012 Cup, 2024\n"
+    "001    1      ann                                                                1.0    1"
+    "     2 w 1\n"
+    "001    2      bob                                                                0.0    2"
+    "     1 b 0\n"
+)
+GAMES_AS_ROWS = '''white,black,result,pgn
+ann,bob,1-0,"[Event ""Cup, 2024""]
+[Site ""?""]
+[Annotator """"]
+1. e4 1-0"
+'''
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("t.trf", REPORT, "trf"),
+        ("t.csv", REPORT, "trf"),
+        ("t", f"### by, x\n{REPORT}", "trf"),
+        ("t.txt", pgn(), "pgn"),
+        ("t", f"{{ a comment, that\nhas two lines }}\n; and, another\n{pgn()}", "pgn"),
+        ("t.csv", f"Games of, a club\n\n{pgn()}", "pgn"),
+        ("t.pgn", "{" + " a very long, comment" * 500 + "}\n" + pgn(), "pgn"),
+        ("t.csv", GAMES_AS_ROWS, "csv"),
+        ("t", GAMES_AS_ROWS, "csv"),
+        ("t", "{a},b\n[white],[black]\n", "csv"),
+        ("t.pgn", "white,black,result\nann,bob,1-0\n", "csv"),
+        ("t.csv", '[{"white": "ann", "black": "bob", "result": "1-0"}]', "json"),
+    ],
+)
+def test_evidence_has_an_order(name, text, format, tmp_path):
+    """The name, if the text looks like it, then what the text shows, and CSV last."""
+    path = tmp_path / name
+    for end in ("\n", "\r\n", "\r"):
+        path.write_bytes(text.replace("\n", end).encode())
+        (found,) = contents.contents_of(path, None)
+        assert found.format == format
+
+
 def test_lines_of_rows_may_be_called_json(tmp_path):
     """As many programs call them."""
     path = tmp_path / "history.json"

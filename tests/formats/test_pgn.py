@@ -418,7 +418,7 @@ def test_problems_are_all_told_and_their_number_is_bounded():
         (b"\n\n", "must hold at least one game"),
         (b"hello, world", "must hold at least one game"),
         (b"\x00\x01\x02", "must be PGN text"),
-        (b"SQLite format 3\x00", "must be PGN text"),
+        (b"SQLite format 3\x00\x10", "must be PGN text"),
     ],
 )
 def test_what_is_no_pgn_is_refused(data, rule):

@@ -426,8 +426,8 @@ def test_an_end_of_file_mark_of_old_systems_is_no_line() -> None:
         (b"", "line that begins with 001; got an empty file"),
         (b"\r\n \r\n", "line that begins with 001; got an empty file"),
         (b"012 Test\r", "line that begins with 001; got 1 line of other kinds"),
-        ("001".encode("utf-16"), "line 1: must be text in UTF-8"),
-        (b"001 \0", "must be text in UTF-8 or in a single-byte encoding; got a binary"),
+        (report(player_line(1)).encode("utf-16")[:-1], "text in UTF-16 that is damaged"),
+        (b"001 \0 1", "must be text in UTF-8, UTF-16 or a single-byte encoding; got a binary"),
         (
             b"012 A\tB\n001\t1\tm\n001\t2\tm\n",
             "line 2: must separate its columns with spaces, not tabs; got tabs on 2 of 2 lines",

@@ -21,12 +21,12 @@ from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.games.as_history.first_ratings import read_first_ratings
 from equipoise.formats.players import (
     check_player_columns,
-    open_players,
     player_ids,
     player_numbers,
     refuse_problems,
     rename_player_columns,
 )
+from equipoise.formats.sources import open_source
 from equipoise.formats.synonyms import merge_ids
 from equipoise.formats.table import Table
 from equipoise.wording import counted
@@ -66,16 +66,16 @@ def read_initial_ratings(source: object, *, format: str | None = None) -> Initia
     given = read_first_ratings(source, format)
     if given is not None:
         return given
-    table, notes = rename_player_columns(open_players(source, format), {}, WHAT)
+    table, notes = rename_player_columns(open_source(source, format), None, WHAT)
     more: list[str] = []
     known = initial_ratings_of(table, more)
     return replace(known, notes=(*table.notes, *notes, *more))
 
 
-def initial_ratings_of(table: Table, notes: list[str] | None = None) -> InitialRatings:
+def initial_ratings_of(table: Table, notes: list[str]) -> InitialRatings:
     """Return the ratings of a table whose columns have their own names.
 
-    notes : read numbers in other notations too, and add a note; None reads plain numbers only
+    notes : gets sentences on numbers in other notations
     Raises : InvalidDataError
     """
     check_player_columns(table, what := WHAT)
@@ -135,7 +135,7 @@ def read_rating_list(
     matches : read the column of matches, if there is one
     Raises : InvalidDataError   there are problems; lists all of them
     """
-    given = open_players(source, format)
+    given = open_source(source, format)
     table, notes = rename_player_columns(given, columns, what)
     frame, name = table.frame, table.name or what
     findings = Findings(table, np.arange(len(frame)))
@@ -148,7 +148,7 @@ def read_rating_list(
         findings.add_faults("deviation", [Fault(deviation < 0, _FROM_ZERO)], frame["deviation"])
     played = None
     if matches and "matches" in frame.columns:
-        played = player_numbers(table, "matches", findings)
+        played = player_numbers(table, "matches", findings, notes=more)
     rated = ~np.isnan(rating)
     again = np.zeros(len(frame), dtype=bool)
     # Only rated players count: lists have people twice, of whom one has no rating.

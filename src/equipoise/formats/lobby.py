@@ -29,13 +29,13 @@ from equipoise.formats.players import (
     Lack,
     check_player_columns,
     heading,
-    open_players,
     player_ids,
     player_numbers,
     recognise_player_columns,
     refuse_problems,
     rename_player_columns,
 )
+from equipoise.formats.sources import open_source
 from equipoise.formats.table import Table
 from equipoise.formats.tables.columns import read_ids
 from equipoise.wording import counted
@@ -84,9 +84,10 @@ def read_lobby_noting(
     source: object, *, format: str | None = None, default_deviation: float | None = None
 ) -> tuple[Lobby, tuple[str, ...]]:
     """Return the lobby of a source, as `read_lobby` does, and notes on how it was read."""
-    given = open_players(source, format)
+    given = open_source(source, format)
     table, notes = recognise_player_columns(given, _OWN, WHAT)
-    return _lobby_of(table, default_deviation), (*given.notes, *notes)
+    lobby, more = _lobby_of(table, default_deviation)
+    return lobby, (*given.notes, *notes, *more)
 
 
 def read_lobby_of(
@@ -102,7 +103,7 @@ def read_lobby_of(
     Raises : NotFoundError      players have no rating; names all of them
     Raises : InvalidDataError   a player is named twice, or has a bad value
     """
-    table, notes = rename_player_columns(open_players(source, format), {}, WHAT_RATINGS)
+    table, notes = rename_player_columns(open_source(source, format), None, WHAT_RATINGS)
     ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String).to_list()
     row_of = {one: row for row, one in enumerate(ids) if one is not None}
     missing = [one for one in players if one not in row_of]
@@ -120,9 +121,11 @@ def read_lobby_of(
         frame=table.frame[rows],
         name=table.name,
         untyped=table.untyped,
+        by_commas=table.by_commas,
         locate=lambda at: table.places(rows[at]),
     )
-    return _lobby_of(chosen, default_deviation), notes
+    lobby, more = _lobby_of(chosen, default_deviation)
+    return lobby, (*table.notes, *notes, *more)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -148,7 +151,7 @@ def read_strengths(source: object, players: Sequence[str]) -> Strengths:
 
     Raises : InvalidDataError   a player is twice in the table, or has a bad value
     """
-    table, notes = rename_player_columns(open_players(source, None), {}, WHAT_RATINGS)
+    table, notes = rename_player_columns(open_source(source, None), None, WHAT_RATINGS)
     ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String)
     at = ids.is_in(list(players)).fill_null(False).arg_true().to_numpy().astype(np.int64)
     chosen = Table(
@@ -187,18 +190,20 @@ def read_strengths(source: object, players: Sequence[str]) -> Strengths:
     )
 
 
-def _lobby_of(table: Table, default_deviation: float | None) -> Lobby:
-    """Return the lobby of a table, or raise with every problem and its line."""
+def _lobby_of(table: Table, default_deviation: float | None) -> tuple[Lobby, list[str]]:
+    """Return the lobby of a table and notes, or raise with every problem and its line."""
     frame = table.frame
     check_player_columns(table, WHAT)
     findings = Findings(table, np.arange(len(frame)))
     ids = player_ids(table, findings)
+    notes: list[str] = []
     numbers = {
         name: player_numbers(
             table,
             name,
             findings,
             may_lack="any" if name == "deviation" and default_deviation is not None else may_lack,
+            notes=notes,
         )
         for name, may_lack in _NUMBERS.items()
         if name in frame.columns
@@ -232,7 +237,7 @@ def _lobby_of(table: Table, default_deviation: float | None) -> Lobby:
         found = _with_cells(findings, error.problems, table)
         raise InvalidDataError(found, heading(found, table, WHAT)) from None
     refuse_problems(findings.problems(), table, WHAT)
-    return lobby
+    return lobby, notes
 
 
 def _with_cells(
@@ -248,7 +253,9 @@ def _with_cells(
         numbers = ("effective_rating", "rating", "deviation", "form")
         cells = numbers if one.field == "effective_rating" else (one.field,)
         if one.line is not None and not findings.bad_in(*cells)[one.line - 1]:
-            findings.add(np.array([one.line - 1]), one.field, one.rule, [one.got])
+            has_commas = one.field == "avoid" and "," in one.got
+            got = f"{one.got}; semicolons separate ids" if has_commas else one.got
+            findings.add(np.array([one.line - 1]), one.field, one.rule, [got])
     return (*_located(whole, table), *findings.problems())
 
 

@@ -5,9 +5,6 @@ They have the columns `player` and `rating`, and further numbers that some rows 
 
 from __future__ import annotations
 
-import io
-import json
-import re
 import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -18,75 +15,15 @@ import polars as pl
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.findings import Fault, Findings, faulty_rows
-from equipoise.formats.opening.contents import Content, contents_of, is_source
-from equipoise.formats.sources import check_format, open_source, table_of
-from equipoise.formats.table import SURROGATE, Table, columns_in_words, refuse, shown
-from equipoise.formats.tables.columns import NUMBER, read_numbers, required_ids
-from equipoise.formats.tables.json_lines import read_json_rows
-from equipoise.formats.tables.notation import numbers_of
-from equipoise.formats.tables.recognised import spelling
+from equipoise.formats.table import Table, columns_in_words
+from equipoise.formats.tables.columns import NUMBER, required_ids
+from equipoise.formats.tables.notation import numbers_of, without_marks
+from equipoise.formats.tables.recognised import OF_PLAYERS, spelling
 from equipoise.option_names import addressed
 from equipoise.wording import counted
 
-#: Spellings of columns that can have only one meaning in a table of ratings, without capitals and
-#: separators.
-_SPELLINGS: dict[str, tuple[str, ...]] = {
-    "player": (
-        *("player", "name", "playername", "username", "user", "handle", "nickname", "account"),
-        *("playerid", "userid", "id", "fullname", "team", "club", "model"),
-    ),
-    "rating": (
-        *("rating", "elo", "elorating", "rtg", "mmr", "glicko", "currentrating", "newrating"),
-        *("standard", "standardrating", "srtng", "stdrating", "ratingmean"),
-    ),
-    "deviation": ("deviation", "rd", "ratingdeviation", "sigma", "standarddeviation"),
-}
-
 #: Which rows may lack a number.
 Lack: TypeAlias = Literal["none", "all", "any"]
-
-
-def open_players(source: object, format: str | None) -> Table:
-    """Return the table of a source; JSON must be a list of objects, not a contest."""
-    if not is_source(source):
-        return open_source(source, format)
-    check_format(format)
-    contents = contents_of(source, format)
-    if len(contents) == 1 and _is_document(contents[0]):
-        return _json_table(contents[0].content(), contents[0].name)
-    return table_of(contents)
-
-
-def _is_document(content: Content) -> bool:
-    """Return whether a file is a JSON document, not one object on each line."""
-    if content.format != "jsonl":
-        return content.format == "json"
-    data = content.content().strip()
-    return b"\n" not in data and re.match(rb"\{\s*\"players\"\s*:\s*\[", data) is not None
-
-
-def _json_table(data: bytes, name: str) -> Table:
-    """Return the table of a JSON list with one object for each player."""
-    try:
-        document = json.load(io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        refuse(name, "must be text in UTF-8", f"the byte 0x{error.object[error.start]:02x}")
-    except (ValueError, RecursionError) as error:
-        refuse(name, "must be JSON", str(error))
-    if SURROGATE.search(data):
-        try:
-            json.dumps(document, ensure_ascii=False).encode()
-        except UnicodeEncodeError:
-            refuse(name, "must be text in UTF-8", "a lone surrogate")
-    if isinstance(document, dict) and isinstance(document.get("players"), list):
-        document = document["players"]
-    if not isinstance(document, list):
-        refuse(name, "must be a list", shown(document))
-    table = read_json_rows(document, name)
-    if not table.frame.width and table.broken_rows:
-        row, _, rule, got = table.broken_rows[0]
-        refuse(name, rule, got, line=row + 1)
-    return table
 
 
 def check_player_columns(table: Table, what: str) -> None:
@@ -104,21 +41,22 @@ def check_player_columns(table: Table, what: str) -> None:
 
 
 def rename_player_columns(
-    table: Table, columns: Mapping[str, str], what: str
+    table: Table, columns: Mapping[str, str] | None, what: str
 ) -> tuple[Table, tuple[str, ...]]:
     """Return a table with the columns player, rating and, if there is one, deviation, and notes.
 
     A column with another name is taken if it is the only one that can be meant.
 
-    columns : new name -> name in the table; names that are not in it are ignored
+    columns : new name -> name in the table; names that are not in it are ignored. None: no option
+        names columns of this table
     what : the table is, where it has no name
     Raises : InvalidDataError   no column can be meant, or several can
     """
     frame = table.frame
-    taken = {new: old for new, old in columns.items() if old in frame.columns}
+    taken = {new: old for new, old in (columns or {}).items() if old in frame.columns}
     got = columns_in_words(frame.columns)
     problems, notes = [], []
-    for name, spellings in _SPELLINGS.items():
+    for name, spellings in OF_PLAYERS.items():
         if name in taken or name in frame.columns:
             continue
         free = [one for one in frame.columns if one not in taken.values()]
@@ -128,14 +66,12 @@ def rename_player_columns(
             notes.append(f"{table.name or what}: {meant[0]} was read as {name}")
         elif meant:
             choice = " or ".join(addressed(f"--column {option_text(name, one)}") for one in meant)
-            problems.append(
-                Problem(
-                    *(table.name, None, name, "must be one column; choose it with " + choice),
-                    "columns " + ", ".join(meant),
-                )
-            )
+            way = f"call it {name} in the table" if columns is None else f"choose it with {choice}"
+            rule = f"must be one column; {way}"
+            problems.append(Problem(table.name, None, name, rule, "columns " + ", ".join(meant)))
         elif name != "deviation":
-            problems.append(Problem(table.name, None, name, _lacking(name, free), got))
+            rule = _lacking(name, free, is_named=columns is not None)
+            problems.append(Problem(table.name, None, name, rule, got))
     refuse_problems(problems, table, what)
     kept = [one for one in frame.columns if one not in taken.values() and one not in taken]
     renamed = [frame[old].alias(new) for new, old in taken.items()]
@@ -159,7 +95,7 @@ def recognise_player_columns(
     """
     names = table.frame.columns
     taken = {}
-    for name, spellings in _SPELLINGS.items():
+    for name, spellings in OF_PLAYERS.items():
         meant = [one for one in names if one not in own and spelling(one) in spellings]
         if name not in names and len(meant) == 1:
             taken[meant[0]] = name
@@ -172,15 +108,16 @@ def option_text(name: str, column: str) -> str:
     return shlex.quote(f"{name}={column}")
 
 
-def _lacking(name: str, columns: Sequence[str]) -> str:
-    """Return the rule on a missing column, and what to do."""
+def _lacking(name: str, columns: Sequence[str], *, is_named: bool) -> str:
+    """Return the rule on a missing column, and what to do; is_named : by an option."""
     spelled = {spelling(one) for one in columns}
     if name == "rating" and spelled & {"match", "rank", "winner", "result", "white", "opponent"}:
         return (
             "must be a column of a table of ratings; a table of matches is rated with `equipoise "
             "rate FILE --output ratings.csv`"
         )
-    return f"must be a column of the table; name it with --column {name}=COLUMN"
+    way = f"; name it with --column {name}=COLUMN" if is_named else ""
+    return f"must be a column of the table{way}"
 
 
 def player_ids(table: Table, findings: Findings) -> pl.Series:
@@ -196,22 +133,18 @@ def player_numbers(
     findings: Findings,
     *,
     may_lack: Lack = "none",
-    notes: list[str] | None = None,
+    notes: list[str],
 ) -> Floats:
     """Return a column of numbers, NaN where a row has none; bad cells are added to the findings.
 
     may_lack : which rows may have no number; "all" means all rows or none
-    notes : read numbers in other notations too, such as decimal commas, and add a note; None reads
-        plain numbers only
+    notes : gets sentences on numbers in other notations, such as decimal commas
     """
     column = table.frame[name]
-    lack = may_lack != "none"
-    if notes is None:
-        values, absent, faults = read_numbers(column, nan_is_absent=lack)
-    else:
-        values, absent, faults = numbers_of(
-            column, notes, by_commas=table.by_commas, nan_is_absent=lack
-        )
+    plain = without_marks(column, notes) if name == "rating" else column
+    values, absent, faults = numbers_of(
+        plain, notes, by_commas=table.by_commas, nan_is_absent=may_lack != "none"
+    )
     findings.add_faults(name, faults, column)
     if absent is None or may_lack == "any" or (may_lack == "all" and absent.all()):
         return values

@@ -10,11 +10,13 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.contests.files import (
     first_is_contest,
     is_lines,
+    is_list_of_rows,
     read_contest_documents,
     read_contest_file,
 )
 from equipoise.formats.opening import packing
 from equipoise.formats.opening.contents import Content, contents_of, is_source, read_stream
+from equipoise.formats.opening.encodings import decoded, from_western
 from equipoise.formats.opening.joining import join_tables
 from equipoise.formats.opening.kinds import CONTEST_FORMATS, Format, format_of, kind_of
 from equipoise.formats.opening.workbooks import read_workbook
@@ -26,7 +28,9 @@ from equipoise.formats.tables.json_lines import read_json_lines
 __all__ = [
     "CONTEST_FORMATS",
     "Format",
+    "decoded",
     "format_of",
+    "from_western",
     "open_bytes",
     "open_source",
     "read_stream",
@@ -75,6 +79,7 @@ def table_of(
     contents: list[Content], sheet: str | int | None = None, needed: Collection[str] = ()
 ) -> Table:
     """Return the table of one or many files; their problems are raised together."""
+    contents = [_as_utf_8(one) for one in contents]
     if len(contents) > 1 and all(one.format in CONTEST_FORMATS for one in contents):
         kinds = {None if one.format == "json" else one.format for one in contents}
         kind = kinds.pop() if len(kinds) == 1 else None
@@ -97,8 +102,16 @@ def table_of(
     return tables[0] if len(tables) == 1 else join_tables(tables, needed)
 
 
+def _as_utf_8(content: Content) -> Content:
+    """Return JSON in UTF-8, and every other file as it is, because its reader knows encodings."""
+    if content.format not in (*CONTEST_FORMATS, "jsonl"):
+        return content
+    data, notes = decoded(content.content(), content.name)
+    return content._replace(data=data, notes=(*content.notes, *notes))
+
+
 def _is_list(data: bytes) -> bool:
-    return data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+    return data.lstrip().startswith(b"[")
 
 
 def _with_notes(table: Table, contents: list[Content]) -> Table:
@@ -138,6 +151,8 @@ def open_bytes(data: bytes, name: str, format: str) -> Table:
         return read_arrow(data, name)
     if not data:
         refuse(name, "must hold at least one row", "an empty file")
+    if format == "jsonl" and is_list_of_rows(data):
+        format = "json"
     if format == "json" and is_lines(data) and not first_is_contest(data):
         return read_json_lines(data, name)
     if format in CONTEST_FORMATS:

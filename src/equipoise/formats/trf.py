@@ -32,6 +32,8 @@ from equipoise.data.tournaments.games import id_array
 from equipoise.data.tournaments.rounds import KIND, POINTS_OF, RoundKind, Rounds
 from equipoise.errors import Problem
 from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.opening.encodings import decoded
+from equipoise.formats.opening.kinds import FILLING
 from equipoise.formats.table import refuse, shown
 from equipoise.wording import counted
 
@@ -41,7 +43,7 @@ ROUND = 10
 #: First column of the name from 0, and its width.
 _NAME, _NAME_WIDTH = 14, 33
 
-NOT_UTF16 = "must be text in UTF-8 or in a single-byte encoding"
+TEXT = "must be text in UTF-8, UTF-16 or a single-byte encoding"
 PLAYERS = "must hold at least one player, on a line that begins with 001"
 NO_TABS = "must separate its columns with spaces, not tabs"
 
@@ -107,11 +109,9 @@ def read_report(data: bytes, name: str) -> Report:
 
     Raises : InvalidDataError   it is not text, has tabs in its columns, or has no players
     """
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        refuse(name, NOT_UTF16, "text in UTF-16", line=1)
+    data = decoded(data, name)[0].rstrip(FILLING)
     if b"\0" in data:
-        refuse(name, NOT_UTF16, "a binary file")
-    data = data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\x1a")
+        refuse(name, TEXT, "a binary file")
     encoding = _encoding(data)
     lines = [(at, line) for at, line in enumerate(_LINE_END.split(data), 1) if line.strip()]
     players = [(at, line.rstrip()) for at, line in lines if line.startswith(b"001")]

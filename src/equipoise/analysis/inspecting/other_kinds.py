@@ -16,8 +16,8 @@ from equipoise.data.tournaments.games import Games
 from equipoise.errors import EquipoiseError
 from equipoise.formats.games.reading import scan_games
 from equipoise.formats.lobby import read_lobby
-from equipoise.formats.players import open_players
 from equipoise.formats.rebalance_request import read_rebalance_request
+from equipoise.formats.sources import open_source
 from equipoise.messages.conversion import json_value
 from equipoise.messages.sources.inspection import (
     ContentsMessage,
@@ -131,7 +131,7 @@ def _request(request: HistoryRequest, source: Callable[[], object]) -> OtherKind
 
 def _players(request: HistoryRequest, source: Callable[[], object]) -> OtherKind:
     lobby = read_lobby(cast(Any, source()), format=request.format)
-    columns = open_players(source(), request.format).frame.columns
+    columns = open_source(source(), request.format).frame.columns
     words = words_of(request)
     count = counted(len(lobby.player_ids), "player")
     waiting = bool(_OF_LOBBY & set(columns))

@@ -19,6 +19,8 @@ from equipoise.wording import counted
 
 #: Letters of a name, digits of a number of a player.
 _NAME, _MOST = 33, 9_999
+#: Characters of the points of a player.
+_POINTS = 4
 #: What a round without a game is, as its letter. A forfeit has an opponent.
 _LETTERS = {
     "pairing-bye": "U",
@@ -57,7 +59,7 @@ def trf_text(games: Games, name: str) -> tuple[str, list[str]]:
         entries = "".join(_entry(rounds, row, at) for at in range(rounds.rounds))
         lines.append(
             f"001 {row + 1:>4}      {names[row]:<{_NAME}} {_rating(games, row):>4} {'':3} {'':11} "
-            f"{'':10} {scored[row]:>4.1f} {place[row]:>4}{entries}".rstrip()
+            f"{'':10} {_points(scored[row]):>4} {place[row]:>4}{entries}".rstrip()
         )
     return "\n".join(lines) + "\n", [*_lost(games, rounds, shortened)]
 
@@ -77,6 +79,13 @@ def _names(games: Games) -> tuple[list[str], int]:
         taken.add(name)
         names.append(name)
     return names, shortened
+
+
+def _points(points: float) -> str:
+    """Return points in at most four characters, "" if they do not fit."""
+    text = f"{points:.1f}"
+    text = text if len(text) <= _POINTS else text.removesuffix(".0")
+    return text if len(text) <= _POINTS else ""
 
 
 def _rating(games: Games, row: int) -> str:

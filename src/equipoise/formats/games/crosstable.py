@@ -196,8 +196,9 @@ def read_grid(table: Table) -> Grid:
     findings = Findings(table, np.arange(len(frame)))
     ids = _players(frame[column], findings)
     unusable = findings.bad.copy()
-    rating, notes = _rating(frame, findings)
-    grid = Grid(table, findings, ids, rating, unusable, notes=[*notes])
+    notes: list[str] = []
+    rating = _rating(table, findings, notes)
+    grid = Grid(table, findings, ids, rating, unusable, notes=notes)
     _add_headings(grid, column)
     _add_cells(grid)
     total = _column(frame.columns, _TOTAL)
@@ -227,17 +228,18 @@ def _players(column: pl.Series, findings: Findings) -> pl.Series:
     return ids
 
 
-def _rating(frame: pl.DataFrame, findings: Findings) -> tuple[Floats | None, tuple[str, ...]]:
-    """Return the rating of every row, NaN if it is missing or bad, and notes.
+def _rating(table: Table, findings: Findings, notes: list[str]) -> Floats | None:
+    """Return the rating of every row, NaN if it is missing or bad; None without a column.
 
-    None without a column.
+    notes : gets sentences on the values
     """
+    frame = table.frame
     column = _column(frame.columns, _RATING)
     if column is None:
-        return None, ()
-    ratings = read_ratings(frame[column])
+        return None
+    ratings = read_ratings(frame[column], notes, by_commas=table.by_commas)
     findings.add_faults(column, ratings.faults, frame[column])
-    return ratings.values, ratings.notes
+    return ratings.values
 
 
 def _add_headings(grid: Grid, column: str) -> None:

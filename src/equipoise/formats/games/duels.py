@@ -67,7 +67,7 @@ def read_duels(table: Table, options: Options) -> GameColumns:
         sizes = history.sizes()
         got = f"none among {counted(history.matches, 'match', 'matches')}; the largest has "
         refuse(table.name, DUELS, got + counted(int(sizes.max()), "player"))
-    ratings = _ratings(history, duels, lines)
+    ratings = _ratings(history, duels, lines, by_commas=table.by_commas)
     problems = (*reading.problems, *_not_duels(history, ~duels, lines), *ratings.problems)
     good = duels & ~ratings.bad
     columns = _games(history, np.flatnonzero(good), ratings.values, lines)
@@ -89,7 +89,7 @@ class _Ratings(NamedTuple):
     values: Floats | None
     bad: Flags
     problems: list[Problem]
-    notes: tuple[str, ...]
+    notes: list[str]
 
 
 class _Lines:
@@ -172,16 +172,17 @@ def _of_sides(history: History, duels: Flags) -> list[object] | None:
     return ratings
 
 
-def _ratings(history: History, duels: Flags, lines: _Lines) -> _Ratings:
+def _ratings(history: History, duels: Flags, lines: _Lines, *, by_commas: bool) -> _Ratings:
     """Return the rating of every participation, and the problems of matches."""
     bad = np.zeros(history.matches, dtype=bool)
     name = next((one for one in _RATINGS if one in history.attributes), None)
     of_sides = None if name is not None else _of_sides(history, duels)
     if name is None and of_sides is None:
-        return _Ratings(None, bad, [], ())
+        return _Ratings(None, bad, [], [])
     ratings = of_sides if name is None else history.attributes[name].tolist()
-    column = pl.Series(ratings, strict=False)
-    values, faults, notes = read_ratings(column)
+    column = pl.Series(name or "", ratings, strict=False)
+    notes: list[str] = []
+    values, faults = read_ratings(column, notes, by_commas=by_commas)
     matches = history.match_rows()
     problems = []
     for rows, rule in faults:

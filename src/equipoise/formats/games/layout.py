@@ -14,6 +14,7 @@ from equipoise.formats.options import Options, check_options
 from equipoise.formats.table import Table, columns_in_words, refuse
 from equipoise.formats.tables.recognised import (
     KNOWN,
+    OF_PLAYERS,
     SYNONYMS,
     check_renamings,
     nearest,
@@ -362,7 +363,7 @@ def _more_scores(side: str) -> list[str]:
 
 
 def names_a_table(names: Sequence[str]) -> bool:
-    """Return whether names are those of the columns of a history, of games or of pairs."""
+    """Return whether names are those of the columns of a history, games, pairs or ratings."""
     if {"match", "player", "rank"} <= {*names}:
         return True  # the usual case, at once
     frame = pl.DataFrame({name: [] for name in names if name})
@@ -371,6 +372,8 @@ def names_a_table(names: Sequence[str]) -> bool:
         return True
     there = _spelled(frame.columns, {})
     sides = find_sides(frame.columns, {})
+    if all({*OF_PLAYERS[name]} & {*there} for name in ("player", "rating")):
+        return True
     return not _pair_layout(there).missing or (sides is not None and not sides.missing)
 
 

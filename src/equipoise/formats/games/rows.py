@@ -22,7 +22,7 @@ from equipoise.formats.findings import Fault, Findings, faulty_rows
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.layout import Layout, source_column
 from equipoise.formats.options import Options
-from equipoise.formats.pgn.values import PROVISIONAL, describe_provisional, is_nobody
+from equipoise.formats.pgn.values import is_nobody
 from equipoise.formats.table import Table
 from equipoise.formats.tables.columns import (
     NOT_EMPTY,
@@ -36,7 +36,7 @@ from equipoise.formats.tables.columns import (
     text_of,
 )
 from equipoise.formats.tables.matches import equal_rows, within
-from equipoise.formats.tables.notation import numbers_of
+from equipoise.formats.tables.notation import numbers_of, without_marks
 from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.times import Times, read_times
 from equipoise.wording import counted
@@ -118,9 +118,9 @@ class GameRows:
         """Return a column of ratings, NaN if unrated; None if there is no such column."""
         if not self.has(meaning):
             return None
-        values, faults, notes = read_ratings(self.column(meaning))
+        column = self.column(meaning)
+        values, faults = read_ratings(column, self.notes, by_commas=self.table.by_commas)
         self.add(meaning, *faults)
-        self.notes += notes
         return values
 
     def rounds(self, kept: Ints) -> Ids | None:
@@ -189,29 +189,26 @@ def _in_time(times: Times, options: Options) -> Flags:
 
 
 class Ratings(NamedTuple):
-    """A column of ratings (NaN if missing or faulty), the faults, and notes."""
+    """A column of ratings (NaN if missing or faulty), and the faults."""
 
     values: Floats
     faults: tuple[Fault, ...]
-    notes: tuple[str, ...]
 
 
-def read_ratings(column: pl.Series) -> Ratings:
-    """Return ratings; empty, 0 and some words mean unrated, and the mark in 1500? is dropped."""
+def read_ratings(column: pl.Series, notes: list[str], *, by_commas: bool) -> Ratings:
+    """Return ratings; empty, 0 and some words mean unrated, and the mark in 1500? is dropped.
+
+    notes : gets sentences on the values
+    by_commas : commas separate the columns of the file
+    """
     values, _, faults = read_numbers(column)
-    notes: tuple[str, ...] = ()
     if faults and column.dtype in (pl.String, pl.Categorical, pl.Enum):
         text = column.cast(pl.String).str.strip_chars()
         text = text.set(text.str.to_lowercase().is_in(_UNRATED), None)
-        provisional = text.str.contains(PROVISIONAL)
-        if provisional.any():
-            marked = text.filter(provisional)
-            notes = (describe_provisional(len(marked), marked[0]),)
-            text = text.str.replace(PROVISIONAL, "$1")
-        values, _, faults = read_numbers(text)
+        values, _, faults = numbers_of(without_marks(text, notes), notes, by_commas=by_commas)
     values = np.where((values == 0) | faulty_rows(faults, len(values)), np.nan, values)
     faults = (*faults, *faults_of((np.abs(values) > LARGEST, RATING)))
-    return Ratings(np.where(np.abs(values) > LARGEST, np.nan, values), faults, notes)
+    return Ratings(np.where(np.abs(values) > LARGEST, np.nan, values), faults)
 
 
 def read_players(rows: GameRows, names: Sequence[str], byes: Flags | None = None) -> Players:

@@ -26,7 +26,6 @@ from equipoise.formats.opening.kinds import (
     PEEKED,
     WORDS,
     Format,
-    agrees,
     format_of,
     kind_of,
 )
@@ -245,11 +244,12 @@ def _of_folder(path: Path, format: str | None) -> list[Content]:
 
 
 def _chosen(
-    names: Iterable[str], format: str | None, place: str
+    names: Iterable[str], format: str | None, place: str, *, packed: bool = False
 ) -> tuple[str, list[str], list[str]]:
     """Return the nature of the files to read, these files in natural order, and the others.
 
-    place : of the files. Raises : InvalidDataError   there are several kinds
+    place : of the files; packed : whether it is an archive, into which no pattern looks
+    Raises : InvalidDataError   there are several kinds
     """
     ordered = sorted(names, key=natural)
     if format is not None:
@@ -275,7 +275,8 @@ def _chosen(
         suffixes = Counter(_suffix(one) for several in groups.values() for one in several)
         got = ", ".join(f"{count:,} {suffix}" for suffix, count in suffixes.most_common())
         most = suffixes.most_common(1)[0][0]
-        refuse(place, ONE_KIND, f"{got}. For example: '{place}/*{most}'")
+        one = f"--format {format_of(PurePosixPath(f'x{most}'))}" if packed else f"'{place}/*{most}'"
+        refuse(place, ONE_KIND, f"{got}. For example: {one}")
     if not groups and len(others) == 1:
         return "tables", others, []
     nature = next(iter(groups), "tables")
@@ -358,7 +359,7 @@ def _of_archive(
         notes = _misnamed(name, "excel") if format is None else ()
         return [Content(name, "excel", data, notes)]
     members = packing.members_of(archive)
-    nature, chosen, others = _chosen(members, format, name)
+    nature, chosen, others = _chosen(members, format, name, packed=True)
     if "pgn" in (nature, format):
         return [Content(name, "pgn", data, _left_out(name, others))]
     if not chosen:
@@ -427,18 +428,16 @@ def _decide(name: str, format: str | None, start: bytes) -> tuple[str, tuple[str
     if format is not None:
         return format, ()
     by_name = format_of(Path(name)) if name else None
-    kind = kind_of(start)
-    if by_name is not None:
-        if agrees(by_name, kind) or not start:
-            return by_name, ()
-        if kind.format is None:
-            # A damaged workbook or Parquet file is left to its reader, which says more.
-            if kind.what in ("", "a binary file"):
-                return by_name, ()
-            refuse(name, _must_be(by_name), kind.what)
-        return kind.format, _misnamed(name, kind.format)
+    if by_name is not None and not start:
+        return by_name, ()
+    kind = kind_of(start, by_name)
     if kind.format is not None:
         return kind.format, _misnamed(name, kind.format)
+    if by_name is not None:
+        # A damaged workbook or Parquet file is left to its reader, which says more.
+        if kind.what in ("", "a binary file"):
+            return by_name, ()
+        refuse(name, _must_be(by_name), kind.what)
     if kind.what:
         refuse(name, KNOWN_CONTENT, kind.what)
     if not start.strip():

@@ -7,6 +7,7 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple, TypeAlias
 
+from equipoise.formats.opening.encodings import UTF_8_MARK, utf_16_of
 from equipoise.formats.tables.frames import ARROW_MAGIC, PARQUET_MAGIC
 
 #: How a table is stored. Those that end in .gz must be compressed; all may be.
@@ -80,13 +81,25 @@ _FOREIGN = {
 }
 _WORKBOOK_97 = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ARROW_STREAM = b"\xff\xff\xff\xff"
-_UTF_8_MARK = b"\xef\xbb\xbf"
-_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-#: The start of PGN: a tag, perhaps after escaped lines.
-_PGN = re.compile(rb"(%[^\n]*\n\s*)*\[\s*\w+\s+\"")
-#: The start of a FIDE report: a code of three characters.
-_TRF = re.compile(rb"(\d{3}|XX[A-Z]|BB[A-Z]|###)[ \r\n]")
 _HTML = re.compile(rb"<(!doctype\s+html|html|head|body|\?xml[^>]*>\s*<(!doctype\s+)?html)", re.I)
+_LINE = rb"(?:\A|[\r\n])"
+#: The start of a line of a FIDE report.
+_CODE = rb"(?:\d{3}|XX[A-Z]|BB[A-Z]|###)(?:[ \t\r\n]|\Z)"
+_JSON = rb"\A(?:\[\s*(?:[\[{\]\"\d-]|true|false|null|\Z)|\{\s*(?:\"|\}|\Z))"
+#: What a text format looks like in the first bytes: enough to believe the name of a file. Titles
+#: and comments may hold any mark, so a comma is no sign of another format.
+_LOOKS_LIKE = {
+    "pgn": re.compile(rb"\A[;%{]|" + _LINE + rb"[ \t]*\[\s*\w+\s*\""),
+    "trf": re.compile(_LINE + _CODE),
+    "json": re.compile(_JSON),
+    "jsonl": re.compile(_JSON),
+}
+#: What shows a text format by itself: a complete tag on a line, the columns of a player.
+_SIGNATURES = {
+    "pgn": re.compile(_LINE + rb"[ \t]*\[\s*\w+\s*\"(?:[^\"\\\r\n]|\\.)*\"\s*\]"),
+    "trf": re.compile(_LINE + rb"001 [ \d]{4} "),
+    "json": re.compile(_JSON),
+}
 #: Marks between columns.
 _SEPARATORS = re.compile(rb"[,;\t|]")
 
@@ -110,10 +123,14 @@ def format_of(path: Path | PurePosixPath) -> str | None:
     return SUFFIXES.get(PurePosixPath(name).suffix)
 
 
-def kind_of(start: bytes) -> Kind:
-    """Return what a file without compression is.
+def kind_of(start: bytes, named: str | None = None) -> Kind:
+    """Return what a file without compression is, by the strongest evidence.
+
+    Unmistakable bytes come first, then the name, if the text looks like its format, then what text
+    has of PGN, a FIDE report or JSON. Only text that has nothing of these is CSV or TSV.
 
     start : its first bytes, `PEEKED` or all
+    named : the format of its name
     """
     if start.startswith(PARQUET_MAGIC):
         return Kind("parquet")
@@ -124,30 +141,39 @@ def kind_of(start: bytes) -> Kind:
     for magic, what in _FOREIGN.items():
         if start.startswith(magic):
             return Kind(None, what)
-    if start.startswith(_UTF_16_MARKS):
+    codec = utf_16_of(start)
+    if codec is not None:
         # Cut off after any byte, so the last character may be lost.
-        return _text_kind(start.decode("utf-16", "ignore").encode("utf-8", "ignore").lstrip())
-    if b"\0" in start[:1024]:
+        start = start.decode(codec, "ignore").encode("utf-8", "ignore")
+    text = start.removeprefix(UTF_8_MARK).lstrip().rstrip(FILLING)
+    if b"\0" in (text[:1024] or start):
         return Kind(None, "a binary file")
-    return _text_kind(start.removeprefix(_UTF_8_MARK).lstrip())
-
-
-def _text_kind(text: bytes) -> Kind:
-    """Return the format of text without white space before it."""
-    line = text.partition(b"\n")[0]
     if _HTML.match(text):
         return Kind(None, "a web page (HTML): save the table as CSV, or give the raw file")
-    if _PGN.match(text):
-        return Kind("pgn")
-    if _TRF.match(text) and b"," not in line and b"\t" not in line:
-        return Kind("trf")
-    if text.startswith(b"["):
-        return Kind("json")
-    if text.startswith(b"{"):
-        return Kind("jsonl" if _is_json(line) else "json")
-    if not _SEPARATORS.search(line):
-        return Kind(None)
-    return Kind("tsv" if b"\t" in line and b"," not in line else "csv")
+    if named in _LOOKS_LIKE and _LOOKS_LIKE[named].search(text):
+        return Kind(named)
+    found = next((format for format, sign in _SIGNATURES.items() if sign.search(text)), None)
+    if found == "json":
+        is_line = text.startswith(b"{") and _is_json(text.partition(b"\n")[0])
+        return Kind("jsonl" if is_line else "json")
+    return Kind(found or _table_format(text, named))
+
+
+#: White space, and what old programs write behind the text of a file.
+FILLING = b" \t\r\n\v\f\0\x1a"
+
+
+def _table_format(text: bytes, named: str | None) -> str | None:
+    """Return how the columns of text are separated, None if it is hardly a table."""
+    lines = text.splitlines()
+    first = next((line for line in lines if _SEPARATORS.search(line)), b"")
+    if not first and len(lines) < 2:
+        return None
+    if named in ("csv", "tsv"):
+        return named
+    if _LOOKS_LIKE["trf"].match(text) and not _SEPARATORS.search(lines[0]):
+        return "trf"
+    return "tsv" if b"\t" in first and b"," not in first else "csv"
 
 
 def _is_json(line: bytes) -> bool:
@@ -157,18 +183,3 @@ def _is_json(line: bytes) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
-
-
-def agrees(format: str, kind: Kind) -> bool:
-    """Return whether a file with a name of this format may have this content.
-
-    Text of an unknown form agrees with every format of text: its reader says what is wrong.
-    """
-    found = kind.format
-    if found is None:
-        return not kind.what and format not in BINARY_FORMATS
-    if found == "tsv" or format == "tsv":
-        return {found, format} <= {"csv", "tsv"}
-    if found in ("json", "jsonl"):
-        return format in ("json", "jsonl")
-    return found == format

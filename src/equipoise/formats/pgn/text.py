@@ -17,6 +17,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple, TypeAlias
 
+from equipoise.formats.opening.encodings import UTF_8_MARK, utf_16_of
+from equipoise.formats.opening.kinds import FILLING
 from equipoise.formats.opening.packing import (
     ARCHIVE,
     BAD_ARCHIVE,
@@ -131,9 +133,6 @@ def _is_pgn(member: str) -> bool:
     return member.lower().endswith(".pgn") and not hidden
 
 
-_UTF_8_MARK = b"\xef\xbb\xbf"
-_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-
 TEXT = "must be PGN text"
 
 
@@ -147,24 +146,25 @@ def blocks_of(stream: GuardedStream, name: str, size: int = BLOCK) -> Iterator[b
     if not first:
         refuse(name, "must hold at least one game", "an empty file")
     raw = _raw(first, stream, size)
-    if first.startswith(_UTF_16_MARKS):
-        raw = _from_utf_16(raw, name)
-    elif b"\0" in first[:1024]:
+    codec = utf_16_of(first)
+    if codec is not None:
+        raw = _from_utf_16(raw, codec, name)
+    elif b"\0" in first.rstrip(FILLING)[:1024]:
         refuse(name, TEXT, "a binary file")
     yield from _with_line_feeds(raw)
 
 
 def _raw(first: bytes, stream: GuardedStream, size: int) -> Iterator[bytes]:
     """Yield a first block without its byte order mark, then the rest of the stream."""
-    block = first.removeprefix(_UTF_8_MARK)
+    block = first.removeprefix(UTF_8_MARK)
     while block:
         yield block
         block = stream.read(size)
 
 
-def _from_utf_16(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _from_utf_16(blocks: Iterator[bytes], codec: str, name: str) -> Iterator[bytes]:
     """Yield UTF-16 text as UTF-8."""
-    decoder = codecs.getincrementaldecoder("utf-16")()
+    decoder = codecs.getincrementaldecoder(codec)()
     try:
         for block in blocks:
             yield decoder.decode(block).encode("utf-8")

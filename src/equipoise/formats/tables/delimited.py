@@ -8,20 +8,22 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Ints
+from equipoise.formats.opening.encodings import decoded, from_western
 from equipoise.formats.spreadsheets import may_be_escaped, unescaped, unescaped_text
 from equipoise.formats.table import BrokenRow, Table, check_columns, refuse, shown
-from equipoise.formats.tables.dialect import decoded, find_dialect
+from equipoise.formats.tables.dialect import find_dialect
 from equipoise.wording import counted
 
-_NEWLINE, _QUOTE = 10, 34
+_NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 #: Bytes of a file that are looked at together.
 _PIECE = 2**20
 #: Bytes that a field may have; longer ones, up to one and a half times, may pass as well.
@@ -36,13 +38,23 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
     """
     stored = "tsv" if separator == "\t" else "csv"
     data, notes = decoded(data, name)
-    body, separator, above, understood = find_dialect(data, separator)
-    notes += understood
+    data = data.rstrip(b"\0\x1a")
+    if not data.strip():
+        refuse(name, "must have a header and at least one row", "an empty file")
+    if b"\r" in data and b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    data, more = from_western(data, name)
+    dialect = find_dialect(data, separator, name)
+    body, separator, above, understood = dialect
     _check_fields(body, name, separator, above)
+    body, escapes = _without_backslashes(body, separator)
+    notes += (*more, *understood, *escapes)
     header = _header(body, name, separator, above)
     names = [unescaped_text(one) for one in header if one]
     check_columns(names, name, above + 1)
-    table = _fast(body, name, separator, header, above)
+    table = None
+    if _has_whole_quotes(body, separator) and not (dialect.spaced and b' "' in body):
+        table = _fast(body, name, separator, header, above)
     if table is None:
         table = _careful(body, name, separator, header, above)
     frame = unescaped(table.frame) if may_be_escaped(body) else table.frame
@@ -90,11 +102,51 @@ def _refuse_long(data: bytes, at: int, name: str, above: int) -> NoReturn:
     refuse(name, f"must have fields of at most {LONGEST_FIELD:,} bytes", "a longer one", line=line)
 
 
+def _reader(text: io.TextIOWrapper, separator: str) -> Any:
+    """Return a strict reader of CSV, for which quotation marks may follow spaces."""
+    return csv.reader(text, delimiter=separator, skipinitialspace=True, strict=True)
+
+
+def _has_whole_quotes(data: bytes, separator: str) -> bool:
+    """Return whether every quotation mark that begins a field has its pair at the end of one.
+
+    Polars drops others silently.
+    """
+    if _QUOTE not in data:
+        return True
+    letters = np.frombuffer(data, np.uint8)
+    pieces = range(0, len(letters), _PIECE)
+    quotes = np.concatenate(
+        [np.flatnonzero(letters[start : start + _PIECE] == _QUOTE) + start for start in pieces]
+    )
+    if len(quotes) % 2:
+        return False
+    borders = np.zeros(256, dtype=bool)
+    borders[[_NEWLINE, _RETURN, ord(separator), _QUOTE]] = True
+    # Beside the first and the last character is a border, as if there were another mark.
+    begins = borders[letters[np.maximum(quotes[::2] - 1, 0)]]
+    ends = borders[letters[np.minimum(quotes[1::2] + 1, len(letters) - 1)]]
+    return bool(np.all(ends | ~begins))
+
+
+def _without_backslashes(data: bytes, separator: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return text whose quotation marks are doubled, not escaped by backslashes, and a note.
+
+    Text that is well formed as it is stays so, because a field may end with a backslash.
+    """
+    if b'\\"' not in data or _has_whole_quotes(data, separator):
+        return data, ()
+    doubled = re.sub(rb'\\([\\"])', lambda found: found[1] * (1 + (found[1] == b'"')), data)
+    if not _has_whole_quotes(doubled, separator):
+        return data, ()
+    return doubled, ("quotation marks are escaped by backslashes",)
+
+
 def _header(data: bytes, name: str, separator: str, above: int) -> list[str]:
     """Return the names of the columns."""
     text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
     try:
-        return [field.strip() for field in next(csv.reader(text, delimiter=separator, strict=True))]
+        return [field.strip() for field in next(_reader(text, separator))]
     except csv.Error as error:
         refuse(name, "must have a header of column names", str(error), line=above + 1)
 
@@ -230,7 +282,7 @@ def _strict_records(
 ) -> Iterator[tuple[int, list[str], str]]:
     """Yield the line, the fields and the problem of every record below the header."""
     text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
-    reader = csv.reader(text, delimiter=separator, strict=True)
+    reader = _reader(text, separator)
     next(reader)
     while True:
         line = above + reader.line_num + 1

@@ -23,20 +23,8 @@ from equipoise.formats.tables.frames import series_of
 OBJECT = "must be one JSON object"
 
 
-def holds_contests(data: bytes) -> bool:
-    """Return whether the first line is a contest with standings instead of a row."""
-    start = len(data) - len(data.lstrip(b"\xef\xbb\xbf \t\r\n"))
-    end = data.find(b"\n", start)
-    try:
-        document = json.loads(data[start : end if end >= 0 else len(data)])
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(document, dict) and "standings" in document
-
-
 def read_json_lines(data: bytes, name: str) -> Table:
-    """Return the table of a file with one JSON object on each line."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    """Return the table of a file in UTF-8 with one JSON object on each line."""
     if data.isspace() or not data:
         refuse(name, "must hold at least one row", "an empty file")
     _refuse_half_pairs(data, name)
@@ -90,7 +78,9 @@ def _careful(data: bytes, name: str) -> Table:
             got = f"the byte 0x{text[error.start]:02x}"
             refuse(name, "must be text in UTF-8", got, line=at + 1)
         except ValueError as error:
-            if at == last and len(texts) == last + 1 and text.lstrip().startswith(b"{"):
+            is_longer = isinstance(error, json.JSONDecodeError) and error.msg == "Extra data"
+            is_last = at == last and len(texts) == last + 1
+            if is_last and not is_longer and text.lstrip().startswith(b"{"):
                 refuse(name, "must be complete", "a truncated last line", line=at + 1)
             row = str(error)
         except RecursionError:
@@ -105,6 +95,8 @@ def _careful(data: bytes, name: str) -> Table:
     def locate(at: Ints) -> list[tuple[str, int | None]]:
         return [(name, lines[row]) for row in at.tolist()]
 
+    if len(broken) == len(rows):
+        refuse(name, OBJECT, broken[0].got, line=lines[0])
     return replace(_table(rows, name), locate=locate, broken_rows=tuple(broken), format="jsonl")
 
 
@@ -115,6 +107,8 @@ def read_json_rows(documents: list[Any], name: str) -> Table:
         for at, one in enumerate(documents)
         if not isinstance(one, dict)
     )
+    if broken and len(broken) == len(documents):
+        refuse(name, OBJECT, broken[0].got, line=1)
     rows = [one if isinstance(one, dict) else {} for one in documents]
     return replace(_table(rows, name), broken_rows=broken, format="json")
 

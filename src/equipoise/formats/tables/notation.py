@@ -28,6 +28,7 @@ import polars as pl
 from equipoise.arrays import Flags
 from equipoise.formats.findings import Fault, faulty_rows
 from equipoise.formats.options import Unplaced
+from equipoise.formats.pgn.values import PROVISIONAL, describe_provisional
 from equipoise.formats.table import shown
 from equipoise.formats.tables.columns import (
     NUMBER,
@@ -150,6 +151,18 @@ def plain_places(
         said = f"{players} no place ({marks}) and share the place after the last of their match"
         return Written(plain.alias(column.name), (), f"{note}; {said}" if note else said)
     return Written(plain.alias(column.name), faults_of((absent, NO_PLACE)), note)
+
+
+def without_marks(column: pl.Series, notes: list[str]) -> pl.Series:
+    """Return ratings without the marks of provisional ones, such as 1500?, and add a note."""
+    if not _is_text(column):
+        return column
+    text = text_of(column)
+    marked = text.str.contains(PROVISIONAL).fill_null(False)
+    if not marked.any():
+        return column
+    notes.append(describe_provisional(int(marked.sum()), text.filter(marked)[0]))
+    return text.str.replace(PROVISIONAL, "$1").alias(column.name)
 
 
 def numbers_of(

@@ -83,6 +83,18 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     ),
     "winner": ("winning_team", "winner_name", "winner_id"),
 }
+#: Spellings of columns that can have only one meaning in a table of players with ratings.
+OF_PLAYERS: dict[str, tuple[str, ...]] = {
+    "player": (
+        *("player", "name", "playername", "username", "user", "handle", "nickname", "account"),
+        *("playerid", "userid", "id", "fullname", "team", "club", "model"),
+    ),
+    "rating": (
+        *("rating", "elo", "elorating", "rtg", "mmr", "glicko", "currentrating", "newrating"),
+        *("standard", "standardrating", "srtng", "stdrating", "ratingmean"),
+    ),
+    "deviation": ("deviation", "rd", "ratingdeviation", "sigma", "standarddeviation"),
+}
 #: Names of columns that may be the time, but also another one: of a row, or of a whole tournament.
 _OTHER_TIMES = (
     "created_at",
@@ -300,6 +312,7 @@ def problems_of_columns(
     there = {*found.columns, *found.doubtful}
     used = {*found.columns.values(), *(one for many in found.doubtful.values() for one in many)}
     free = [one for one in frame.columns if one and one not in used]
+    free = [one for one in free if not frame[one].dtype.is_nested()]
     problems = []
     for required in ("match", "player"):
         if required not in there:

@@ -11,7 +11,7 @@ from equipoise.analysis.clock import now
 from equipoise.data.ratings import ScaleMapping
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.formats.initial_ratings import initial_ratings_of
-from equipoise.formats.players import open_players
+from equipoise.formats.sources import decoded, from_western, open_source
 from equipoise.messages.pools import (
     InitialMapping,
     InitialMessage,
@@ -132,11 +132,13 @@ def _read_table(content: bytes, mapping: str | None, reason: str) -> KnownConten
     if compression is not None:
         raise MalformedError(f"the table must be uncompressed text; got {compression}")
     check_table(content, "csv")
+    # An answer has no notes, so columns must have their own names here, and no encoding is guessed.
+    if from_western(decoded(content, "")[0], "")[1]:
+        raise MalformedError("the table must be text in UTF-8")
     line = None if mapping is None else ScaleMapping.read(mapping, "mapping")
     given = None if line is None else InitialMapping(line.there, line.here)
     try:
-        # An answer has no notes, so columns must have their own names here.
-        known = initial_ratings_of(open_players(io.BytesIO(content), "csv"))
+        known = initial_ratings_of(open_source(io.BytesIO(content), "csv"), [])
         known = known if line is None else line.map(known)
         return initial_ratings.content_of(known, given, reason)
     except InvalidDataError as error:
