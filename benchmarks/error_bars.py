@@ -6,6 +6,9 @@ rating of a player, relative to the mean, should lie within 1.96 standard errors
 times of 100. "As coins" are the same errors without the dispersion, which take every game for a
 coin. "Lowest" is the player whose bar holds least often. Tournaments in which some group took every
 point of the others have no equilibrium and are not counted.
+
+Is the player found on top as likely to be better than the second as superiority says? Ten players,
+whose ratings are normal, play round robins without draws. "Flat" is superiority with a flat prior.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from equipoise.data.tournaments.games import Games
 from equipoise.errors import NoEquilibriumError
 from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
-from report import report
+from report import Part, report_parts
 
 WITHIN = 1.959963984540054
 
@@ -84,6 +87,22 @@ def line(design: Design, draws: float) -> tuple[str, ...]:
     )
 
 
+def superiority(rounds: int, spread: float) -> tuple[str, ...]:
+    """Return a line of the table of the best two players."""
+    rng, found = np.random.default_rng(1), []
+    for _ in range(600):
+        truth = rng.normal(0.0, spread, 10)
+        try:
+            one = performance_equilibrium(drawn(Design(10, rounds, 0.0, 1), 0.0, truth, rng))
+        except NoEquilibriumError:
+            continue
+        best = np.argsort(-one.rating)[:2]
+        field, flat = (one.superiority(best, prior)[0, 1] for prior in ("field", "flat"))
+        found.append((field, flat, truth[best[0]] > truth[best[1]]))
+    shares = (f"{100 * share:.1f} %" for share in np.mean(found, axis=0))
+    return (f"{9 * rounds}", f"{spread:.0f}", f"{len(found)}", *shares)
+
+
 def main() -> None:
     """Measure and report."""
     rows = [line(design, draws) for design in DESIGNS for draws in DRAWS]
@@ -97,7 +116,10 @@ def main() -> None:
         "as coins",
         "dispersion",
     )
-    report("error_bars", (__doc__ or "").strip(), columns, rows)
+    best = [superiority(rounds, spread) for rounds in (1, 2, 4) for spread in (50.0, 100.0, 200.0)]
+    heads = ("games each", "spread", "tournaments", "field", "flat", "true")
+    parts = [Part("Error bars", columns, rows), Part("The best two", heads, best)]
+    report_parts("error_bars", (__doc__ or "").strip(), parts)
 
 
 if __name__ == "__main__":

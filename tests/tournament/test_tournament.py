@@ -160,7 +160,7 @@ def test_superiority_is_antisymmetric_and_follows_the_ratings() -> None:
 def test_superiority_of_two_is_their_difference_over_its_error() -> None:
     """Ten games, six points: difference d of 70.44 with error 1/(rate sqrt(10 p (1 - p)))."""
     games = Games.from_arrays(["A"], ["B"], [6.0], weight=[10.0])
-    found = performance(games, superiority=True, players=["A", "B"])
+    found = performance(games, superiority=True, superiority_prior="flat", players=["A", "B"])
     assert found.superiority is not None
     difference = 400.0 * math.log10(0.6 / 0.4)
     error = 400.0 / math.log(10.0) / math.sqrt(10.0 * 0.6 * 0.4)

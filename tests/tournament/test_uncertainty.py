@@ -56,7 +56,7 @@ def test_two_players_by_hand():
     error = 400 / math.log(10) / math.sqrt(4 * 0.75 * 0.25)
     assert difference_error(found.uncertainty, 0, 1) == pytest.approx(error, rel=1e-9)
     assert found.errors() == pytest.approx([error / 2, error / 2], rel=1e-9)
-    better = found.superiority(np.array([0, 1]))[0, 1]
+    better = found.superiority(np.array([0, 1]), "flat")[0, 1]
     z = (found.rating[0] - found.rating[1]) / error
     assert better == pytest.approx(0.5 * math.erfc(-z / math.sqrt(2)), rel=1e-9)
 
@@ -234,12 +234,59 @@ def test_error_bars_hold_as_often_as_they_promise(players, rounds, draws, least,
     assert least <= np.mean(held) <= most
 
 
+def test_superiority_of_players_found_on_top_is_not_too_sure():
+    """Ten equal players: who is best is luck, so one half is true of the best two of each."""
+    rng, field, flat = np.random.default_rng(4), [], []
+    while len(field) < 60:
+        games, _ = with_draws(10, 1, 0.0, rng)
+        shown = replace(games, points=rng.integers(0, 2, len(games.points)).astype(float))
+        try:
+            found = performance_equilibrium(shown)
+        except NoEquilibriumError:
+            continue
+        best = np.argsort(-found.rating)[:2]
+        field.append(found.superiority(best)[0, 1])
+        flat.append(found.superiority(best, "flat")[0, 1])
+    assert np.mean(flat) > 0.62
+    assert 0.5 < np.mean(field) < 0.59
+
+
+def test_superiority_in_a_field_is_the_posterior_of_three_players():
+    """Integrated over strengths on a grid, with the chances of the games, and over the spread."""
+    pairs = ((0, 1, 9, 3), (0, 2, 6, 2), (1, 2, 4, 4))
+    white, black = (
+        np.repeat([pair[side] for pair in pairs], [12, 8, 8]).tolist() for side in (0, 1)
+    )
+    points = np.concatenate([np.repeat([1.0, 0.0], pair[2:]) for pair in pairs])
+    found = performance_equilibrium(Games.from_arrays(white, black, points))
+    axis = np.linspace(-700, 700, 141)
+    # Strengths relative to the mean; an unknown mean leaves two differences of three players.
+    one, two = axis[:, None], axis[None, :]
+    strengths = np.stack(np.broadcast_arrays(one, two, -one - two))
+    chance = EloCurve().expected
+    fit = sum(
+        won * np.log(chance(strengths[i] - strengths[j]))
+        + lost * np.log(chance(strengths[j] - strengths[i]))
+        for i, j, won, lost in pairs
+    )
+    typical = 1 / np.mean(1 / found.errors() ** 2)
+    posterior = 0.0
+    for shrinkage in np.linspace(0.01, 0.99, 50):
+        spread = typical * (1 - shrinkage) / shrinkage
+        prior = -np.sum(strengths**2, axis=0) / (2 * spread) - math.log(spread)
+        posterior = posterior + np.exp(fit + prior - fit.max())
+    truth = np.sum(posterior * (strengths[0] > strengths[1])) / np.sum(posterior)
+    better = found.superiority(np.array([0, 1]))[0, 1]
+    assert better == pytest.approx(truth, abs=0.02)
+    assert found.superiority(np.array([0, 1]), "flat")[0, 1] > truth + 0.02
+
+
 def test_superiority_follows_the_dispersion():
     games, _ = with_draws(8, 2, 0.6, np.random.default_rng(2))
     found = performance_equilibrium(games)
     error = difference_error(found.uncertainty, 7, 0)
     z = (found.rating[7] - found.rating[0]) / error
-    better = found.superiority(np.array([7, 0]))[0, 1]
+    better = found.superiority(np.array([7, 0]), "flat")[0, 1]
     assert better == pytest.approx(0.5 * math.erfc(-z / math.sqrt(2)), rel=1e-9)
     coins = Uncertainty(gather_pairs(games), found.rating, found.component, curve=EloCurve())
     assert error < difference_error(coins, 7, 0)

@@ -33,7 +33,7 @@ from equipoise.tournament.equilibrium.equilibrium import (
     Select,
     performance_equilibrium,
 )
-from equipoise.tournament.equilibrium.uncertainty import DENSE_PLAYERS
+from equipoise.tournament.equilibrium.uncertainty import DENSE_PLAYERS, SuperiorityPrior
 from equipoise.tournament.existence.graph import Existence, existence
 from equipoise.tournament.existence.report import explain
 from equipoise.tournament.existence.sweep_bounds import one_sided_bounds, sweep_differences
@@ -112,6 +112,7 @@ def performance(
     draws: Draws = "ignore",
     confidence: float = 0.95,
     superiority: bool = False,
+    superiority_prior: SuperiorityPrior = "field",
     players: Sequence[Any] = (),
     also: Sequence[Extra] = (),
     tie_breaks: Sequence[TieBreak] = (),
@@ -138,6 +139,8 @@ def performance(
     draws : "ignore" counts them as half a win, "davidson" models them
     confidence : of errors and bounds, in (0, 1)
     superiority : compare `players` (by default the first 20) with one another
+    superiority_prior : "field", the players of a component are normal with the spread that their
+      ratings show; "flat", they may be of any strength, so those on top seem surer than they are
     players : ids of players to compare, whose errors are also computed in large components; in
       components of up to 3,000 players, all players have errors
     also : "linear", "recursive": further columns
@@ -222,7 +225,7 @@ def performance(
     )
     if not superiority and not _is_large(solved):
         return table
-    return _with_chosen(table, solved, named, superiority)
+    return _with_chosen(table, solved, named, superiority_prior if superiority else None)
 
 
 def _standings(
@@ -395,20 +398,25 @@ def _is_large(solved: Equilibrium) -> bool:
 
 
 def _with_chosen(
-    table: TournamentPerformance, solved: Equilibrium, named: Ints, superiority: bool
+    table: TournamentPerformance,
+    solved: Equilibrium,
+    named: Ints,
+    prior: SuperiorityPrior | None,
 ) -> TournamentPerformance:
-    """Return the table with the errors and, on request, the superiority of chosen players."""
+    """Return the table with the errors and, with a prior, the superiority of chosen players."""
     order = table.order
     rated = order[~np.isnan(solved.rating[order])]
     chosen = rated[:FIRST_PLAYERS] if not len(named) else order[np.isin(order, named)]
     error = table.standing.error.copy()
     error[chosen] = half_width(table.confidence) * _errors(solved, chosen)
     table = replace(table, standing=replace(table.standing, error=error))
-    if not superiority:
+    if prior is None:
         return table
     require(
         len(chosen) <= MOST_COMPARED, "players", f"at most {MOST_COMPARED} to compare", len(chosen)
     )
-    probability = solved.superiority(chosen)
+    probability = solved.superiority(chosen, prior)
     probability[np.diag_indices(len(chosen))] = np.nan
-    return replace(table, superiority=Superiority(rows=chosen, probability=probability))
+    return replace(
+        table, superiority=Superiority(rows=chosen, probability=probability, prior=prior)
+    )

@@ -37,6 +37,7 @@ from equipoise.messages.tournaments.performance import (
 )
 from equipoise.tournament.curves import CurveName
 from equipoise.tournament.equilibrium.equilibrium import Advantage, Draws, Select
+from equipoise.tournament.equilibrium.uncertainty import SuperiorityPrior
 from equipoise.tournament.fide_expected import RatingRules
 from equipoise.tournament.tie_breaks import (
     NEED_RATINGS,
@@ -88,6 +89,7 @@ class PerformanceRequest:
     colour_advantage: Advantage = 0.0
     prior: float = 0.0
     superiority: bool = False
+    superiority_prior: SuperiorityPrior = "field"
     players: tuple[str, ...] = ()
     also: tuple[Extra, ...] = ()
     tie_breaks: tuple[TieBreak, ...] = ()
@@ -154,6 +156,7 @@ def rate_performance(request: PerformanceRequest, threads: int = 1) -> Performan
         draws=request.draws,
         confidence=request.confidence,
         superiority=request.superiority,
+        superiority_prior=request.superiority_prior,
         players=request.players,
         also=request.also,
         tie_breaks=request.tie_breaks,

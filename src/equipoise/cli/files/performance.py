@@ -82,6 +82,12 @@ def performance(
     superiority: bool = option(
         False, "Compute the probability that one player is better than another."
     ),
+    superiority_prior: Literal["field", "flat"] = option(
+        "field",
+        "What --superiority takes players for before the tournament. field: of one field, with "
+        "the spread that the ratings show. flat: of any strength.",
+        "field|flat",
+    ),
     player: list[str] | None = option(
         None,
         "A player to compare with --superiority, whose error is also computed in a large "
@@ -223,6 +229,7 @@ def performance(
             colour_advantage=advantage_of(colour_advantage, "--colour-advantage"),
             prior=prior,
             superiority=superiority,
+            superiority_prior=superiority_prior,
             players=tuple(player or ()),
             also=extra_columns(also or [], "--also"),
             tie_breaks=tie_breaks_of(tie_breaks or [], "--tie-breaks"),

@@ -77,6 +77,7 @@ class Superiority(Displayed):
     rows : players compared, rows of the tournament, the best first
     probability : shape (len(rows), len(rows)); [i, j] that rows[i] is better than rows[j]; NaN on
         the diagonal and between players whose ratings cannot be compared
+    prior : "field", with the spread of the field as the prior of strengths, or "flat"
 
     Examples
     --------
@@ -88,6 +89,7 @@ class Superiority(Displayed):
 
     rows: Ints
     probability: Floats
+    prior: str = "field"
 
     def _in_words(self) -> str:
         return counted(len(self.rows), "player")

@@ -43,10 +43,14 @@ class SweepMessage(msgspec.Struct, frozen=True):
 
 
 class SuperiorityMessage(msgspec.Struct, frozen=True):
-    """Row i, column j: the probability that players[i] is better than players[j]."""
+    """Row i, column j: the probability that players[i] is better than players[j].
+
+    prior : "field", with the spread of the field as the prior of strengths, or "flat"
+    """
 
     players: list[int | str]
     probability: list[list[float | None]]
+    prior: str = "field"
 
 
 class TieBreakPartMessage(msgspec.Struct, frozen=True):

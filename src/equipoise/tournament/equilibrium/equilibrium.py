@@ -27,7 +27,7 @@ from equipoise.tournament.curves import Curve, CurveName, curve_of
 from equipoise.tournament.equilibrium.canonical import PerformanceFunction
 from equipoise.tournament.equilibrium.estimation import LARGEST_ADVANTAGE, Fit, Question, fit
 from equipoise.tournament.equilibrium.solving import against_equals, check_scale
-from equipoise.tournament.equilibrium.uncertainty import Uncertainty, player_rows
+from equipoise.tournament.equilibrium.uncertainty import SuperiorityPrior, Uncertainty, player_rows
 from equipoise.tournament.pairs import Pairs, gather_pairs, with_prior
 from equipoise.wording import counted
 
@@ -122,9 +122,9 @@ class Equilibrium(Tabular):
             return self.uncertainty.errors()[: len(self.rating)]
         return self.uncertainty.errors(player_rows(rows, len(self.rating)))
 
-    def superiority(self, rows: Ints) -> Floats:
+    def superiority(self, rows: Ints, prior: SuperiorityPrior = "field") -> Floats:
         """Return the probability that rows[i] is better than rows[j]; see `Uncertainty`."""
-        return self.uncertainty.superiority(player_rows(rows, len(self.rating)))
+        return self.uncertainty.superiority(player_rows(rows, len(self.rating)), prior)
 
 
 @checks_arguments("scale", "anchor", "anchors", "prior")

@@ -20,14 +20,24 @@ than those of coins, the ratings do not explain them, and the covariance is not 
 
 Errors are relative to the mean of the component, or to the held players. Advantage of colours and
 draw parameter count as known.
+
+Players found on top are often there by luck. So superiority has a prior: before the tournament, the
+players of a component are normal with a common mean and a spread tau, which the ratings x, of
+variance v, tell: their likelihood is that of x - mean ~ N(0, tau^2 + v), with a flat mean. The
+prior of tau is such that the shrinkage c/(c + tau^2) is uniform, for the harmonic mean c of v
+(M. J. Daniels, A prior for the variance in hierarchical models, Canadian Journal of Statistics 27,
+1999). The posterior of two players, for each tau, is that from their ratings and covariances; over
+all tau, it is taken to be normal. In components that are inverted, x and its covariances are those
+of Newton's step from the strengths so expected, since scores say less of ratings that lie far out.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -48,6 +58,12 @@ DENSE_PLAYERS = 3_000
 #: Largest ratio of the stiffness of two pairs. Beyond, elimination loses the digits of the weaker
 #: one, and errors are NaN instead of wrong.
 MOST_UNEVEN = 1e11
+#: What superiority takes players for before the tournament: of one field, or of any strength.
+SuperiorityPrior: TypeAlias = Literal["field", "flat"]
+#: Shrinkages over which superiority is integrated: nodes and weights in (0, 1), by Gauss.
+_NODES, _WEIGHTS = 0.5 * np.array(np.polynomial.legendre.leggauss(24)) + [[0.5], [0.0]]
+#: Times that errors are computed again at the strengths that are expected, for superiority.
+_LINEAR_STEPS = 2
 #: Variance of the game that is added to estimate the dispersion: a coin between equals.
 _COIN = 0.25
 #: A result with a leverage above this is fitted exactly, to rounding.
@@ -153,20 +169,82 @@ class Uncertainty:
             return self._dispersions.get(number, math.nan)
         return math.nan
 
-    def superiority(self, rows: Ints) -> Floats:
+    def superiority(self, rows: Ints, prior: SuperiorityPrior = "field") -> Floats:
         """Return the probability that rows[i] is better than rows[j], a normal approximation.
 
+        prior : "field", the players of a component are normal with the spread that their ratings
+          show; "flat", they may be of any strength
         Shape (len(rows), len(rows)); NaN on the diagonal and between components.
+        Raises : ConvergenceError
         """
+        require(prior in ("field", "flat"), "prior", "field or flat", prior)
         wanted = player_rows(rows, len(self._ratings))
         covariance, ratings = self.covariance(rows), self._ratings[wanted]
         own = np.diag(covariance)
-        error = np.sqrt(np.maximum(own[:, None] + own[None, :] - 2.0 * covariance, 0.0))
+        mean = ratings[:, None] - ratings[None, :]
+        variance = own[:, None] + own[None, :] - 2.0 * covariance
+        if prior == "field":
+            for number, places in self._grouped(wanted):
+                at = np.ix_(places, places)
+                mean[at], variance[at] = self._posterior(number, wanted[places])
         with np.errstate(divide="ignore", invalid="ignore"):
-            z = (ratings[:, None] - ratings[None, :]) / error
+            z = mean / np.sqrt(np.maximum(variance, 0.0))
         # Two held players have no error, so the order of their ratings is certain.
         found = 0.5 * np.asarray(_erfc(-z / math.sqrt(2.0)), dtype=np.float64)
         return np.asarray(np.where(np.eye(len(wanted), dtype=np.bool_), np.nan, found))
+
+    def _posterior(self, number: int, rows: Ints) -> tuple[Floats, Floats]:
+        """Return mean and variance of the differences of some players of a component."""
+        members = self._of(number)
+        at = np.searchsorted(members, rows)
+        field = self._ratings[members]
+        if len(members) <= self._dense_players:
+            whole = self._covariance(number, members)
+            for _ in range(_LINEAR_STEPS):
+                field, whole = self._linear(number, members, _shrunk(field, np.diag(whole)))
+            errors, covariance = np.diag(whole), whole[np.ix_(at, at)]
+        else:
+            errors, covariance = self._variances(number, members), self.covariance(rows)
+        weights, spreads, centres = _field(field, errors)
+        ratings, own = field[at], np.diag(covariance)
+        one, other = own[:, None], own[None, :]
+        mean, squares = np.zeros((2, *covariance.shape))
+        for weight, spread, centre in zip(weights, spreads, centres, strict=True):
+            # The inverse of the covariances of two players, spread I + [[one, c], [c, other]].
+            scale = spread / ((spread + one) * (spread + other) - covariance**2)
+            first, second = (ratings - centre)[:, None], (ratings - centre)[None, :]
+            found = scale * (
+                (spread + other + covariance) * first - (spread + one + covariance) * second
+            )
+            left = spread * (one + other - 2.0 * covariance)
+            variance = scale * (left + 2.0 * (one * other - covariance**2))
+            mean += weight * found
+            squares += weight * (variance + found**2)
+        return mean, squares - mean**2
+
+    def _linear(self, number: int, members: Ints, strengths: Floats) -> tuple[Floats, Floats]:
+        """Return ratings and covariances of a component by the slopes at these strengths.
+
+        Newton's step from there gives the ratings.
+        """
+        moved = copy(self)
+        moved._ratings = self._ratings.copy()
+        moved._ratings[members] = strengths
+        pairs, t = moved._part(number, members)
+        inverse = self._inverse(pairs, t, self._held[members])
+        missing = pairs.points - pairs.weight * self._curve.expected(t)
+        step = self._scale * (inverse @ pairs.summed(missing, -missing, len(members)))
+        covariance = self._spread_out(pairs, t, inverse) * self._dispersions[number]
+        return strengths + step, covariance
+
+    def _variances(self, number: int, members: Ints) -> Floats:
+        """Return the variances of a large component, as if the opponents of each were held."""
+        pairs, t = self._part(number, members)
+        size, held = len(members), self._held[members]
+        slope = pairs.weight * self._curve.slope(t)
+        score = pairs.weight * self._curve.variance(t)
+        found = pairs.summed(score, score, size) / pairs.summed(slope, slope, size) ** 2
+        return np.where(held, 0.0, self._scale**2 * self._dispersions[number] * found)
 
     def _grouped(self, rows: Ints) -> list[tuple[int, Ints]]:
         """Return components with the places in `rows` of their players."""
@@ -216,7 +294,17 @@ class Uncertainty:
     def _inverted(self, number: int, members: Ints) -> Floats:
         """Return the covariance matrix of a component by inversion."""
         pairs, t = self._part(number, members)
-        size, held = len(members), self._held[members]
+        inverse = self._inverse(pairs, t, self._held[members])
+        own = np.diag(inverse)
+
+        def resistance(one: Ints, other: Ints) -> Floats:
+            return np.asarray(own[one] + own[other] - 2.0 * inverse[one, other])
+
+        return self._spread_out(pairs, t, inverse) * self._dispersion(number, members, resistance)
+
+    def _inverse(self, pairs: Pairs, t: Floats, held: Flags) -> Floats:
+        """Return H^+ of a component, whose pairs have these differences over the scale."""
+        size = len(held)
         stiffness = pairs.weight * self._curve.slope(t)
         if float(stiffness.max()) > MOST_UNEVEN * float(stiffness.min()):
             return np.full((size, size), np.nan)
@@ -229,16 +317,14 @@ class Uncertainty:
             # Adding a constant makes the matrix regular; its inverse is then subtracted again.
             lift = max(float(np.mean(np.diag(hessian))), LEAST_SLOPE) / size
             inverse[:] = np.linalg.inv(hessian + lift) - 1.0 / (lift * size * size)
-        own = np.diag(inverse)
+        return inverse
 
-        def resistance(one: Ints, other: Ints) -> Floats:
-            return np.asarray(own[one] + own[other] - 2.0 * inverse[one, other])
-
-        factor = self._scale**2 * self._dispersion(number, members, resistance)
+    def _spread_out(self, pairs: Pairs, t: Floats, inverse: Floats) -> Floats:
+        """Return the covariances of ratings whose H^+ is `inverse`, for scores like coins."""
         if _is_fisher(self._curve):
-            return np.asarray(inverse * (factor / ELO_RATE))
-        variance = laplacian(pairs, pairs.weight * self._curve.variance(t), size)
-        return np.asarray(factor * (inverse @ variance @ inverse))
+            return np.asarray(inverse * (self._scale**2 / ELO_RATE))
+        variance = laplacian(pairs, pairs.weight * self._curve.variance(t), len(inverse))
+        return np.asarray(self._scale**2 * (inverse @ variance @ inverse))
 
     def _dispersion(
         self, number: int, members: Ints, resistance: Callable[[Ints, Ints], Floats]
@@ -311,6 +397,27 @@ class Uncertainty:
             return unit
         unit[row] = 1.0
         return _centred(engine.solve(_balanced(unit, held)), held)
+
+
+def _field(ratings: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return weights, squares of the spread and means of a field, over shrinkages from 0 to 1."""
+    known = variance[variance > 0]
+    typical = 1.0 / float(np.mean(1.0 / known)) if len(known) else 1.0
+    spreads = typical * (1.0 - _NODES) / _NODES
+    precision = 1.0 / (spreads[:, None] + variance)
+    whole = np.sum(precision, axis=1)
+    means = np.sum(precision * ratings, axis=1) / whole
+    fit = np.sum(np.log(precision) - precision * (ratings - means[:, None]) ** 2, axis=1)
+    fit = 0.5 * (fit - np.log(whole))
+    weights = _WEIGHTS * np.exp(fit - np.max(fit))
+    return weights / np.sum(weights), spreads, means
+
+
+def _shrunk(ratings: Floats, variance: Floats) -> Floats:
+    """Return the strengths that are expected in a field."""
+    weights, spreads, means = _field(ratings, variance)
+    kept = spreads[:, None] / (spreads[:, None] + variance)
+    return np.asarray(weights @ (means[:, None] + kept * (ratings - means[:, None])))
 
 
 def _run(order: Ints, numbers: Ints, number: int) -> Ints:

@@ -28,6 +28,7 @@ from equipoise.messages.tournaments.performance import PerformanceMessage
 from equipoise.messages.tournaments.strengths import StrengthsMessage
 from equipoise.tournament.curves import CurveName
 from equipoise.tournament.equilibrium.equilibrium import Select
+from equipoise.tournament.equilibrium.uncertainty import SuperiorityPrior
 from equipoise.tournament.rankings.choices import Ties
 from equipoise.tournament.unplayed import Pairing, TieBreakRules, Unplayed
 from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
@@ -83,6 +84,10 @@ class PerformanceQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     superiority: Annotated[
         bool, Meta(description="Compute the probability that one player is better than another.")
     ] = False
+    superiority_prior: Annotated[
+        SuperiorityPrior,
+        Meta(description="Strengths before the tournament: `field`, of its spread, or `flat`."),
+    ] = "field"
     player: Annotated[
         tuple[str, ...],
         Meta(max_length=_COMPARED, description="Players to compare, and to compute errors for."),
@@ -218,6 +223,7 @@ def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
         colour_advantage=advantage_of(query.colour_advantage, "colour_advantage"),
         prior=query.prior,
         superiority=query.superiority,
+        superiority_prior=query.superiority_prior,
         players=query.player,
         also=extra_columns(query.also, "also"),
         tie_breaks=tie_breaks_of(query.tie_breaks, "tie_breaks"),
