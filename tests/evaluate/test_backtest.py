@@ -16,9 +16,12 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.evaluate import backtest as module
-from equipoise.evaluate.backtest import backtest
+from equipoise.evaluate.backtest import Scoring, backtest
+from equipoise.evaluate.predictors import SystemPredictor
+from equipoise.evaluate.scoring.scored import Scored
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.formats import read_history
+from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
 from evaluate.predictions import history_of, predicted_matches
@@ -187,7 +190,8 @@ def test_scores_are_given_by_experience() -> None:
         for name, (lower, upper) in difference.intervals.items():
             one, other = (group.of(label).metrics[name] for label in ("mmr", "elo"))
             assert difference.metrics[name] == one - other
-            assert lower <= upper
+            # Fewer than twenty contests have no interval.
+            assert lower <= upper or math.isnan(lower)
 
 
 def test_a_group_of_nobody_is_left_out() -> None:
@@ -237,7 +241,7 @@ def test_a_difference_is_judged_by_its_size_and_its_interval(
 
 def test_differences_are_paired() -> None:
     """Of a system and itself nothing is left; the order of naming is the sign."""
-    history = contests()
+    history = contests(24)
     systems = {"a": EloMMR(), "b": EloMMR(), "c": Elo()}
     found = backtest(systems, history, rng=rng(), min_history=1)
     assert [(one.first, one.second) for one in found.differences] == [
@@ -255,6 +259,36 @@ def test_differences_are_paired() -> None:
         assert lower <= apart <= upper
         a, c = found.of("a").intervals[name], found.of("c").intervals[name]
         assert upper - lower < (a[1] - a[0]) + (c[1] - c[0])
+
+
+def test_a_difference_needs_twenty_matches() -> None:
+    systems = {"slow": Elo(k=10), "fast": Elo(k=60)}
+    for matches, known in ((19, False), (20, True)):
+        history = duels(([1, 0, 1, 1] * 5)[:matches])
+        found = backtest(systems, history, rng=rng(), min_history=0)
+        (one,) = found.differences
+        assert found.matches == matches
+        judged = judge(one.metrics["brier"], one.intervals["brier"], 0.0005)
+        assert (judged != "not known") == known
+        assert not math.isnan(found.of("slow").intervals["brier"][0])
+
+
+def test_the_part_of_a_player_is_that_of_the_matches_played() -> None:
+    """In a duel, both players share every score, so a player's part is the sum of the matches."""
+    pairs = np.argsort(rng().random((60, 12)), axis=1)[:, :2]
+    history = dataclasses.replace(
+        duels([1.0, 0.0, 0.5] * 20), player_ids=np.arange(12), player=pairs.ravel()
+    )
+    scored = Scored.of(history, min_history=0, first=0)
+    scoring = Scoring(scored, False, 32, 1)
+    with Workers() as workers:
+        (tally,) = scoring.of_one(SystemPredictor(Elo(), history, workers), False)
+    blocks, _, _, players, cells = tally.sums
+    expected = np.zeros((12, 10))
+    np.add.at(expected, history.player, np.repeat(blocks, 2, axis=0))
+    np.testing.assert_allclose(players[:12], expected, atol=1e-9)
+    assert not players[12:].any()
+    np.testing.assert_allclose(cells.sum(axis=0), 2 * blocks.sum(axis=0), atol=1e-9)
 
 
 def test_no_resamples_give_no_intervals() -> None:

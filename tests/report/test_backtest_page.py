@@ -267,7 +267,10 @@ def test_the_history_is_told_with_what_was_left_out() -> None:
         ({"undecided": 3}, "3 scored matches were left with one tie"),
         ({"ties_as_authors": True}, "as the authors of Elo-MMR count it"),
         ({"ties_as_authors": False}, "counts one half, unless it tied"),
-        ({"confidence": 0.9}, "Intervals hold 90 % of 100 resamples of the matches (seed 3)."),
+        (
+            {"confidence": 0.9},
+            "as wide as 90 % of 100 resamples of the matches (seed 3), and wider if",
+        ),
     ],
 )
 def test_how_it_was_scored_is_told_in_words(change: dict[str, object], sentence: str) -> None:

@@ -44,6 +44,9 @@ LEAST_DIFFERENCE: Mapping[str, float] = MappingProxyType(
     {name: 0.0005 if name in ("ndcg", *SCORE_METRICS) else 0.05 for name in METRICS}
 )
 
+#: Fewest scored matches for an interval of a difference, and so for a verdict on it.
+LEAST_MATCHES = 20
+
 #: Label of the prediction without ratings.
 BASELINE = "baseline"
 
@@ -139,7 +142,7 @@ class SystemScores(Displayed):
     label : unique within the backtest
     system, parameters : name in the registry, or "constant-rate" for the baseline
     metrics : of `METRICS`; NaN if nothing is scored
-    intervals : metric -> bounds; empty without resampling
+    intervals : metric -> bounds, by matches and players; empty without resampling
 
     Examples
     --------
@@ -167,7 +170,8 @@ class SystemScores(Displayed):
 class Difference(Displayed):
     """Each metric of the system `first` minus that of `second`, on the same matches.
 
-    metrics, intervals : as those of `SystemScores`
+    metrics, intervals : as those of `SystemScores`; intervals are NaN if fewer than
+        `LEAST_MATCHES` matches are scored
 
     Examples
     --------
@@ -265,16 +269,17 @@ Judgement: TypeAlias = Literal[
 def judge(change: float, bounds: Interval, least: float) -> Judgement:
     """Return how certain a difference of a metric is.
 
-    change : of either sign; bounds : its interval, NaN without resamples
+    change : of either sign; bounds : its interval, NaN without resamples or with fewer than
+      `LEAST_MATCHES` scored matches, and then nothing is known
     least : a smaller change does not matter, whatever its interval
     """
     if change == 0:
         return "level"
-    if abs(change) < least:
-        return "no difference that matters"
     lower, upper = bounds
     if math.isnan(change) or math.isnan(lower) or math.isnan(upper):
         return "not known"
+    if abs(change) < least:
+        return "no difference that matters"
     return "beyond noise" if lower > 0 or upper < 0 else "within noise"
 
 

@@ -21,11 +21,12 @@ import numpy as np
 
 from equipoise._jit import watch_compilation
 from equipoise.arguments import checks_arguments
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Ints
 from equipoise.data.backtest import (
     BASELINE,
     GROUP_METRICS,
     LEAST_DIFFERENCE,
+    LEAST_MATCHES,
     METRICS,
     Backtest,
     Difference,
@@ -42,7 +43,7 @@ from equipoise.evaluate.predictors import ConstantRate, Predictor, SystemPredict
 from equipoise.evaluate.scoring.experience import GROUP_RATIOS, GROUPS, STARTS
 from equipoise.evaluate.scoring.metrics import PredictedTeams, Rule, score_teams
 from equipoise.evaluate.scoring.scored import Scored
-from equipoise.evaluate.scoring.tally import RATIOS, Tally, TallyParts, draw, interval, resampled
+from equipoise.evaluate.scoring.tally import RATIOS, Sampled, Sums, Tally, TallyParts, draw, sampled
 from equipoise.numeric.workers import Workers
 from equipoise.parallel.shared import Shared, share
 from equipoise.parallel.tasks import run_tasks
@@ -332,7 +333,7 @@ def backtest(
         draw(len(one.sums.blocks), resamples, rng=from_) if resamples else None
         for one, from_ in zip(tallies[BASELINE], (drawing, *copies), strict=True)
     ]
-    values = _resample({label: one.sums.blocks for label, one in headline.items()}, drawn[0])
+    values = _resample({label: one.sums for label, one in headline.items()}, drawn[0])
     metrics = {label: one.metrics() for label, one in headline.items()}
     return Backtest(
         systems=tuple(
@@ -366,7 +367,7 @@ class Measured(NamedTuple):
 
     participations: int
     metrics: Mapping[str, Mapping[str, float]]
-    values: Mapping[str, Mapping[str, Floats]]
+    values: Mapping[str, Mapping[str, Sampled]]
 
 
 #: First and last number of earlier matches of a group.
@@ -415,8 +416,7 @@ class Selections:
         )
         for span, which in whole:
             chosen = {label: one[which] for label, one in tallies.items()}
-            blocks = {label: one.sums.blocks for label, one in chosen.items()}
-            values = _resample(blocks, drawn[which])
+            values = _resample({label: one.sums for label, one in chosen.items()}, drawn[which])
             metrics = {label: one.metrics() for label, one in chosen.items()}
             many = chosen[BASELINE].scored.participations()
             yield from self._measured(span, many, metrics, values)
@@ -426,7 +426,7 @@ class Selections:
         span: Span,
         participations: int,
         metrics: Mapping[str, Mapping[str, float]],
-        values: Mapping[str, Mapping[str, Floats]],
+        values: Mapping[str, Mapping[str, Sampled]],
     ) -> Iterator[tuple[Span, Measured]]:
         """Yield a group with the metrics of groups, unless it is empty."""
         if participations:
@@ -518,21 +518,24 @@ def _check_predicted(name: str, history: History, start: int, predicted: Predict
 
 
 def _resample(
-    blocks: Mapping[str, Floats],
+    sums: Mapping[str, Sums],
     drawn: Ints | None,
     ratios: Mapping[str, tuple[int, int]] = RATIOS,
-) -> dict[str, dict[str, Floats]]:
-    """Return every metric of every system in every resample; empty without resamples.
-
-    blocks : by label, the sums of every block
-    """
+) -> dict[str, dict[str, Sampled]]:
+    """Return every metric of every system in every resample; empty without resamples."""
     if drawn is None:
         return {}
-    return {label: resampled(sums, drawn, ratios) for label, sums in blocks.items()}
+    return {label: sampled(one, drawn, ratios) for label, one in sums.items()}
 
 
-def _intervals(values: Mapping[str, Floats], confidence: float) -> dict[str, Interval]:
-    return {name: interval(of_metric, confidence) for name, of_metric in values.items()}
+def _intervals(
+    values: Mapping[str, Sampled], confidence: float, least: int = 0
+) -> dict[str, Interval]:
+    """Return the interval of every metric; NaN where fewer than `least` matches are scored."""
+    return {
+        name: one.interval(confidence) if one.scored() >= least else (math.nan, math.nan)
+        for name, one in values.items()
+    }
 
 
 def _pairs(labels: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -548,7 +551,7 @@ def _over_baseline(labels: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _differences(
     pairs: Iterable[tuple[str, str]],
     metrics: Mapping[str, Mapping[str, float]],
-    values: Mapping[str, Mapping[str, Floats]],
+    values: Mapping[str, Mapping[str, Sampled]],
     confidence: float,
 ) -> tuple[Difference, ...]:
     """Return the differences of these pairs, whose resamples have the same matches."""
@@ -556,14 +559,14 @@ def _differences(
     for one, other in pairs:
         first, second = metrics[one], metrics[other]
         values_of = (
-            {name: values[one][name] - values[other][name] for name in first} if values else {}
+            {name: values[one][name].less(values[other][name]) for name in first} if values else {}
         )
         found.append(
             Difference(
                 first=one,
                 second=other,
                 metrics={name: first[name] - second[name] for name in first},
-                intervals=_intervals(values_of, confidence),
+                intervals=_intervals(values_of, confidence, LEAST_MATCHES),
             )
         )
     return tuple(found)

@@ -21,7 +21,7 @@ from equipoise.data.backtest import (
     judge,
 )
 
-#: Bounds without resamples.
+#: Bounds without resamples, or with too few matches.
 UNKNOWN: Interval = (math.nan, math.nan)
 
 
@@ -29,7 +29,7 @@ class Rival(NamedTuple):
     """A system that is behind the best one on a metric, on the same matches.
 
     behind : distance from the best, at least 0, in units of the metric
-    lower, upper : bounds of it; NaN without resamples
+    lower, upper : bounds of it; NaN without resamples, or with too few matches
     """
 
     label: str
@@ -39,7 +39,7 @@ class Rival(NamedTuple):
 
     @property
     def beyond_noise(self) -> bool | None:
-        """Whether the interval excludes 0; None without resamples."""
+        """Whether the interval excludes 0; None without one."""
         return None if math.isnan(self.lower) else self.lower > 0
 
 

@@ -75,7 +75,7 @@ class DifferenceMessage(msgspec.Struct, frozen=True):
 
     judgements : of each metric "level", "no difference that matters" (less than
         `scoring.least_differences`), "beyond noise", "within noise", or "not known" without
-        resampling
+        resampling or with fewer than 20 scored matches
     """
 
     first: str
@@ -197,7 +197,8 @@ class HeldOutMessage(msgspec.Struct, frozen=True):
 
     verdict : for the players of `scoring.for_whom`: "better"; "worse"; "open" if the interval of
         the difference includes 0; "no difference that matters" if the difference is less than
-        `scoring.least_differences`; "same" if the parameters are the same
+        `scoring.least_differences`; "not known" if fewer than 20 matches are scored; "same" if
+        the parameters are the same
     groups : the comparison by number of earlier matches; verdicts : of each group, null if the
         group does not have the metric
     """

@@ -32,6 +32,7 @@ from equipoise.report.backtest_words import (
     by_experience,
     for_whom,
     lead,
+    no_verdict,
     scoring,
     shown_metrics,
 )
@@ -280,7 +281,8 @@ def _about(report: BacktestReport) -> str:
 
 
 def _verdict(found: Backtest, standing: list[Standing]) -> Iterator[Markup]:
-    yield paragraph(lead(found, standing), class_="lead")
+    unknown = no_verdict(found, found.differences)
+    yield paragraph(lead(standing, unknown), class_="lead")
     if standing:
         yield paragraph(for_whom(found))
         others = list(by_experience(found))

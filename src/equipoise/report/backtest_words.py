@@ -13,6 +13,7 @@ from equipoise.data.backtest import (
     GROUP_METRICS,
     HIGHER_IS_BETTER,
     LEAST_DIFFERENCE,
+    LEAST_MATCHES,
     METRICS,
     Backtest,
     Difference,
@@ -149,8 +150,11 @@ def enumerated(labels: Sequence[str]) -> Markup:
     return joined(joined(others, by=", "), " and ", last) if others else last
 
 
-def lead(found: Backtest, standing: Sequence[Standing]) -> Markup:
-    """Return one or two sentences: which system is best, and how sure that is."""
+def lead(standing: Sequence[Standing], unknown: str) -> Markup:
+    """Return one or two sentences: which system is best, and how sure that is.
+
+    unknown : why this is not known, "" if it is
+    """
     if not standing:
         return joined("There was nothing to score.")
     if not any(one.rivals for one in standing):
@@ -160,11 +164,11 @@ def lead(found: Backtest, standing: Sequence[Standing]) -> Markup:
     for one in standing:
         metrics.setdefault(one.leaders, []).append(one.metric)
     if len(metrics) == 1:
-        return joined(_leading(standing), ". ", _over_whom(found, standing))
+        return joined(_leading(standing), ". ", unknown or _over_whom(standing))
     # Sorting is stable: among systems that lead equally often, the first metric decides.
     most = sorted(metrics.items(), key=lambda entry: -len(entry[1]))
     parts = (joined(_named(keys), ": ", _level(labels)) for labels, keys in most)
-    return joined("Best by ", joined(parts, by="; by "), ". ", _how_often(found, standing))
+    return joined("Best by ", joined(parts, by="; by "), ". ", unknown or _how_often(standing))
 
 
 def _leading(standing: Sequence[Standing]) -> Markup:
@@ -189,12 +193,19 @@ def _named(metrics: Sequence[str]) -> str:
 
 
 _NO_INTERVALS = "Nothing was resampled, so noise may explain any lead."
+_TOO_FEW = f"Fewer than {LEAST_MATCHES} matches were scored, too few for a verdict on any lead."
 
 
-def _over_whom(found: Backtest, standing: Sequence[Standing]) -> Markup:
-    """Return over which systems a lead by every metric is significant."""
+def no_verdict(found: Backtest, differences: Sequence[Difference]) -> str:
+    """Return why differences have no intervals; "" if they have."""
     if not found.resamples:
-        return joined(_NO_INTERVALS)
+        return _NO_INTERVALS
+    bounds = [bound for one in differences for pair in one.intervals.values() for bound in pair]
+    return _TOO_FEW if all(math.isnan(bound) for bound in bounds) else ""
+
+
+def _over_whom(standing: Sequence[Standing]) -> Markup:
+    """Return over which systems a lead by every metric is significant."""
     judged: dict[str, list[str]] = {}
     for one in standing:
         for rival in one.behind:
@@ -223,10 +234,8 @@ def _over_whom(found: Backtest, standing: Sequence[Standing]) -> Markup:
     return joined(sentences, by=" ")
 
 
-def _how_often(found: Backtest, standing: Sequence[Standing]) -> str:
+def _how_often(standing: Sequence[Standing]) -> str:
     """Return by which metrics the best system is significantly ahead of all others."""
-    if not found.resamples:
-        return _NO_INTERVALS
     clear = [
         one.metric
         for one in standing
@@ -252,7 +261,7 @@ def by_experience(found: Backtest) -> Iterator[Markup]:
         if name == found.for_whom:
             continue
         many = counted(group.participations, "participation", "participations")
-        said = lead(found, standings(found, group))
+        said = lead(standings(found, group), no_verdict(found, group.differences))
         yield joined(f"{name[0].upper()}{name[1:]} ({many}): ", said)
 
 
@@ -268,7 +277,8 @@ def against_baseline(found: Backtest) -> Iterator[Markup]:
     else:
         one, *others = found.over_baseline
         who = joined("every system" if others else given(one.first), " is better than the baseline")
-        sure = ", and the difference is significant." if found.resamples else f". {_NO_INTERVALS}"
+        unknown = no_verdict(found, found.over_baseline)
+        sure = f". {unknown}" if unknown else ", and the difference is significant."
         text = f", which has no ratings, by every metric{sure}"
         yield joined(f"For {found.for_whom}, ", who, text)
     for group in found.groups:
@@ -311,9 +321,11 @@ def _short_of_baseline(
                 continue
             judged = judge(change, one.intervals.get(key, UNKNOWN), least[key])
             better = (change > 0) == (key in HIGHER_IS_BETTER)
+            if judged == "not known" and better:
+                continue
             if judged in ("level", "no difference that matters"):
                 level.append(key)
-            elif judged == "within noise":
+            elif judged in ("within noise", "not known"):
                 (unsure if better else perhaps).append(key)
             elif not better:
                 worse.append(key)
@@ -393,8 +405,9 @@ def _noise(found: Backtest, seed: int) -> str:
     if not found.resamples:
         return "Nothing was resampled (--resamples 0), so there are no intervals."
     return (
-        f"Intervals hold {100 * found.confidence:g}{_SPACE}% of {found.resamples:,} resamples of "
-        f"the matches (seed {seed}). All systems share the resamples, so luck that they had in "
-        f"common cancels in a difference. A difference is significant (beyond noise, in the "
-        f"tables) if its interval excludes 0."
+        f"Intervals are as wide as {100 * found.confidence:g}{_SPACE}% of {found.resamples:,} "
+        f"resamples of the matches (seed {seed}), and wider if the scores of a player in different "
+        f"matches are alike. All systems share the resamples, so luck that they had in common "
+        f"cancels in a difference. A difference is significant (beyond noise, in the tables) if "
+        f"its interval excludes 0. With fewer than {LEAST_MATCHES} matches it has no interval."
     )

@@ -249,7 +249,9 @@ def _under_way(request: TuneRequest, study: Study | None) -> int:
 
 
 #: Verdicts of the held-out matches on the tuned parameters.
-Verdict: TypeAlias = Literal["better", "worse", "open", "no difference that matters", "same"]
+Verdict: TypeAlias = Literal[
+    "better", "worse", "open", "no difference that matters", "not known", "same"
+]
 
 
 def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:
@@ -265,6 +267,8 @@ def verdict(answer: TuneAnswer, group: Group | None = None) -> Verdict:
     judged = judge(change, (lower, upper), found.least_differences[metric])
     if judged in ("level", "no difference that matters"):
         return "no difference that matters"
+    if judged == "not known":
+        return judged
     if judged != "beyond noise":
         return "open"
     return "better" if (change > 0) == (metric in HIGHER_IS_BETTER) else "worse"

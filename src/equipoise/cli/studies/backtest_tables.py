@@ -75,6 +75,8 @@ def detail_tables(answer: BacktestMessage) -> Iterator[tuple[str, Table]]:
 
 def scoring_lines(answer: BacktestMessage) -> list[str]:
     """Return lines on what was scored and what was not."""
+    from equipoise.data.backtest import LEAST_MATCHES
+
     scoring, scored = answer.scoring, answer.systems[0]
     lines = [
         f"scored {scored.matches:,} of {counted(answer.history.matches, 'match', 'matches')}, "
@@ -94,6 +96,10 @@ def scoring_lines(answer: BacktestMessage) -> list[str]:
             "players with fewer than "
             f"{counted(scoring.min_history, 'earlier match', 'earlier matches')} are scored only "
             "in the table by earlier matches"
+        )
+    if scoring.resamples and scored.matches < LEAST_MATCHES:
+        lines.append(
+            f"fewer than {LEAST_MATCHES} matches are scored, too few for a verdict on differences"
         )
     if scoring.undecided:
         lines.append(

@@ -310,6 +310,7 @@ _SHORT = {
     "worse": "worse",
     "open": "which may be chance",
     "no difference that matters": "no difference that matters",
+    "not known": "no verdict, because there are fewer than 20 matches",
 }
 
 
@@ -320,7 +321,8 @@ def _judged(message: TuneMessage, verdict: str, difference: DifferenceMessage) -
             "better": "better, and unlikely to be chance",
             "worse": "worse, and unlikely to be chance: the first matches are not typical. Keep "
             "the given parameters, or search on more matches",
-            "open": "which may be chance",
+            "open": _SHORT["open"],
+            "not known": _SHORT["not known"],
         }[verdict]
     least = message.held_out.scoring.least_differences[message.search.metric]
     bounds = [abs(one) for one in difference.intervals[message.search.metric] if one is not None]

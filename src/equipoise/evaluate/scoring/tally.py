@@ -10,12 +10,22 @@ blocks have equal length. A metric is a ratio of sums over participations, so it
 resample follows from the sums of the blocks, and nothing is scored again. The bounds are
 percentiles of the resamples. All systems use the same resamples, so the interval of a difference
 takes into account that they predicted the same matches.
+
+Matches of the same player are not independent: a rating that is off is off in all of them. So the
+interval has the metric in its middle, and the distance of the percentiles is multiplied by the
+ratio of two standard errors. The wider one adds
+the variance between players to that between matches, and subtracts what both have (A. C. Cameron,
+J. B. Gelbach and D. L. Miller, Robust inference with multiway clustering, 2011, (2.8)). A score of
+a player is shared with the opponents, so a player's part of the metric is twice the player's own
+score. The variance between players is never taken to be below 0. Student's distribution, with the
+degrees of freedom of Satterthwaite, replaces the normal one.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from statistics import NormalDist
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -28,8 +38,10 @@ from equipoise.evaluate.scoring.metrics import PredictedTeams, Scores
 from equipoise.evaluate.scoring.pairwise import CALIBRATION, both_sides
 from equipoise.evaluate.scoring.scored import Counts, Scored
 
-#: Largest number of blocks of consecutive matches for resampling.
+#: Largest number of blocks of consecutive matches for resampling, and of rows of players.
 BLOCKS = 1000
+#: Any number of its multiples, modulo 1, is spread as evenly over [0, 1) as possible.
+_GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
 #: Fewest earlier matches, and fewest teams of a match, of every slice.
 EARLIER_EDGES = np.array([0, 1, 5, 10, 25, 100])
@@ -59,11 +71,15 @@ class Sums(NamedTuple):
 
     blocks : shape (blocks, 10)
     earlier, size : shape (slices, 10); the columns of the top and of the gain stay 0
+    players, cells : shape (BLOCKS, 10), parts of the metrics that depend on a player: those of
+        every player, and of every participation. Players and participations beyond share rows
     """
 
     blocks: Floats
     earlier: Floats
     size: Floats
+    players: Floats
+    cells: Floats
 
 
 @inner_kernel
@@ -93,14 +109,23 @@ def add_teams(
             weight = predicted.weight[t]
             if weight == 0:
                 continue
-            _add(row, t, scores, weight, decided)
+            _add_all(row, m, t, predicted, scores, weight)
             _add(sums.size[size[m]], t, scores, weight, decided)
-            if decided:
-                row[GAIN] += weight * scores.gain[m]
-            if decided and predicted.top[t]:
-                row[TOP] += weight
-                row[INVERSION_TOP] += weight * scores.pair_inversion[t]
-                row[DEVIATION_TOP] += weight * scores.rank_deviation[t]
+
+
+@inner_kernel
+def _add_all(
+    row: Floats, m: int, t: int, predicted: PredictedTeams, scores: Scores, weight: int
+) -> None:
+    """Add the metrics of a team, with those of its match and of the top."""
+    decided = predicted.decided[m]
+    _add(row, t, scores, weight, decided)
+    if decided:
+        row[GAIN] += weight * scores.gain[m]
+    if decided and predicted.top[t]:
+        row[TOP] += weight
+        row[INVERSION_TOP] += weight * scores.pair_inversion[t]
+        row[DEVIATION_TOP] += weight * scores.rank_deviation[t]
 
 
 @inner_kernel
@@ -109,13 +134,18 @@ def add_participations(
     scores: Scores,
     match: Ints,
     team: Ints,
+    player: Ints,
+    first: int,
     earlier: Counts,
     counts: Flags,
     sums: Sums,
 ) -> None:
-    """Add the metrics of each participation's team to the slice of the player's earlier matches.
+    """Add the metrics of each participation's team to the rows of the player.
+
+    These are the slice of earlier matches, the player's own row, and that of the participation.
 
     match, team : shape (n,), rows of `PredictedTeams`; counts : shape (n,), whether it is scored
+    first : number of the first participation in the history
     """
     for i in range(len(team)):
         if not counts[i] or predicted.weight[team[i]] == 0:
@@ -124,6 +154,12 @@ def add_participations(
         while row + 1 < len(EARLIER_EDGES) and earlier[i] >= EARLIER_EDGES[row + 1]:
             row += 1
         _add(sums.earlier[row], team[i], scores, 1, predicted.decided[match[i]])
+        # The score of a team counts for every member, and so does what opponents have of it.
+        part = 2 * predicted.weight[team[i]]
+        # Participations that share a row are far apart, whatever the period of a schedule.
+        cell = int(BLOCKS * ((first + i + 1.0) * _GOLDEN % 1.0))
+        _add_all(sums.players[player[i] % BLOCKS], match[i], team[i], predicted, scores, part)
+        _add_all(sums.cells[cell], match[i], team[i], predicted, scores, part)
 
 
 class TallyParts(NamedTuple):
@@ -156,6 +192,7 @@ class Tally:
             np.zeros((math.ceil(every / self._length), 10)),
             np.zeros((len(EARLIER_EDGES), 10)),
             np.zeros((len(SIZE_EDGES), 10)),
+            *np.zeros((2, BLOCKS, 10)),
         )
         self.calibration = np.zeros(CALIBRATION)
         blocks = len(self.sums.blocks)
@@ -183,7 +220,17 @@ class Tally:
         match = np.repeat(np.arange(stop - start), np.diff(offsets))
         team = predicted.offsets[match] + scored.history.team[rows]
         counts = scored.counted[rows] >= scored.fewest
-        add_participations(predicted, scores, match, team, scored.earlier[rows], counts, self.sums)
+        add_participations(
+            predicted,
+            scores,
+            match,
+            team,
+            scored.history.player[rows],
+            rows.start,
+            scored.earlier[rows],
+            counts,
+            self.sums,
+        )
         self.calibration += scores.calibration
         if self.by_experience is not None:
             np.add.at(self.by_experience, block, scores.by_experience)
@@ -202,20 +249,22 @@ class Tally:
         total = self.sums.blocks.sum(axis=0)
         return {name: _ratio(total, *RATIOS[name]) for name in METRICS}
 
-    def of_group(self, number: int) -> Floats:
-        """Return the sums of a group of `experience`, shape (blocks, columns)."""
-        if self.by_experience is None:
-            return np.zeros((len(self.sums.blocks), COLUMNS))
-        return self.by_experience[:, number]
+    def of_group(self, number: int) -> Sums:
+        """Return the sums of a group of `experience`, of which only those of blocks are known."""
+        none = np.zeros((0, COLUMNS))
+        blocks = np.zeros((len(self.sums.blocks), COLUMNS))
+        if self.by_experience is not None:
+            blocks = self.by_experience[:, number]
+        return Sums(blocks, none, none, none, none)
 
     def group(self, number: int) -> dict[str, float]:
         """Return the metrics of a group; NaN if nothing is scored."""
-        total = self.of_group(number).sum(axis=0)
+        total = self.of_group(number).blocks.sum(axis=0)
         return {name: _ratio(total, *columns) for name, columns in GROUP_RATIOS.items()}
 
     def players(self, number: int) -> int:
         """Return the number of participations in a group."""
-        return round(float(self.of_group(number)[:, PLAYERS].sum()))
+        return round(float(self.of_group(number).blocks[:, PLAYERS].sum()))
 
     def slices(self) -> tuple[Slice, ...]:
         """Return the metrics of every slice with scored participations."""
@@ -268,6 +317,18 @@ def draw(blocks: int, resamples: int, *, rng: np.random.Generator) -> Ints:
     return rng.integers(0, blocks, size=(resamples, blocks))
 
 
+def sampled(
+    sums: Sums, drawn: Ints, ratios: Mapping[str, tuple[int, int]] = RATIOS
+) -> dict[str, Sampled]:
+    """Return every metric in every resample, with the sums that widen its interval."""
+    values = resampled(sums.blocks, drawn, ratios)
+    parts = (sums.blocks, sums.players, sums.cells)
+    return {
+        name: Sampled(values[name], *(part[:, columns] for part in parts))
+        for name, columns in ratios.items()
+    }
+
+
 def resampled(
     blocks: Floats, drawn: Ints, ratios: Mapping[str, tuple[int, int]] = RATIOS
 ) -> dict[str, Floats]:
@@ -286,6 +347,74 @@ def resampled(
         with np.errstate(invalid="ignore", divide="ignore"):
             found[name] = np.where(weight > 0, sums[:, column] / weight, np.nan)
     return found
+
+
+class Sampled(NamedTuple):
+    """A metric of a system, or the difference of two, as intervals need it.
+
+    values : shape (resamples,); matches, players, cells : shape (rows, 2), the sum of scores and
+        their number; without rows of players, matches count as independent
+    """
+
+    values: Floats
+    matches: Floats
+    players: Floats
+    cells: Floats
+
+    def less(self, other: Sampled) -> Sampled:
+        """Return the difference from another system, of which the same is scored."""
+        values, *parts = (one - another for one, another in zip(self, other, strict=True))
+        for difference, part in zip(parts, self[1:], strict=True):
+            difference[:, 1] = part[:, 1]
+        return Sampled(values, *parts)
+
+    def scored(self) -> int:
+        """Return the number of matches, at most `BLOCKS`."""
+        return int(np.count_nonzero(self.matches[:, 1]))
+
+    def interval(self, confidence: float) -> Interval:
+        """Return the interval by matches and players; NaN without a value."""
+        lower, upper = interval(self.values, confidence)
+        if math.isnan(lower):
+            return lower, upper
+        total, terms = self.matches.sum(axis=0)
+        value, half = float(total / terms), 0.5 * (upper - lower) * self._wider(confidence)
+        return value - half, value + half
+
+    def _wider(self, confidence: float) -> float:
+        """Return the width of the interval over that of the percentiles."""
+        total, terms = self.matches.sum(axis=0)
+
+        def squares(part: Floats) -> tuple[float, float]:
+            """Return the sum of squares, and degrees of freedom: fewer if some are far larger."""
+            found = (part[:, 0] - total / terms * part[:, 1]) ** 2
+            whole, fourth = float(found.sum()), float(np.sum(found**2))
+            count = np.count_nonzero(part[:, 1])
+            # The fourth moment of a normal variable is three times the square of its variance.
+            return whole, min(count - 1.0, 3.0 * whole**2 / fourth) if fourth > 0 else 1.0
+
+        plain, of_matches = squares(self.matches)
+        matches = self.scored()
+        if plain == 0 or matches < 2:
+            return 1.0
+        between = plain * matches / (matches - 1)
+        players, of_players = squares(self.players)
+        more = max(players - squares(self.cells)[0], 0.0)
+        freedom = between**2 / of_matches + (players**2 / of_players if more else 0.0)
+        ratio = _student(confidence, (between + more) ** 2 / freedom)
+        return ratio * math.sqrt((between + more) / plain)
+
+
+def _student(confidence: float, freedom: float) -> float:
+    """Return the width of an interval of Student's distribution over that of the normal one.
+
+    A series in 1/freedom: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
+    """
+    z = NormalDist().inv_cdf(0.5 + 0.5 * confidence) ** 2
+    first = (z + 1) / 4
+    second = ((5 * z + 16) * z + 3) / 96
+    third = (((3 * z + 19) * z + 17) * z - 15) / 384
+    return 1 + (first + (second + third / freedom) / freedom) / freedom
 
 
 def interval(values: Floats, confidence: float) -> Interval:
