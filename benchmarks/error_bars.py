@@ -8,7 +8,10 @@ coin. "Lowest" is the player whose bar holds least often. Tournaments in which s
 point of the others have no equilibrium and are not counted.
 
 Is the player found on top as likely to be better than the second as superiority says? Ten players,
-whose ratings are normal, play round robins without draws. "Flat" is superiority with a flat prior.
+whose ratings are normal, play round robins without draws, 5,000 of every kind: the error of "true"
+is 0.7 points. "Field" is superiority with the prior of the field, "flat" with a flat one. With nine
+games each, ratings hardly show the spread: even a prior that knows it to be either 50 or 200 is 1.2
+points too sure for 50, and 2.9 too cautious for 200.
 """
 
 from __future__ import annotations
@@ -26,6 +29,8 @@ from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
 from report import Part, report_parts
 
 WITHIN = 1.959963984540054
+#: Tournaments of the best two in a line: "true" then has an error of 0.7 points at most.
+BEST = 5_000
 
 
 class Design(NamedTuple):
@@ -90,7 +95,7 @@ def line(design: Design, draws: float) -> tuple[str, ...]:
 def superiority(rounds: int, spread: float) -> tuple[str, ...]:
     """Return a line of the table of the best two players."""
     rng, found = np.random.default_rng(1), []
-    for _ in range(600):
+    while len(found) < BEST:
         truth = rng.normal(0.0, spread, 10)
         try:
             one = performance_equilibrium(drawn(Design(10, rounds, 0.0, 1), 0.0, truth, rng))
@@ -100,7 +105,7 @@ def superiority(rounds: int, spread: float) -> tuple[str, ...]:
         field, flat = (one.superiority(best, prior)[0, 1] for prior in ("field", "flat"))
         found.append((field, flat, truth[best[0]] > truth[best[1]]))
     shares = (f"{100 * share:.1f} %" for share in np.mean(found, axis=0))
-    return (f"{9 * rounds}", f"{spread:.0f}", f"{len(found)}", *shares)
+    return (f"{9 * rounds}", f"{spread:.0f}", *shares)
 
 
 def main() -> None:
@@ -117,7 +122,7 @@ def main() -> None:
         "dispersion",
     )
     best = [superiority(rounds, spread) for rounds in (1, 2, 4) for spread in (50.0, 100.0, 200.0)]
-    heads = ("games each", "spread", "tournaments", "field", "flat", "true")
+    heads = ("games each", "spread", "field", "flat", "true")
     parts = [Part("Error bars", columns, rows), Part("The best two", heads, best)]
     report_parts("error_bars", (__doc__ or "").strip(), parts)
 

@@ -271,11 +271,12 @@ def test_superiority_in_a_field_is_the_posterior_of_three_players():
     )
     typical = 1 / np.mean(1 / found.errors() ** 2)
     posterior = 0.0
-    for shrinkage in np.linspace(0.01, 0.99, 50):
-        spread = typical * (1 - shrinkage) / shrinkage
+    for share in np.linspace(0.01, 0.99, 50):
+        spread = typical * (3 * math.tan(0.5 * math.pi * share)) ** 2
         prior = -np.sum(strengths**2, axis=0) / (2 * spread) - math.log(spread)
         posterior = posterior + np.exp(fit + prior - fit.max())
-    truth = np.sum(posterior * (strengths[0] > strengths[1])) / np.sum(posterior)
+    ahead = 0.5 + 0.5 * np.sign(strengths[0] - strengths[1])
+    truth = np.sum(posterior * ahead) / np.sum(posterior)
     better = found.superiority(np.array([0, 1]))[0, 1]
     assert better == pytest.approx(truth, abs=0.02)
     assert found.superiority(np.array([0, 1]), "flat")[0, 1] > truth + 0.02

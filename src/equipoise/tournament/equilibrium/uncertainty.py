@@ -24,11 +24,12 @@ draw parameter count as known.
 Players found on top are often there by luck. So superiority has a prior: before the tournament, the
 players of a component are normal with a common mean and a spread tau, which the ratings x, of
 variance v, tell: their likelihood is that of x - mean ~ N(0, tau^2 + v), with a flat mean. The
-prior of tau is such that the shrinkage c/(c + tau^2) is uniform, for the harmonic mean c of v
-(M. J. Daniels, A prior for the variance in hierarchical models, Canadian Journal of Statistics 27,
-1999). The posterior of two players, for each tau, is that from their ratings and covariances; over
-all tau, it is taken to be normal. In components that are inverted, x and its covariances are those
-of Newton's step from the strengths so expected, since scores say less of ratings that lie far out.
+prior of tau is half of a Cauchy distribution with the scale 3 sqrt(c), for the harmonic mean c of
+v: almost flat up to there, and proper (A. Gelman, Prior distributions for variance parameters in
+hierarchical models, Bayesian Analysis 1, 2006). The posterior of two players, for each tau, is that
+from their ratings and covariances; over all tau, it is taken to be normal. In components that are
+inverted, x and its covariances are those of Newton's step from the strengths so expected, since
+scores say less of ratings that lie far out.
 """
 
 from __future__ import annotations
@@ -60,8 +61,10 @@ DENSE_PLAYERS = 3_000
 MOST_UNEVEN = 1e11
 #: What superiority takes players for before the tournament: of one field, or of any strength.
 SuperiorityPrior: TypeAlias = Literal["field", "flat"]
-#: Shrinkages over which superiority is integrated: nodes and weights in (0, 1), by Gauss.
+#: Shares of the prior of the spread below the nodes of the integral, and weights, by Gauss.
 _NODES, _WEIGHTS = 0.5 * np.array(np.polynomial.legendre.leggauss(24)) + [[0.5], [0.0]]
+#: Scale of the prior of the spread, over the error of a typical player.
+_SPREAD = 3.0
 #: Times that errors are computed again at the strengths that are expected, for superiority.
 _LINEAR_STEPS = 2
 #: Variance of the game that is added to estimate the dispersion: a coin between equals.
@@ -400,10 +403,10 @@ class Uncertainty:
 
 
 def _field(ratings: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return weights, squares of the spread and means of a field, over shrinkages from 0 to 1."""
+    """Return weights, squares of the spread and means of a field, over its possible spreads."""
     known = variance[variance > 0]
     typical = 1.0 / float(np.mean(1.0 / known)) if len(known) else 1.0
-    spreads = typical * (1.0 - _NODES) / _NODES
+    spreads = typical * (_SPREAD * np.tan(0.5 * math.pi * _NODES)) ** 2
     precision = 1.0 / (spreads[:, None] + variance)
     whole = np.sum(precision, axis=1)
     means = np.sum(precision * ratings, axis=1) / whole
