@@ -74,6 +74,10 @@ def rate_in_turn(
         at the initial rating
     """
     sizes = np.diff(job.matches.offsets)
+    if workers.threads == 1:
+        # The same bits, as fast, by a kernel that small contests use too. To compile others at the
+        # first large contest would keep whoever posts it waiting for minutes.
+        return rate(job, 0, len(sizes))
     first = 0
     for m in [*np.flatnonzero(sizes >= PARALLEL_FROM).tolist(), len(sizes)]:
         failed, residual = rate(job, first, m)
