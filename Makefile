@@ -28,7 +28,7 @@ COVERAGE := --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tourn
 
 .PHONY: all setup kernels demo serve test test-all test-slow test-fast test-jit-off test-bounds test-pages \
 	test-browser chromium \
-	format lint types layers docs bench bench-readme clean \
+	format lint types layers docs outputs bench bench-readme clean \
 	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
 
 all: lint types layers test-all docs  ## all checks
@@ -130,9 +130,11 @@ docs: .venv/.docs  ## the documentation, warnings are errors
 	$(BIN)/python docs/generate_commands.py
 	$(BIN)/python docs/generate_layout.py
 	$(BIN)/python docs/generate_papers.py
-	$(BIN)/python docs/generate_outputs.py
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo docs/_build/html/index.html
+
+outputs: .venv/.base  ## write what the commands in guides print now
+	$(BIN)/python docs/generate_outputs.py
 
 bench: .venv/.bench  ## measure against the peers, results into benchmarks/results
 	$(BIN)/python benchmarks/elo_mmr.py

@@ -94,7 +94,8 @@ def line(design: Design, draws: float) -> tuple[str, ...]:
 
 def superiority(rounds: int, spread: float) -> tuple[str, ...]:
     """Return a line of the table of the best two players."""
-    rng, found = np.random.default_rng(1), []
+    rng = np.random.default_rng(1)
+    found: list[tuple[float, float, bool]] = []
     while len(found) < BEST:
         truth = rng.normal(0.0, spread, 10)
         try:

@@ -1,11 +1,11 @@
 """Run the commands that guides show, and write what they print below them.
 
 Run: python docs/generate_outputs.py [PAGE ...]
-A block `text` after a block `console` shows what its last command prints: a part of standard output,
-then standard error, from the line that begins as its first one to the line that begins as its last
-one. A line `...` stands for lines left out. A block after `<!-- the command before -->` shows another
-part. The commands of a page run one after another in one folder, where `examples` is. Seconds are
-kept as the page has them.
+A block `text` after a block `console` shows a part of what its last command prints (to standard
+output, then to standard error): from the line that begins as its first one to the line that
+begins as its last one. A line `...` stands for lines left out. A block after `<!-- the command
+before -->` shows another part. The commands of a page run one after another in one folder, where
+`examples` is. Seconds are kept as the page has them.
 
 Exit status 1 says that a page has changed: look at the difference and commit it.
 """

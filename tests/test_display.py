@@ -62,6 +62,7 @@ NAMES = [
     "State",
     "Superiority",
     "SystemScores",
+    "TeamModel",
     "TieBreakDetails",
     "TournamentPerformance",
     "Trace",

@@ -81,13 +81,6 @@ def test_no_package_has_the_name_of_a_public_function() -> None:
     assert below.isdisjoint(equipoise.__all__)
 
 
-def test_no_folder_has_more_than_15_modules() -> None:
-    """Otherwise it holds more than one topic."""
-    for folder in {path.parent for path in PACKAGE.rglob("*.py")}:
-        modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-        assert len(modules) <= 15, folder
-
-
 def test_no_file_has_a_name_that_says_nothing() -> None:
     names = {path.stem for path in (*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py"))}
     assert not names & {"utils", "util", "core", "common", "helpers", "misc"}

@@ -13,7 +13,7 @@ import pytest
 from numba.core import event
 from numba.core.caching import FunctionCache
 
-from equipoise._jit import _SourceKeyedCache, watch_compilation
+from equipoise._jit import _KernelCache, watch_compilation
 from equipoise.analysis.clock import working_time
 
 
@@ -60,7 +60,7 @@ def test_seconds_of_compiling_are_not_counted() -> None:
 @pytest.fixture
 def slow_disk(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a cache of a kernel, from which loading takes 20 ms and loads another one."""
-    caches = [object.__new__(_SourceKeyedCache) for _ in range(2)]
+    caches = [object.__new__(_KernelCache) for _ in range(2)]
 
     def load(cache: object, sig: object, context: object) -> None:
         time.sleep(0.02)

@@ -537,7 +537,7 @@ def test_wrong_usage_is_refused_and_nothing_is_written(
         ("h.csv", "match,time,player,rank\n1,5,a,0\n1,6,b,1\n", "line 3, time"),
         ("h.csv", "match,player,rank\n1,a,0\n2,b,0\n1,c,1\n", "match"),
         ("h.csv", "match,player,rank\n1,,0\n1,b,1\n", "line 2, player"),
-        ("h.csv", b"match,player,rank\n1,\xff\xfe,0\n1,b,1\n", "UTF-8"),
+        ("h.csv", b"match,player,rank\n1,\x81\xfe,0\n1,b,1\n", "UTF-8"),
         ("h.csv.gz", b"\x1f\x8b\x08\x00truncated", "gzip"),
         ("h.parquet", b"PAR1 match,player,rank\n1,a,0\nPAR1", "Parquet"),
         ("h.csv", "match,time,player,rank\n1,1600000000000,a,0\n", "milliseconds"),

@@ -326,6 +326,8 @@ class Bucket(BaseHTTPRequestHandler):
     root: Path
     protocol_version = "HTTP/1.1"
 
+    timeout = 2.0  # Clients keep connections; their threads are to end with this file.
+
     def _send(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
@@ -458,6 +460,7 @@ def test_a_killed_command_goes_on_where_it_was(
     assert {name: data for name, data in contents(out).items() if ".tmp" not in name} == whole
 
 
+@pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.parametrize("option", ["--output", "--save", "--trace"])
 def test_a_new_folder_without_a_slash_is_named(tmp_path: Path, option: str) -> None:
     with pytest.raises(InvalidParameterError, match=rf"{option} must be a folder, .*\(.*new/\)"):

@@ -108,7 +108,7 @@ def test_matches_can_be_chosen_and_unrated_ones_do_not_count() -> None:
     assert scan(text, where={"cup": "x"}).left_out == {"unrated": 1, "filtered": 1}
     assert rows(text, since=2) == [("b", "a", 1.0, 1.0)]
     assert rows(text.replace("match", "game"), columns={"match": "game"})[0][:2] == ("a", "b")
-    with pytest.raises(InvalidParameterError, match=r"where .* must name a column"):
+    with pytest.raises(InvalidParameterError, match=r"where must name a column"):
         scan(text, where={"place": "x"})
     nothing = scan(text, where={"cup": "z"})
     assert [one.rule for one in nothing.problems] == ["must leave at least one match"]

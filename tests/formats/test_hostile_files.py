@@ -15,6 +15,9 @@ import pytest
 import equipoise as eq
 from equipoise.formats.lobby import read_lobby_noting
 
+# Advice is given as on the command line.
+pytestmark = pytest.mark.usefixtures("options_in_messages")
+
 FILES = Path(__file__).parent / "hostile"
 
 

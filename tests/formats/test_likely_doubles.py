@@ -154,6 +154,7 @@ def test_any_text_is_a_name(names: list[str]) -> None:
     assert all(one[1] != other[1] for one, other in pairwise(sorted(pairs, key=lambda p: p[1])))
 
 
+@pytest.mark.usefixtures("options_in_messages")
 @pytest.mark.parametrize(
     ("one", "other", "note"),
     [

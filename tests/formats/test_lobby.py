@@ -133,9 +133,9 @@ def test_a_lobby_without_deviations_is_balanced_by_rating_alone(content: str, by
     assert lobby.deviation.tolist() == [0.0, 0.0, 0.0]
     result = balance(lobby)
     assert result.objective == result.rating_difference
-    assert result.notes == (
-        f"The lobby has no deviations: it is balanced by {by} alone (deviation 0).",
-    )
+    note, sizes = result.notes
+    assert note == f"The lobby has no deviations: it is balanced by {by} alone (deviation 0)."
+    assert "sizes" in sizes
     assert balance(csv("player,rating,deviation\na,1500,60\nb,1400,60\n")).notes == ()
 
 

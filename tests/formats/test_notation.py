@@ -148,6 +148,7 @@ def test_equal_places_tie() -> None:
     assert reading.notes[-1] == "4 places of rank in another notation: read '1st' as 1"
 
 
+@pytest.mark.usefixtures("options_in_messages")
 def test_who_has_no_place_can_be_left_out() -> None:
     table = {"match": [1] * 4, "player": list("abcd"), "rank": ["1", "2", "DNF", "second"]}
     problems = eq.scan_history(table).problems

@@ -89,6 +89,7 @@ def test_draws_must_mirror_each_other_too() -> None:
     ]
 
 
+@pytest.mark.usefixtures("options_in_messages")
 def test_pairings_of_which_only_some_are_told_from_both_sides_are_refused() -> None:
     """Whether the second row is another game cannot be known."""
     some = HEADER + "a,b,2,3\nb,a,1,3\na,c,1,1\nb,c,0,1\n"

@@ -321,7 +321,7 @@ def test_who_is_not_known_counts_as_a_newcomer_or_as_told(store: Store) -> None:
         (
             BalanceRequest(players=[7, 8], objective="best"),
             InvalidParameterError,
-            "'chance', 'mean'",
+            "chance, mean",
         ),
         (BalanceRequest(players=[7, 8], size=0), InvalidParameterError, "size"),
         (

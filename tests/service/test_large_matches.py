@@ -12,14 +12,14 @@ pytest.importorskip("uvicorn")
 
 
 @pytest.mark.slow
-def test_a_large_match_stops_nobody(database_url: str, tmp_path: Path) -> None:
+def test_a_large_match_stops_nobody(sqlite_url: str, tmp_path: Path) -> None:
     """Its page is small, and small posts are acknowledged while it is read.
 
     One whose post takes too long is not recorded, does not hold up the end of the service, and may
     be sent again.
     """
     found = large_matches_trial(
-        database_url,
+        sqlite_url,
         tmp_path,
         players=20_000,
         large=2,

@@ -122,7 +122,7 @@ def test_an_answer_that_takes_too_long_is_given_up(
     """With 504, as it may have been done all the same."""
     served, pool = served_with_a_pool(serve, tmp_path, request_seconds=allow(1.0))
     given_up = threading.Event()
-    monkeypatch.setattr(matches, "match", lambda *_: given_up.wait(120))
+    monkeypatch.setattr(matches, "match", lambda *_, **__: given_up.wait(120))
     answer = served.get(f"/v1/pools/{pool}/matches/1")
     given_up.set()
     assert (answer.status_code, answer.json()["error"]["code"]) == (504, "timed-out")
@@ -131,7 +131,7 @@ def test_an_answer_that_takes_too_long_is_given_up(
 def test_a_database_that_is_away_is_told(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     pool = served.pool()
 
-    def away(*given: Any) -> None:
+    def away(*given: Any, **named: Any) -> None:
         raise OperationalError("SELECT secret", {}, Exception("gone"))
 
     monkeypatch.setattr(matches, "match", away)

@@ -92,7 +92,7 @@ def test_a_fault_is_told_without_its_trace(
     """The caller gets the id of the request, the log what happened."""
     pool = served.pool()
 
-    def fail(*given: Any) -> None:
+    def fail(*given: Any, **named: Any) -> None:
         raise ZeroDivisionError("secret")
 
     monkeypatch.setattr(matches, "match", fail)

@@ -231,7 +231,7 @@ def test_options_that_need_the_complete_history_are_refused(path: Path) -> None:
     for name in ("initial", "trace"):
         outputs: dict[str, Any] = {name: str(path.with_name("other.csv"))}
         request = RateRequest(history=HistoryRequest(source=str(path)), memory="1GB", **outputs)
-        with pytest.raises(InvalidParameterError, match=f"--{name} needs the complete history"):
+        with pytest.raises(InvalidParameterError, match=f"{name} needs the complete history"):
             rate(make_system("elo"), request)
 
 

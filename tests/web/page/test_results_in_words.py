@@ -24,7 +24,7 @@ def words(page: str) -> str:
 
 
 def test_displayed_ratings_have_no_range_of_the_others_and_draws_are_called_so(site: Any) -> None:
-    request = PoolRequest(system="glicko2", display_deviations=2.0)
+    request = PoolRequest(system="glicko2", display_deviations=2.0, placement_matches=0)
     matches = [duel("1", "ann", "ben", (1, 1)), duel("2", "ann", "ben", (1, 2))]
     pool = site.new_pool("displayed", request, matches)
     row = site.ask("GET", f"/pools/{pool}/leaderboard").json()["players"][0]

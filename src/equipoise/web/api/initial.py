@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Awaitable
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -81,6 +82,7 @@ async def set_ratings(request: ApiRequest) -> InitialMessage:
     """Set the known ratings of a pool. They are read and checked in a process for calculations."""
     service, query = request.service, request.query
     media = check_media(request)
+    reading: Awaitable[KnownContent | InitialRequest]
     request.body = content = await read_body(request, service.settings.body_bytes)
     if media == _CSV:
         _check_lines(content)
