@@ -71,8 +71,12 @@ def marks_of_tests(pytestconfig: pytest.Config) -> dict[str, frozenset[str]]:
 
 #: Fixtures of the session whose threads go on from file to file.
 SHARED_SERVICES = ("site", "served")
-#: Threads that Dask starts once for a process.
-DASK = ("IO loop", "Dask-", "Profile")
+#: Threads that Dask starts once for a process, and those that a shared service may start any time.
+OTHERS = ("IO loop", "Dask-", "Profile", "equipoise-", "AnyIO worker", "asyncio_")
+
+
+def is_shared(thread: threading.Thread) -> bool:
+    return thread.name.startswith(OTHERS)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -84,7 +88,7 @@ def _no_thread_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     if any(name in _fixtures(item) for item in own for name in SHARED_SERVICES):
         return
     end = time.monotonic() + 30.0
-    while left := {one for one in threading.enumerate() if not one.name.startswith(DASK)} - before:
+    while left := {one for one in set(threading.enumerate()) - before if not is_shared(one)}:
         assert time.monotonic() < end, f"threads outlive {request.path.name}: {left}"
         time.sleep(0.01)
 
