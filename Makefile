@@ -22,6 +22,10 @@ ALONE := alone and not browser
 BROWSER := browser
 # What has kernels is run twice more: as plain Python, and with index checks.
 KERNELS := not no_kernel and not compiled_only
+# Examples that hypothesis draws in `make test`: half, or EXAMPLES=all. The other runs draw all.
+EXAMPLES ?= half
+# Collecting all tests to find a few takes longer than running them.
+ALONE_TESTS := $(shell grep -rlw mark.alone tests)
 KERNEL_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_system.py
 COVERAGE := --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tournament \
 	--cov-report=term --cov-fail-under=90
@@ -81,21 +85,21 @@ serve: .venv/.base  ## the service with a demo pool, filled from the bundled sam
 
 test: .venv/.test  ## the tests that find most faults in five minutes
 	$(COMPILED)
-	$(PYTEST) $(PARALLEL) -m "$(FAST)"
+	$(PYTEST) $(PARALLEL) --hypothesis-profile $(EXAMPLES) -m "$(FAST)"
 
 test-all: test test-slow test-jit-off test-bounds test-pages  ## every test of every kind
 
 # Tests that watch a clock come last, with the machine to themselves.
 test-slow: .venv/.test  ## the compiled tests that `make test` leaves out
 	$(PYTEST) $(WAITING) -m "$(SLOW)"
-	$(PYTEST) -m "$(ALONE)"
+	$(PYTEST) -m "$(ALONE)" $(ALONE_TESTS)
 
 test-fast: test test-slow  ## the compiled tests
 
 test-jit-off: .venv/.test  ## kernels as plain Python, with coverage
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "$(KERNELS)" $(KERNEL_TESTS) $(COVERAGE)
 
-test-bounds: .venv/.test  ## kernels with every index checked
+test-bounds: .venv/.test  ## kernels with every index checked, each night
 	NUMBA_BOUNDSCHECK=1 $(COMPILED)
 	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) -m "$(KERNELS)" $(KERNEL_TESTS)
 

@@ -10,6 +10,7 @@ import re
 import shlex
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +101,14 @@ def command_lines() -> list[str]:
     return sorted({line for line in shown if line.startswith("equipoise")})
 
 
+@cache
+def command_tree() -> Any:
+    return typer.main.get_command(create_application())
+
+
 @pytest.mark.parametrize("line", command_lines())
 def test_every_command_shown_exists_with_its_options(line: str) -> None:
-    root: Any = typer.main.get_command(create_application())
+    root = command_tree()
     words = shlex.split(line)[1:]
     command = root
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
