@@ -26,10 +26,10 @@ PAGES = [
     "/pools/arena/post",
     "/pools/arena/void/m0200",
     "/pools/arena/correct/m0200",
-    "/pools/league/seasons?ended=2026-1",
-    "/pools/league/seasons/end",
-    "/pools/league/webhooks",
-    "/pools/league.2026-1",
+    "/pools/league-1/seasons?ended=2026-1",
+    "/pools/league-1/seasons/end",
+    "/pools/league-1/webhooks",
+    "/pools/league-1.2026-1",
     "/audit",
     "/keys",
     "/rebalance",
@@ -148,7 +148,7 @@ def _tournament(page: Any) -> None:
 
 
 def _refuse(page: Any) -> None:
-    page.goto("/pools/league/webhooks")
+    page.goto("/pools/league-1/webhooks")
     page.get_by_label("Address").fill("ftp://example.org/hook")
     page.get_by_role("button", name="Create").click()
     page.get_by_role("alert").wait_for()

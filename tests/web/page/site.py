@@ -5,10 +5,12 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 import httpx
 import msgspec
@@ -26,8 +28,8 @@ from equipoise.web.application import create_application
 from equipoise.web.settings import ServiceSettings
 from web.page import invented
 
-#: Seconds that a start may take; the first on a machine compiles kernels.
-_STARTING = 300.0
+#: Seconds that anything may take. The service gives up compiling kernels after as many.
+LONGEST = 900.0
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Site:
 
     url: str
     keys: dict[str, str]
+    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def ask(
         self, method: str, path: str, content: object = None, key: str = "admin"
@@ -43,7 +46,7 @@ class Site:
         """Return what the interface for programs answers."""
         headers = {"authorization": f"Bearer {self.keys[key]}"}
         return httpx.request(
-            method, f"{self.url}/v1{path}", json=content, headers=headers, timeout=60.0
+            method, f"{self.url}/v1{path}", json=content, headers=headers, timeout=LONGEST
         )
 
     def new_pool(
@@ -51,25 +54,43 @@ class Site:
     ) -> str:
         """Make a pool that a test may change, and an admin's, a writer's and a reader's key of it.
 
-        The keys are called POOL admin, POOL writer and POOL reader.
+        Its name gets a number, because other tests in the process may use the same name. The keys
+        are called POOL admin, POOL writer and POOL reader.
         """
-        told = msgspec.to_builtins(request)
-        assert self.ask("PUT", f"/pools/{pool}", told).is_success
-        while self.ask("GET", f"/pools/{pool}").json()["kernels"] == "compiling":
-            time.sleep(0.1)  # On a machine that has no kernels yet.
+        pool = f"{pool}-{next(self._numbers)}"
+        self.perform("PUT", f"/pools/{pool}", msgspec.to_builtins(request))
+        # On a machine that has no kernels yet, they are compiled.
+        self.wait_until(pool, lambda told: told["kernels"] != "compiling")
         if matches:
-            answer = self.ask("POST", f"/pools/{pool}/matches", msgspec.to_builtins(matches))
-            assert answer.is_success, answer.text
+            self.perform("POST", f"/pools/{pool}/matches", msgspec.to_builtins(matches))
         for role in ("admin", "writer", "reader"):
-            made = self.ask("POST", "/keys", {"name": f"{pool}'s", "role": role, "pool": pool})
-            self.keys[f"{pool} {role}"] = made.json()["secret"]
+            made = self.perform("POST", "/keys", {"name": f"{pool}'s", "role": role, "pool": pool})
+            self.keys[f"{pool} {role}"] = made["secret"]
         return pool
+
+    def perform(self, method: str, path: str, content: object = None) -> Any:
+        """Return the message of an answer that must be a success."""
+        answer = self.ask(method, path, content)
+        assert answer.is_success, answer.text
+        return answer.json()
+
+    def wait_until(self, pool: str, holds: Callable[[Any], bool]) -> Any:
+        """Return the message of a pool once something holds for it."""
+        begun = time.monotonic()
+        while not holds(told := self.perform("GET", f"/pools/{pool}")):
+            assert time.monotonic() - begun < LONGEST, told
+            time.sleep(0.05)
+        return told
+
+    def replayed(self, pool: str) -> Any:
+        """Return the message of a pool once its replay is done."""
+        return self.wait_until(pool, lambda told: not told["pending"])
 
     @contextmanager
     def visitor(self, key: str | None = None) -> Iterator[httpx.Client]:
         """Give a browser without scripts that has signed in with one of the keys."""
         headers = {"origin": self.url}
-        with httpx.Client(base_url=self.url, headers=headers, timeout=60.0) as client:
+        with httpx.Client(base_url=self.url, headers=headers, timeout=LONGEST) as client:
             if key is not None:
                 answer = client.post("/sign-in", data={"key": self.keys[key], "next": "/"})
                 assert answer.status_code == 303, answer.text
@@ -130,8 +151,8 @@ def running_site(folder: Path, **settings: object) -> Iterator[Site]:
 @contextmanager
 def served(database: str, **settings: object) -> Iterator[str]:
     """Give the address of a service on a database, in a thread."""
-    # A quick machine asks more than a person may.
-    limits = {"failed_keys": 0, "address_rate": 0}
+    # A quick machine asks more than a person may, and a slow one takes longer to answer.
+    limits = {"failed_keys": 0, "address_rate": 0, "request_seconds": LONGEST}
     chosen = {"database": database, "calculations": "open", **limits, **settings}
     app = create_application(ServiceSettings(**chosen))  # type: ignore[arg-type]
     config = uvicorn.Config(app, log_level="error", ws="none", lifespan="on")
@@ -144,7 +165,7 @@ def served(database: str, **settings: object) -> Iterator[str]:
         begun = time.monotonic()
         while not server.started:
             assert thread.is_alive()
-            assert time.monotonic() - begun < _STARTING, "the service did not start"
+            assert time.monotonic() - begun < LONGEST, "the service did not start"
             time.sleep(0.01)
         try:
             yield f"http://127.0.0.1:{port}"

@@ -9,31 +9,23 @@ from typing import Any
 from equipoise.messages.pools import PoolRequest
 from web.page import invented
 from web.page.markup import Page
+from web.page.site import LONGEST
 from web.page.test_forms_at_work import token
 from web.page.test_pages import look
 
 LEARNED = {"entry": "learned", "hold_level": 0.3, "entry_weight": 2.0, "level_memory": 20.0}
 
 
-def rated(site: Any, pool: str) -> dict[str, Any]:
-    """Return a pool once its replay is done."""
-    for _ in range(600):
-        found: dict[str, Any] = site.ask("GET", f"/pools/{pool}").json()
-        if not found["pending"]:
-            return found
-        time.sleep(0.1)
-    raise AssertionError("the replay takes too long")
-
-
 def previewed(site: Any, pool: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the preview of changed parameters, once their kernels are there."""
-    while True:
-        answer = site.ask("PATCH", f"/pools/{pool}?preview=true", {"parameters": parameters})
-        if answer.status_code != 503:  # On a machine that has no kernels yet.
-            assert answer.status_code == 200, answer.text
-            found: dict[str, Any] = answer.json()
-            return found
-        time.sleep(1.0)
+    path, begun = f"/pools/{pool}?preview=true", time.monotonic()
+    # On a machine that has no kernels yet, they are compiled.
+    while (answer := site.ask("PATCH", path, {"parameters": parameters})).status_code == 503:
+        assert time.monotonic() - begun < LONGEST, answer.text
+        time.sleep(0.5)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    return found
 
 
 def test_a_pool_shows_where_newcomers_start(site: Any) -> None:
@@ -105,7 +97,7 @@ def test_the_entry_is_changed_after_what_would_happen_was_seen(site: Any) -> Non
         assert "from 0 to 1" in Page(wrong.text).text
         done = admin.post(path, data={**fields, "do": seen[1]})
         assert (done.status_code, done.headers["location"]) == (303, f"/pools/{pool}/amendments")
-        now = rated(site, pool)
+        now = site.replayed(pool)
         assert now["parameters"]["entry"] == "learned"
         assert now["entry"]["rating"] != 1500.0
         text = look(admin, f"/pools/{pool}/amendments/31").text

@@ -229,7 +229,7 @@ def do(
     assert seen is not None, preview.text
     done = client.post(path, data={**fields, "do": seen[1]})
     assert done.status_code == 303, done.text
-    for _ in range(600):
+    for _ in range(6000):
         entry = client.get(done.headers["location"])
         if "refresh" not in entry.headers:
             return entry

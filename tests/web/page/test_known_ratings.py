@@ -11,19 +11,18 @@ from web.page.test_pages import look
 
 def test_pages_say_who_began_with_a_known_rating(site: Any) -> None:
     """The pool how many; a player at what; amendments and the audit log that they were set."""
-    site.new_pool("begun", PoolRequest(system="elo-mmr", public=True))
+    pool = site.new_pool("begun", PoolRequest(system="elo-mmr", public=True))
     matches = invented.club(4)
     name = str(next(iter(matches[0].teams[0].players)))
     ratings = [
         {"player": name, "rating": 1800, "deviation": 90},
         {"player": "absent", "rating": 1400},
     ]
-    path = "/pools/begun/initial-ratings"
-    answer = site.ask("PUT", path, {"ratings": ratings, "reason": "moved here"})
-    assert answer.status_code == 200, answer.text
-    with site.visitor("begun admin") as judge:
-        assert "2 players began with known ratings." in look(judge, "/pools/begun").text
-        text = look(judge, "/pools/begun/players/absent").text
+    known = {"ratings": ratings, "reason": "moved here"}
+    site.perform("PUT", f"/pools/{pool}/initial-ratings", known)
+    with site.visitor(f"{pool} admin") as judge:
+        assert "2 players began with known ratings." in look(judge, f"/pools/{pool}").text
+        text = look(judge, f"/pools/{pool}/players/absent").text
         assert "Started with a known rating of 1,400." in text
         for match in matches:
             posted = {
@@ -31,8 +30,8 @@ def test_pages_say_who_began_with_a_known_rating(site: Any) -> None:
                 "time": match.time,
                 "teams": [{"players": list(one.players), "rank": one.rank} for one in match.teams],
             }
-            assert site.ask("POST", "/pools/begun/matches", posted).is_success
-        text = look(judge, f"/pools/begun/players/{name}").text
+            site.perform("POST", f"/pools/{pool}/matches", posted)
+        text = look(judge, f"/pools/{pool}/players/{name}").text
         assert "Started with a known rating of 1,800 ± 176 (95 %)" in text
         other = next(
             str(one)
@@ -41,10 +40,10 @@ def test_pages_say_who_began_with_a_known_rating(site: Any) -> None:
             for one in team.players
             if str(one) != name
         )
-        assert "Started with" not in look(judge, f"/pools/begun/players/{other}").text
-        assert "Known ratings set" in look(judge, "/pools/begun/amendments").text
-        text = look(judge, "/pools/begun/amendments/1").text
+        assert "Started with" not in look(judge, f"/pools/{pool}/players/{other}").text
+        assert "Known ratings set" in look(judge, f"/pools/{pool}/amendments").text
+        text = look(judge, f"/pools/{pool}/amendments/1").text
         assert "Known ratings set" in text
         assert "moved here" in text
     with site.visitor("admin") as admin:
-        assert "set known ratings of 2 players in the pool begun" in look(admin, "/audit").text
+        assert f"set known ratings of 2 players in the pool {pool}" in look(admin, "/audit").text

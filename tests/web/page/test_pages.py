@@ -191,11 +191,13 @@ def test_the_page_of_a_large_match_lists_a_hundred_players(
     """Next leads on, and a player is found; so it is in the API, by `limit`."""
     names = [f"p{number:03d}" for number in range(250)]
     teams = [TeamRequest([name], place) for place, name in enumerate(names, 1)]
-    site.new_pool("crowd", PoolRequest("elo", public=True), [MatchRequest("big", teams, time=1)])
-    path = "/pools/crowd/matches/big"
+    request = PoolRequest("elo", public=True)
+    pool = site.new_pool("crowd", request, [MatchRequest("big", teams, time=1)])
+    players = f"/pools/{pool}/players/"
+    path = f"/pools/{pool}/matches/big"
 
     def listed(page: Page) -> list[str]:
-        links = [link for link in page.links if "/pools/crowd/players/" in link and "?" not in link]
+        links = [link for link in page.links if players in link and "?" not in link]
         return [link.rpartition("/")[2] for link in links]
 
     first = look(anybody, path)
@@ -210,7 +212,7 @@ def test_the_page_of_a_large_match_lists_a_hundred_players(
     answer = anybody.get(f"/v1{path}?limit=3&around=p180").json()
     assert [team["players"][0]["player"] for team in answer["teams"]] == names[179:182]
     assert answer["players_in_match"] == 250
-    link = look(anybody, "/pools/crowd/players/p180")
+    link = look(anybody, f"{players}p180")
     assert f"{path}?around=p180" in link.links
 
 
