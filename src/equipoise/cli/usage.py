@@ -13,6 +13,13 @@ from equipoise.wording import printable
 
 #: How like an option a word must be to be taken for a slip, from 0 to 1.
 _LIKE = 0.7
+#: Options that are gone, by command: where to look instead.
+_GONE = {
+    ("equipoise audit incentives", option): (
+        "The study of new accounts is in the repository: `benchmarks/new_accounts.py`."
+    )
+    for option in ("--accounts", "--accounts-in")
+}
 #: Texts in quotes.
 _TEXTS = re.compile(r"'([^']*)'")
 
@@ -47,6 +54,8 @@ def _of_option(error: typer.TyperException, option: str, context: Any) -> str:
         return error.format_message()
     close: Sequence[str] = ()
     if context is not None:
+        if gone := _GONE.get((context.command_path, option)):
+            return f"No such option: {option}. {gone}"
         known = [name for one in context.command.get_params(context) for name in one.opts]
         close = get_close_matches(option, known, n=1, cutoff=_LIKE)
     if close:

@@ -280,50 +280,6 @@ def _quotient(sums: Floats, counts: Ints) -> Floats:
     return quotient
 
 
-class LosingAccounts(NamedTuple):
-    """How far new accounts that lose on purpose move the entry of later newcomers.
-
-    match : id of the match that they joined; accounts : their number
-    participants, newcomers : of that match without them
-    entry, honest : where newcomers entered in that match, and after it without the accounts
-    moved : by how much the accounts moved the entry, rating points
-    half_matches, half_newcomers : number of later matches, and of newcomers in them, after which
-        less than half of that is left for good; None if more is left at the end of the history
-    restored_matches, restored_newcomers : the same until less than a point is left
-    """
-
-    match: Any
-    accounts: int
-    participants: int
-    newcomers: int
-    entry: float
-    honest: float
-    moved: float
-    half_matches: int | None
-    half_newcomers: int | None
-    restored_matches: int | None
-    restored_newcomers: int | None
-
-
-class TakingPart(NamedTuple):
-    """How many points an account gets for holding the level by only taking part.
-
-    most : the largest number that the parameters allow
-    matches : number of rated matches in a row in which it takes part
-    first : id of the first of those that give most; best : what these give
-    mean : over all such rows of matches
-    kept : by how much the last rating is higher for it, if the account ties with the median in
-        each, the others frozen; None where a match has two teams only
-    """
-
-    most: float
-    matches: int
-    first: Any
-    best: float
-    mean: float
-    kept: float | None
-
-
 #: The ratings of the other players: those that they had before each match, or everything is
 #: replayed.
 Others: TypeAlias = Literal["frozen", "replayed"]

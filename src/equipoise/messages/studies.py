@@ -377,57 +377,13 @@ class IncentiveMessage(msgspec.Struct, frozen=True):
     matches: list[PlannedMatchMessage]
 
 
-class LosingAccountsMessage(msgspec.Struct, frozen=True):
-    """How far new accounts that lose on purpose move the entry of later newcomers.
-
-    match, participants, newcomers : the match that they joined, without them
-    entry, honest, moved : where newcomers entered in it, where after it without the accounts, and
-        by how much these moved that
-    half_matches, half_newcomers : later matches and newcomers until less than half of it is left
-    restored_matches, restored_newcomers : the same until less than a point is left; null if never
-    """
-
-    match: Any
-    accounts: int
-    participants: int
-    newcomers: int
-    entry: float
-    honest: float
-    moved: float
-    half_matches: int | None
-    half_newcomers: int | None
-    restored_matches: int | None
-    restored_newcomers: int | None
-
-
-class TakingPartMessage(msgspec.Struct, frozen=True):
-    """How many points an account gets for holding the level by only taking part.
-
-    most : by the parameters; best, mean : in so many matches in a row of this history
-    first : the first match of the best row; kept : what is left of it at the end, with results like
-        the median's; null if matches have two teams only
-    """
-
-    most: float
-    matches: int
-    first: Any
-    best: float
-    mean: float
-    kept: float | None
-
-
 class IncentivesSystemMessage(msgspec.Struct, frozen=True):
-    """The incentives that one system gives players to come in worse, and to make new accounts.
-
-    accounts : empty if the entry is fixed; taking_part : null if the level is not held
-    """
+    """The incentives that one system gives players to come in worse."""
 
     label: str
     system: str
     parameters: dict[str, Any]
     players: list[IncentiveMessage]
-    accounts: list[LosingAccountsMessage]
-    taking_part: TakingPartMessage | None
     seconds: float
 
 

@@ -15,16 +15,10 @@ from equipoise.analysis.files.reading import HistoryRequest, check_outputs, hist
 from equipoise.analysis.files.systems import audit_each, plain_parameters
 from equipoise.charts import theme
 from equipoise.charts.values import incentives_subtitle
-from equipoise.data.audits import Incentive, LosingAccounts, Others, TakingPart
+from equipoise.data.audits import Incentive, Others
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import NotFoundError, require
-from equipoise.evaluate.incentives.accounts import (
-    ACCOUNTS,
-    MOST_ACCOUNTS,
-    losing_accounts,
-    taking_part,
-)
 from equipoise.evaluate.incentives.audit import (
     Effort,
     activity_of,
@@ -39,9 +33,7 @@ from equipoise.messages.studies import (
     IncentiveMessage,
     IncentivesMessage,
     IncentivesSystemMessage,
-    LosingAccountsMessage,
     PlannedMatchMessage,
-    TakingPartMessage,
 )
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
@@ -58,8 +50,6 @@ class IncentivesRequest:
     """Whom to examine, with what effort, and where the answer goes.
 
     players : ids as text; empty means the most active and some of medium activity
-    accounts : numbers of new accounts that lose on purpose, for systems that learn the entry
-    accounts_in : id of the match that they join; None means one in the middle of the history
     output, chart : paths of a table and of a chart (.svg, .png, .pdf); None writes none
     title : of the chart; None means the default title
     workers, executor : do independent parts of the work; they never change a number
@@ -67,8 +57,6 @@ class IncentivesRequest:
 
     history: HistoryRequest
     players: tuple[str, ...] = ()
-    accounts: tuple[int, ...] = ACCOUNTS
-    accounts_in: str | None = None
     others: Others = "frozen"
     effort: Effort = field(default_factory=Effort)
     seed: int = 0
@@ -82,18 +70,13 @@ class IncentivesRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncentivesAnswer:
-    """Result of an incentive audit; `found` (for the same players) and `seconds`, by label.
-
-    losing, taking : about new accounts, of the systems that learn the entry or hold the level
-    """
+    """Result of an incentive audit; `found` (for the same players) and `seconds`, by label."""
 
     history: History
     reading: HistoryReading
     systems: Mapping[str, RatingSystem]
     request: IncentivesRequest
     found: Mapping[str, list[Incentive]]
-    losing: Mapping[str, list[LosingAccounts]]
-    taking: Mapping[str, TakingPart]
     seconds: Mapping[str, float]
 
 
@@ -127,22 +110,6 @@ def audit_incentives(
         systems=systems,
         request=request,
         found=found,
-        losing={
-            label: losing_accounts(
-                system,
-                history,
-                request.accounts,
-                match=request.accounts_in,
-                threads=request.threads,
-            )
-            for label, system in systems.items()
-            if getattr(system, "learns_entry", False)
-        },
-        taking={
-            label: taking_part(system, history, threads=request.threads)
-            for label, system in systems.items()
-            if getattr(system, "holds_level", False)
-        },
         seconds=seconds,
     )
     _write(answer)
@@ -165,8 +132,6 @@ def _check(request: IncentivesRequest, systems: int) -> None:
     known = get_args(Others)
     require(request.others in known, "--others", f"one of {', '.join(known)}", request.others)
     require(request.seed >= 0, "--seed", "at least 0", request.seed)
-    for count in request.accounts:
-        require(1 <= count <= MOST_ACCOUNTS, "--accounts", f"from 1 to {MOST_ACCOUNTS:,}", count)
     check_outputs(request.history, {"--output": request.output, "--chart": request.chart})
     if request.output is not None:
         check_target(request.output)
@@ -248,14 +213,6 @@ def message_of(answer: IncentivesAnswer) -> IncentivesMessage:
                 system=answer.systems[label].name,
                 parameters=plain_parameters(answer.systems[label]),
                 players=[_player_message(one) for one in found],
-                accounts=[
-                    to_message(LosingAccountsMessage, one) for one in answer.losing.get(label, [])
-                ],
-                taking_part=(
-                    to_message(TakingPartMessage, answer.taking[label])
-                    if label in answer.taking
-                    else None
-                ),
                 seconds=answer.seconds[label],
             )
             for label, found in answer.found.items()

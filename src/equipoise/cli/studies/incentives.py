@@ -24,11 +24,7 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.analysis.studies.incentives import IncentivesAnswer
-    from equipoise.messages.studies import (
-        IncentiveMessage,
-        IncentivesMessage,
-        IncentivesSystemMessage,
-    )
+    from equipoise.messages.studies import IncentiveMessage, IncentivesMessage
 
 EXAMPLE = """\b
 Example:
@@ -61,18 +57,6 @@ def incentives(
     replays: int = option(
         20, "Largest number of plans for each player if everything is replayed.", "N"
     ),
-    accounts: list[int] | None = option(
-        None,
-        "A number of new accounts that lose their first match on purpose, for systems that learn "
-        "the entry. Repeatable. [default: 10 and 100]",
-        "N",
-    ),
-    accounts_in: str | None = option(
-        None,
-        "The match that these accounts join. [default: the first one with newcomers after half of "
-        "the matches]",
-        "MATCH",
-    ),
     seed: int = option(0, "Random seed of the plans.", "N"),
     output: str | None = option(
         None,
@@ -99,20 +83,14 @@ def incentives(
     The last matches of a player are rated again with worse places, never with better ones. In a
     system with aligned incentives no plan gains anything while the others are frozen. Systems that
     measure how much results vary can be exploited. The gain found is a lower bound.
-
-    Where the entry is learned, also shows how far new accounts that lose on purpose move it, and
-    for how long. Where the level is held, also shows what an account gets by taking part.
     """
     from equipoise.analysis.studies import incentives as work
-    from equipoise.evaluate.incentives.accounts import ACCOUNTS
     from equipoise.evaluate.incentives.audit import Effort
 
     settings = systems.settings()
     request = work.IncentivesRequest(
         history=reading.request(history, settings),
         players=tuple(player or ()),
-        accounts=tuple(accounts or ACCOUNTS),
-        accounts_in=accounts_in,
         others=cast(Literal["frozen", "replayed"], others),
         effort=Effort(matches=matches, budget=budget, replays=replays),
         seed=seed,
@@ -151,9 +129,6 @@ def _print(answer: IncentivesAnswer, details: bool) -> None:
         if details and gained:
             print_lines("")
             print_table(thrown_table(message))
-        if any(system.accounts for system in message.systems):
-            print_lines("")
-            print_table(accounts_table(message))
     say(*incentives_lines(message), *reading_lines(message.history))
 
 
@@ -195,53 +170,6 @@ def thrown_table(answer: IncentivesMessage) -> Table:
     return _table(["system"] * several + names, rows)
 
 
-def accounts_table(answer: IncentivesMessage) -> Table:
-    """Return one row for each number of losing accounts and system."""
-    several = len(answer.systems) > 1
-    names = ["accounts", "match", "participants", "newcomers", "entry", "moved"]
-    names += ["half_after", "restored_after"]
-    rows = (
-        [system.label] * several
-        + [f"{one.accounts:,d}", str(one.match), f"{one.participants:,d}", f"{one.newcomers:,d}"]
-        + [_points(one.honest), _points(one.moved, "+")]
-        + [_after(one.half_matches, one.half_newcomers)]
-        + [_after(one.restored_matches, one.restored_newcomers)]
-        for system in answer.systems
-        for one in system.accounts
-    )
-    return _table(["system"] * several + names, rows)
-
-
-def _after(matches: int | None, newcomers: int | None) -> str:
-    """Return after how many matches and newcomers something was over."""
-    if matches is None or newcomers is None:
-        return "never"
-    return f"{counted(matches, 'match', 'matches')}, {counted(newcomers, 'newcomer')}"
-
-
-def _about_accounts(system: IncentivesSystemMessage) -> list[str]:
-    """Return what new accounts do to a learned entry, and get by taking part, in words."""
-    lines = []
-    if system.accounts:
-        most = max(system.accounts, key=lambda one: abs(one.moved))
-        lines.append(
-            f"{counted(most.accounts, 'new account')} losing on purpose: the entry moves by "
-            f"{_points(most.moved, '+')} points; less than a point is left after: "
-            f"{_after(most.restored_matches, most.restored_newcomers)}"
-        )
-    if system.taking_part is not None:
-        one = system.taking_part
-        line = (
-            f"taking part in {counted(one.matches, 'match', 'matches')} in a row brings an account "
-            f"{_points(one.mean)} points on average and at most {_points(one.best)} (the best run "
-            f"begins at match {one.first}); the upper bound is {_points(one.most)}"
-        )
-        if one.kept is not None:
-            line += f"; with a median place in each of these, {_points(one.kept)} are left"
-        lines.append(line)
-    return lines
-
-
 def _table(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Table:
     """Return rows of text as a table; all but names and times are aligned to the right."""
     left = ("system", "player", "match", "time")
@@ -259,7 +187,6 @@ def incentives_lines(answer: IncentivesMessage) -> list[str]:
         name = f"{system.label}: " if len(answer.systems) > 1 else ""
         best = max(system.players, key=lambda one: one.gain)
         lines.append(f"{name}{_summary(best)}, found in {system.seconds:.1f} s")
-        lines += [f"{name}{line}" for line in _about_accounts(system)]
         failed = sum(one.failed for one in system.players)
         if failed:
             plans = counted(failed, "plan leaves", "plans leave")

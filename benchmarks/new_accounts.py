@@ -1,6 +1,7 @@
-"""New accounts, where the entry is learned or the level of a pool is held (docs/guides/entry.md).
+"""New accounts: what do they do to a learned entry, and get where the level of a pool is held?
 
-Two questions that plans of one player do not answer:
+docs/guides/entry.md says what entry and level are. Two questions that plans of one player do not
+answer:
 
 - *Losing accounts.* Somebody makes new accounts that lose their first match, so that later players
   enter lower. They are added to one match, all of them tied for last; where a match has two teams
@@ -16,22 +17,23 @@ Two questions that plans of one player do not answer:
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.audits import LosingAccounts, TakingPart
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.evaluate.incentives.audit import rated_matches
 from equipoise.evaluate.incentives.plans import MatchSnapshot
+from equipoise.formats import read_history
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import System
 from equipoise.rating.entry.entering import ENTRY, LEVEL, MU, SEEDED, TARGET, level_adjustment
+from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_fit, pieces
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
@@ -44,7 +46,50 @@ MOST_ACCOUNTS = 1_000_000
 RESTORED = 1.0
 
 
-@checks_arguments()
+class LosingAccounts(NamedTuple):
+    """How far new accounts that lose on purpose move the entry of later newcomers.
+
+    match : id of the match that they joined; accounts : their number
+    participants, newcomers : of that match without them
+    entry, honest : where newcomers entered in that match, and after it without the accounts
+    moved : by how much the accounts moved the entry, rating points
+    half_matches, half_newcomers : number of later matches, and of newcomers in them, after which
+        less than half of that is left for good; None if more is left at the end of the history
+    restored_matches, restored_newcomers : the same until less than a point is left
+    """
+
+    match: Any
+    accounts: int
+    participants: int
+    newcomers: int
+    entry: float
+    honest: float
+    moved: float
+    half_matches: int | None
+    half_newcomers: int | None
+    restored_matches: int | None
+    restored_newcomers: int | None
+
+
+class TakingPart(NamedTuple):
+    """How many points an account gets for holding the level by only taking part.
+
+    most : the largest number that the parameters allow
+    matches : number of rated matches in a row in which it takes part
+    first : id of the first of those that give most; best : what these give
+    mean : over all such rows of matches
+    kept : by how much the last rating is higher for it, if the account ties with the median in
+        each, the others frozen; None where a match has two teams only
+    """
+
+    most: float
+    matches: int
+    first: Any
+    best: float
+    mean: float
+    kept: float | None
+
+
 def losing_accounts(
     system: RatingSystem,
     history: History,
@@ -156,7 +201,6 @@ def _first_below(effect: Floats, most: float) -> int | None:
     return int(above[-1]) + 1 if above[-1] + 1 < len(effect) else None
 
 
-@checks_arguments()
 def taking_part(system: RatingSystem, history: History, *, threads: int = 1) -> TakingPart:
     """Return how many points an account gets by taking part.
 
@@ -327,3 +371,24 @@ def _lost_duels(match: History, winner: int, first: int, count: int) -> History:
         beta=repeated(match.beta),
         gamma=repeated(match.gamma),
     )
+
+
+def main() -> None:
+    """Audit new accounts in a history, and print what was found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("history")
+    parser.add_argument("--system", default="elo-mmr")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
+    parser.add_argument("--accounts", type=int, action="append", metavar="N")
+    parser.add_argument("--match", help="the match that losing accounts join")
+    given = parser.parse_args()
+    parameters = {"entry": "learned", "hold_level": "0.05"}
+    parameters |= dict(one.split("=", 1) for one in given.set)
+    system, history = make_system(given.system, parameters), read_history(given.history)
+    losing = losing_accounts(system, history, given.accounts or ACCOUNTS, match=given.match)
+    for one in (*losing, taking_part(system, history)):
+        print(one)
+
+
+if __name__ == "__main__":
+    main()

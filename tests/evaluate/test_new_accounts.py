@@ -11,11 +11,14 @@ import pytest
 import equipoise as eq
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError
-from equipoise.evaluate.incentives.accounts import losing_accounts, taking_part
 from equipoise.rating.entry.entering import ENTRY, MU
 from equipoise.rating.registry import make_system
 from equipoise.rating.state import State
 from rating.entry_histories import BOTH, history_of
+from release_scripts import script
+
+STUDY = script("new_accounts", "benchmarks")
+losing_accounts, taking_part = STUDY.losing_accounts, STUDY.taking_part
 
 SYSTEMS = ["elo", "elo-mmr", "elo-mmx", "codeforces", "glicko", "plackett-luce"]
 
