@@ -62,8 +62,6 @@ def every_value() -> dict[str, Any]:
         ),
         "Lobby": lobby,
         "PlaceDistribution": eq.place_distribution(prediction.outlook, samples=100),
-        "PerformanceIteration": eq.performance_iteration(games, 1500, steps=3),
-        "PerformancePotential": eq.performance_potential(games, 1500),
         "PoolState": rated.state,
         "Prediction": prediction,
         "Ratings": rated.ratings,

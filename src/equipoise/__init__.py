@@ -149,21 +149,6 @@ if TYPE_CHECKING:
     from equipoise.tournament.equilibrium.equilibrium import (
         performance_equilibrium as performance_equilibrium,
     )
-    from equipoise.tournament.equilibrium.iteration import (
-        PerformanceIteration as PerformanceIteration,
-    )
-    from equipoise.tournament.equilibrium.iteration import (
-        PerformancePotential as PerformancePotential,
-    )
-    from equipoise.tournament.equilibrium.iteration import (
-        performance_function as performance_function,
-    )
-    from equipoise.tournament.equilibrium.iteration import (
-        performance_iteration as performance_iteration,
-    )
-    from equipoise.tournament.equilibrium.iteration import (
-        performance_potential as performance_potential,
-    )
     from equipoise.tournament.equilibrium.uncertainty import Uncertainty as Uncertainty
     from equipoise.tournament.fide_expected import fide_rating_change as fide_rating_change
     from equipoise.tournament.formulas import Results as Results

@@ -18,6 +18,7 @@ from equipoise.arrays import Floats
 from equipoise.data.tournaments.games import Games
 from equipoise.papers.items import Facts
 from equipoise.papers.lines import Line, beyond, holds
+from equipoise.papers.performance.iteration import performance_function
 from equipoise.papers.performance.tournaments import (
     AVERAGE_1970,
     GRANDS_PRIX,
@@ -29,7 +30,6 @@ from equipoise.papers.performance.tournaments import (
     tournament_average,
 )
 from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
-from equipoise.tournament.equilibrium.iteration import performance_function
 from equipoise.tournament.formulas import fide_performance, linear_performance
 
 #: What becomes of halves in the last rounding, or that all digits are cut off.

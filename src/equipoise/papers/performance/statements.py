@@ -18,14 +18,14 @@ from equipoise.data.tournaments.games import Games
 from equipoise.errors import NoEquilibriumError
 from equipoise.papers.items import Facts
 from equipoise.papers.lines import Line, agrees, beyond, dropped, holds, largest, never
-from equipoise.papers.performance.tournaments import random_tournaments, round_robin
-from equipoise.tournament.curves import Curve, CurveName, curve_of, potential_of
-from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
-from equipoise.tournament.equilibrium.iteration import (
+from equipoise.papers.performance.iteration import (
     performance_function,
     performance_iteration,
     performance_potential,
 )
+from equipoise.papers.performance.tournaments import random_tournaments, round_robin
+from equipoise.tournament.curves import Curve, CurveName, curve_of, potential_of
+from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
 from equipoise.tournament.existence.graph import existence
 from equipoise.tournament.formulas import complete_performance
 from equipoise.tournament.pairs import gather_pairs

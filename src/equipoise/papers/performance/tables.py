@@ -12,6 +12,7 @@ from equipoise.data.tournaments.games import Games
 from equipoise.formats.games.reading import read_games
 from equipoise.papers.items import Facts
 from equipoise.papers.lines import Line, beyond, compared, holds
+from equipoise.papers.performance.iteration import performance_function, performance_iteration
 from equipoise.papers.performance.roundings import Printed, met
 from equipoise.papers.performance.tournaments import (
     AVERAGE_1970,
@@ -26,7 +27,6 @@ from equipoise.papers.performance.tournaments import (
 )
 from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
-from equipoise.tournament.equilibrium.iteration import performance_function, performance_iteration
 
 #: The note on roundings, for the reasons of single numbers.
 _PROGRAM = (
