@@ -10,8 +10,10 @@ from msgspec import Meta
 
 from equipoise.errors import InvalidDataError
 from equipoise.messages.access import KeyRequest
-from equipoise.messages.matches import MatchRequest
+from equipoise.messages.matches import DisqualifyRequest, MatchRequest
 from equipoise.messages.pools import PoolRequest
+from equipoise.messages.seasons import SeasonRequest
+from equipoise.messages.webhooks import WebhookRequest
 from equipoise.web.http.errors import MalformedError
 from equipoise.web.http.reading import refused_json
 
@@ -27,7 +29,7 @@ def refused(shape: Any, content: bytes, line: int | None = None) -> Exception:
     try:
         msgspec.json.decode(content, type=shape)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        return refused_json(error, line)
+        return refused_json(error, shape, line)
     raise AssertionError("it was taken")
 
 
@@ -72,6 +74,27 @@ def refused(shape: Any, content: bytes, line: int | None = None) -> Exception:
             "king",
         ),
         (
+            DisqualifyRequest,
+            b'{"effect":"kept"}',
+            "effect",
+            "must be one of without, keep, void",
+            "kept",
+        ),
+        (
+            SeasonRequest,
+            b'{"season":"old","settings":{"late":"never"}}',
+            "settings.late",
+            "must be one of reject, append, replay",
+            "never",
+        ),
+        (
+            WebhookRequest,
+            b'{"url":"https://example.org","events":["match.rated","match"]}',
+            "events[1]",
+            "must be one of match.rated, ratings.corrected, season.ended",
+            "match",
+        ),
+        (
             MatchRequest,
             b'{"match":1,"teams":[],"weight":1e999}',
             "weight",
@@ -113,4 +136,4 @@ def test_what_is_no_json_is_malformed(content: bytes, words: str) -> None:
 
 
 def test_nesting_beyond_what_can_be_read_is_malformed() -> None:
-    assert "nested too deeply" in str(refused_json(RecursionError()))
+    assert "nested too deeply" in str(refused_json(RecursionError(), MatchRequest))

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Coroutine
-from dataclasses import replace
+from collections.abc import Coroutine, Iterator
 from functools import cache
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -18,8 +17,6 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Receive
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
-from equipoise.messages.access import Role
-from equipoise.messages.pools import LatePolicy, PoolTimes
 from equipoise.messages.tournaments.performance import PerformanceMessage
 from equipoise.web.http.endpoints import ApiRequest, Body
 from equipoise.web.http.errors import (
@@ -63,8 +60,6 @@ _RULES = (
 _COMPARED = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
 _FIELD = re.compile(r"Object (?P<what>missing required|contains unknown) field `(?P<name>[^`]*)`")
 _CHOICE = re.compile(r"Invalid enum value '?(?P<got>.*?)'?$")
-#: Values of the fields that have a fixed set of them.
-_CHOICES = {"late": get_args(LatePolicy), "times": get_args(PoolTimes), "role": get_args(Role)}
 _KINDS = {
     "int": "a whole number",
     "float": "a number",
@@ -119,10 +114,7 @@ def _converted(shape: type[msgspec.Struct], values: dict[str, Any]) -> Any:
     try:
         return msgspec.convert(values, shape, strict=False)
     except msgspec.ValidationError as error:
-        found = problem(error)
-        choices = get_args(_bare(_types(shape).get(found.field)))
-        if found.rule == "must be one of the choices" and choices:
-            found = replace(found, rule=f"must be one of {', '.join(map(str, choices))}")
+        found = problem(error, shape)
         got = values.get(found.field, found.got)
         shown = Problem("", None, found.field, found.rule, str(got)[:200])
         raise InvalidDataError([shown], "the query breaks a rule") from None
@@ -271,7 +263,7 @@ def decode_body(declared: Body, content: bytes) -> Any:
     try:
         return decoder(declared.shape).decode(content)
     except JSON_ERRORS as error:
-        raise refused_json(error) from None
+        raise refused_json(error, declared.shape) from None
 
 
 @cache
@@ -288,13 +280,14 @@ class _Complaint(NamedTuple):
     got: str
 
 
-def refused_json(error: Exception, line: int | None = None) -> EquipoiseError:
+def refused_json(error: Exception, shape: Any, line: int | None = None) -> EquipoiseError:
     """Return our error for JSON that msgspec refused.
 
+    shape : what it should have been
     line : number of the line, if the JSON is a line of a stream
     """
     if isinstance(error, msgspec.ValidationError):
-        return InvalidDataError([problem(error, line)])
+        return InvalidDataError([problem(error, shape, line)])
     where = "the body" if line is None else f"line {line}"
     if isinstance(error, RecursionError):
         return MalformedError(f"{where} is nested too deeply")
@@ -306,14 +299,14 @@ def refused_json(error: Exception, line: int | None = None) -> EquipoiseError:
     return MalformedError(f"{where} must be JSON: {reason}")
 
 
-def problem(error: msgspec.ValidationError, line: int | None = None) -> Problem:
+def problem(error: msgspec.ValidationError, shape: Any, line: int | None = None) -> Problem:
     """Return what is wrong with which field, by its path: teams[0].rank."""
     text, _, path = str(error).partition(" - at ")
-    found = _complaint(text, path.strip("`").removeprefix("$").removeprefix("."))
+    found = _complaint(text, path.strip("`").removeprefix("$").removeprefix("."), shape)
     return Problem("", line, found.field, found.rule, found.got[:_SHOWN])
 
 
-def _complaint(text: str, path: str) -> _Complaint:
+def _complaint(text: str, path: str, shape: Any) -> _Complaint:
     found = _FIELD.match(text)
     if found:
         field = f"{path}.{found['name']}" if path else found["name"]
@@ -322,9 +315,8 @@ def _complaint(text: str, path: str) -> _Complaint:
         return _Complaint(field, "unknown field", found["name"])
     found = _CHOICE.match(text)
     if found:
-        choices = _CHOICES.get(path.rpartition(".")[2])
-        rule = f"must be one of {', '.join(choices)}" if choices else "must be one of the choices"
-        return _Complaint(path, rule, found["got"])
+        choices = ", ".join(map(str, _choices(shape, path)))
+        return _Complaint(path, f"must be one of {choices}", found["got"])
     found = _EXPECTED.match(text)
     if found:
         rule = _rule(found["kind"], found["rule"])
@@ -333,6 +325,27 @@ def _complaint(text: str, path: str) -> _Complaint:
     if "out of range" in text:
         return _Complaint(path, "must be a smaller number", "a larger one")
     return _Complaint(path, "must be valid", text)
+
+
+def _choices(shape: Any, path: str) -> list[Any]:
+    """Return the values that the field of a path accepts."""
+    shapes = [shape]
+    for name in path.split("."):
+        structs = [
+            one for part in shapes for one in _parts(part) if hasattr(one, "__struct_fields__")
+        ]
+        field = name.partition("[")[0]
+        shapes = [_types(one)[field] for one in structs if field in _types(one)]
+    literals = [one for part in shapes for one in _parts(part) if get_origin(one) is Literal]
+    return list(dict.fromkeys(choice for one in literals for choice in get_args(one)))
+
+
+def _parts(shape: Any) -> Iterator[Any]:
+    """Give a type, and all types that it is made of."""
+    yield shape
+    if get_origin(shape) is not Literal:
+        for part in get_args(shape):
+            yield from _parts(part)
 
 
 def _rule(kind: str, rest: str | None) -> str:

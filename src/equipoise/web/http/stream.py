@@ -163,7 +163,7 @@ def _bad_lines(piece: Piece) -> EquipoiseError:
 
 
 def _problems_of(error: Exception, number: int, line: bytes) -> Sequence[Problem]:
-    refused = refused_json(error, number)
+    refused = refused_json(error, MatchRequest, number)
     if isinstance(refused, InvalidDataError):
         return refused.problems
     rule = str(refused).removeprefix(f"line {number} ")
