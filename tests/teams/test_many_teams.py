@@ -202,8 +202,10 @@ def test_a_search_of_two_teams_agrees_with_the_exact_answer() -> None:
 
 
 def test_sums_are_for_teams_of_equal_size() -> None:
-    with pytest.raises(InvalidParameterError, match="7 players do not make 2 equal teams"):
-        balance(plain_lobby(7), objective="sum")
+    why = "objective must be 'mean', without a system and as 7 players do not make 2 equal teams"
+    for kind in ("sum", "chance"):
+        with pytest.raises(InvalidParameterError, match=why):
+            balance(plain_lobby(7), objective=kind)
     lobby = plain_lobby(8)
     by_sum = balance(lobby, objective="sum")
     assert by_sum.objective == pytest.approx(4 * balance(lobby, uncertainty_weight=0).objective)

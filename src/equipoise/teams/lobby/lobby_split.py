@@ -21,7 +21,7 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, get_args
 
 import numpy as np
 
@@ -173,13 +173,6 @@ def balance(
     _check_numbers(uncertainty_weight, alternatives, steps, seed, time_limit)
     sizes = [lobby.players // teams + (at < lobby.players % teams) for at in range(teams)]
     kind = _kind(lobby, sizes, objective)
-    _check_numbers(uncertainty_weight, alternatives, steps, seed, time_limit)
-    require(
-        kind != "sum" or sizes[0] == sizes[-1],
-        "objective",
-        f"'chance' or 'mean' if {lobby.players} players do not make {teams} equal teams",
-        objective,
-    )
     rules = (kind != "chance", kind != "chance")
     rules = (rules[0] if top_two is None else top_two, rules[1] if uneven is None else uneven)
     whole = bool(np.all(lobby.strength == np.rint(lobby.strength)))
@@ -217,16 +210,18 @@ def _until(seconds: float | None) -> Callable[[], bool]:
 
 def _kind(lobby: Lobby, sizes: list[int], objective: Objective | None) -> Objective:
     """Return the objective to use. Raises : InvalidParameterError."""
-    able = lobby.model is not None and lobby.model.fits(sizes)
+    why: dict[Objective, str] = {}
+    if lobby.model is None:
+        why["chance"] = "without a system"
+    elif not lobby.model.fits(sizes):
+        why["chance"] = f"as {lobby.model.by} cannot predict such teams"
+    if sizes[0] != sizes[-1]:
+        why["sum"] = f"as {sum(sizes)} players do not make {len(sizes)} equal teams"
     if objective is None:
-        return "chance" if able else "mean"
-    if objective == "chance" and not able:
-        why = (
-            "without a system"
-            if lobby.model is None
-            else f"as {lobby.model.by} cannot predict such teams"
-        )
-        require(False, "objective", f"'mean' or 'sum', {why}", objective)
+        return "mean" if "chance" in why else "chance"
+    possible = [f"'{name}'" for name in get_args(Objective) if name not in why]
+    rule = f"{' or '.join(possible)}, {' and '.join(why.values())}"
+    require(objective not in why, "objective", rule, objective)
     return objective
 
 
