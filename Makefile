@@ -130,10 +130,11 @@ types: .venv/.lint .venv/.bench
 layers: .venv/.lint
 	$(BIN)/lint-imports
 
-docs: .venv/.docs  ## the documentation, warnings are errors
+docs: .venv/.docs  ## the documentation; warnings and outputs of commands that differ are errors
 	$(BIN)/python docs/generate_commands.py
 	$(BIN)/python docs/generate_layout.py
 	$(BIN)/python docs/generate_papers.py
+	$(BIN)/python docs/generate_outputs.py --check
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo docs/_build/html/index.html
 

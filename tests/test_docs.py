@@ -64,6 +64,39 @@ def test_the_layout_in_contributing_is_up_to_date() -> None:
     assert generator("generate_layout").page() == CONTRIBUTING.read_text(encoding="utf-8")
 
 
+def test_outputs_of_commands_are_compared_except_for_times() -> None:
+    """`python docs/generate_outputs.py --check` does this with all guides."""
+    shown = """```console
+$ printf 'warning\\na  1\\nb  2\\ndone in 12.5 s\\n'
+```
+
+```output
+warning
+...
+b  3
+done in 9.1 s
+```
+
+<!-- not run: a reason -->
+```output
+anything
+```
+"""
+    script = generator("generate_outputs")
+    page = script.updated(shown)
+    assert page.text == shown.replace("b  3", "b  2")
+    assert len(page.changes) == len(page.not_run) == 1
+    assert "-b  3\n+b  2" in page.changes[0]
+    with pytest.raises(ValueError, match=r"failed:\nno"):
+        script.updated("<!-- $ echo no; false -->\n```console\n$ true\n```\n")
+
+
+@pytest.mark.parametrize("name", names(PAGES))
+def test_an_output_of_a_command_is_marked_as_one(name: str) -> None:
+    """Then it is compared; other text, such as a file, is a block `text`."""
+    assert not re.search(r"^```console\n[^`]*```\n\n```text$", (ROOT / name).read_text(), re.M)
+
+
 def test_the_layout_has_every_package() -> None:
     """A package that no layer names could import anything; `sample` has no module."""
     package = ROOT / "src" / "equipoise"
