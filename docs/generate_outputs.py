@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from equipoise.cli import run
+from equipoise.wording import counted
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(
@@ -205,7 +206,7 @@ def main(words: list[str]) -> int:
                 path.write_text(page.text, encoding="utf-8")
             failed |= bool(page.changes)
     if not_run:
-        print(f"{not_run} outputs in guides are not compared; their pages say why")
+        print(f"not compared, for a reason in the source of the page: {counted(not_run, 'block')}")
     if failed:
         print("outputs differ: run `make outputs`, look at the difference and commit it")
     return int(failed)

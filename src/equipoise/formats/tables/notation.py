@@ -147,8 +147,9 @@ def plain_places(
     note = _described(column, plain, changed, "place")
     if unplaced is not None and absent.any():
         marks = ", ".join(sorted({*text_of(column).filter(pl.Series(absent)).str.strip_chars()}))
-        players = counted(int(absent.sum()), "player has", "players have")
-        said = f"{players} no place ({marks}) and share the place after the last of their match"
+        players = counted(count := int(absent.sum()), "player has", "players have")
+        share = "shares" if count == 1 else "share"
+        said = f"{players} no place ({marks}) and {share} the place after the last of their match"
         return Written(plain.alias(column.name), (), f"{note}; {said}" if note else said)
     return Written(plain.alias(column.name), faults_of((absent, NO_PLACE)), note)
 
