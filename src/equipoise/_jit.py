@@ -108,6 +108,14 @@ def inlined_kernel(function: _Function) -> _Function:
     return _compiled(function, counts_references=False, forceinline=True)
 
 
+def inlined_update(function: _Function) -> _Function:
+    """Compile the update of one match, which is copied into its loop and may make arrays.
+
+    A call would pass a job of a hundred numbers, which takes as long as rating a duel.
+    """
+    return _compiled(function, counts_references=True, forceinline=True)
+
+
 def compiled_for(function: _Function, *arguments: object) -> _Function:
     """Return the machine code of a kernel for arguments of these types, loaded or compiled.
 

@@ -163,7 +163,7 @@ def trace_arrays(kind: type[Any], trace: TraceColumns | None, low: int, high: in
     )
 
 
-def _handed(trace: TraceColumns | None, low: int, high: int) -> Floats | None:
+def handed_out(trace: TraceColumns | None, low: int, high: int) -> Floats | None:
     """Return rows low:high of the level adjustments, with 0 for all players so far."""
     if not trace or LEVEL_ADJUSTMENT not in trace:
         return None
@@ -326,7 +326,7 @@ class System(OneCall, EntryParameters, ABC):
             trace=trace_arrays(self.traces, trace, low, high),
             draws=sums_of(state),
             own=self.own(state, history, start, stop),
-            entry=self.entry_of(state, _handed(trace, low, high)),
+            entry=self.entry_of(state, handed_out(trace, low, high)),
         )
         home = self.home_of(state, history, start, stop, job.own)
         if home is None:
@@ -334,6 +334,10 @@ class System(OneCall, EntryParameters, ABC):
         # Kernels read fields by name; `HomeJob` has those of `Job` and one more.
         with_home: Any = HomeJob(*job, home=home)
         return cast("Job[Any, Any, Any]", with_home)
+
+    def with_home(self, able: Capabilities) -> Capabilities:
+        """Return capabilities with the columns of a home advantage; see `HomeSystem`."""
+        return able
 
     @property
     def learns_advantage(self) -> bool:
@@ -402,15 +406,25 @@ class System(OneCall, EntryParameters, ABC):
         Raises : ConvergenceError; InvalidDataError if a column is missing
         """
         job = self.job(state, history, start, stop, trace)
-        home: Home | None = getattr(job, "home", None)
         failed, residual = self.update(job, workers or Workers())
         if failed >= 0:
             what = f"{self.sought}{self.name}, match {history.match_ids[start + failed]},"
             raise ConvergenceError(what, self.iterations, residual)
-        if trace and home is not None and HEAD_START in trace:
-            trace[HEAD_START][history.offsets[start] : history.offsets[stop]] = home.head_start
-        if trace and LEVEL_ADJUSTMENT in trace and "rating" in trace:
-            _without_unrated(trace, int(history.offsets[start]), int(history.offsets[stop]))
+        if trace:
+            self.keep_trace(job, trace, int(history.offsets[start]), int(history.offsets[stop]))
+
+    def keep_trace(self, job: Job[Any, Any, Any], trace: TraceColumns, low: int, high: int) -> None:
+        """Complete rows low:high of a trace, which the job's matches have filled."""
+        home: Home | None = getattr(job, "home", None)
+        if home is not None and HEAD_START in trace:
+            trace[HEAD_START][low:high] = home.head_start
+        if LEVEL_ADJUSTMENT in trace and "rating" in trace:
+            _without_unrated(trace, low, high)
+
+    @property
+    def shows_columns(self) -> bool:
+        """Whether tables show columns of the state as they are."""
+        return type(self).at is System.at
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return players' ratings as of a time in days (None: as of their last match)."""

@@ -20,7 +20,7 @@ import math
 
 import numpy as np
 
-from equipoise._jit import inner_kernel
+from equipoise._jit import Option, inner_kernel
 from equipoise.arrays import Floats
 from equipoise.errors import require
 from equipoise.numeric.exponential import exp
@@ -47,6 +47,22 @@ def count_match(draws: Floats, tied: bool, z: float, normal: bool) -> None:
     else:
         tail = exp(-abs(z))
         tail /= 1.0 + tail
+    _add_match(draws, tied, tail)
+
+
+@inner_kernel
+def count_draw(draws: Floats, tied: bool, z: float, normal: Option) -> None:
+    """Add a match of two teams to the sums like `count_match`; only one curve is compiled."""
+    if normal is not None:
+        _add_match(draws, tied, normal_cdf(-abs(z)))
+    if normal is None:
+        tail = exp(-abs(z))
+        _add_match(draws, tied, tail / (1.0 + tail))
+
+
+@inner_kernel
+def _add_match(draws: Floats, tied: bool, tail: float) -> None:
+    """Add a match whose weaker side wins with probability `tail`, without draws."""
     if math.isnan(tail):
         return
     draws[0] += 1.0

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -147,6 +147,48 @@ def explanation(
         least_change=bounds[0],
         largest_change=bounds[1],
     )
+
+
+def quantity(name: str, value: float, meaning: str, unit: str = "") -> Quantity:
+    """Return a number of the computation."""
+    return Quantity(name=name, value=value, unit=unit, meaning=meaning)
+
+
+def by_opponent(
+    single: SingleMatch,
+    i: int,
+    numbers: Callable[[int, float], tuple[float, float, float, float]],
+) -> list[Opponent]:
+    """Return the opposing teams of participation i.
+
+    numbers : from (a participation of the team, score against it) to (its rating, its deviation,
+        expected score, effect)
+    """
+    place, scores, found = places(single.history), single.scores(i), []
+    for ids, rows in opposing_teams(single.history, i):
+        j, who = int(rows[0]), ids.tolist()
+        rating, deviation, expected, effect = numbers(j, float(scores[j]))
+        found.append(
+            Opponent(
+                player=who[0] if len(who) == 1 else ", ".join(map(str, who)),
+                rank=int(place[j]),
+                rating=rating,
+                deviation=deviation,
+                score=float(scores[j]),
+                expected=expected,
+                effect=effect,
+            )
+        )
+    return found
+
+
+def changes_of_duel(system: RatingSystem, single: SingleMatch, i: int) -> tuple[float, float]:
+    """Return the changes of participation i of a duel by a loss and by a win."""
+    lost, won = (
+        single.with_result(system, np.abs(np.arange(2) - winner)).trace for winner in (1 - i, i)
+    )
+    change = [float(one["rating"][i] - one["rating_before"][i]) for one in (lost, won)]
+    return change[0], change[1]
 
 
 def sum_by_result(opponents: Sequence[Opponent], names: Mapping[float, str]) -> list[Contribution]:

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel, lent
+from equipoise._jit import inlined_kernel, inner_kernel, kernel, lent
 from equipoise.arrays import Floats
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.normal import normal_cdf, normal_density
@@ -56,6 +56,19 @@ HEAD_START = "head_start"
 _FARTHEST = 30.0
 
 
+class Working(NamedTuple):
+    """Arrays that every match of a run uses again, with room for the largest of them.
+
+    members, present : of a team, how many players it has and how many of them are at home
+    before, moved : of a participation, its rating before the match without and with the head start
+    """
+
+    members: Floats
+    present: Floats
+    before: Floats
+    moved: Floats
+
+
 class Home(NamedTuple):
     """The advantage and who has it, in the form that kernels use.
 
@@ -69,6 +82,7 @@ class Home(NamedTuple):
     matches : column of the state
     at_home : shape (N,), 1 for players at home and 0 for all others
     head_start : shape (N,), filled with the points that each participation had
+    working : memory for one match
     """
 
     pool: Floats
@@ -83,6 +97,7 @@ class Home(NamedTuple):
     matches: int
     at_home: Floats
     head_start: Floats
+    working: Working
 
 
 class HomeJob(NamedTuple):
@@ -106,19 +121,6 @@ def read_standing(job: Any, m: int, i: int) -> tuple[float, float]:
     """Return (rating, deviation) of participation i before match m, if columns of the state."""
     player = job.table[job.matches.player[i]]
     return player[0], player[1]
-
-
-class Working(NamedTuple):
-    """Arrays that every match of a run uses again, with room for the largest of them.
-
-    members, present : of a team, how many players it has and how many of them are at home
-    before, moved : of a participation, its rating before the match without and with the head start
-    """
-
-    members: Floats
-    present: Floats
-    before: Floats
-    moved: Floats
 
 
 @inner_kernel
@@ -283,3 +285,74 @@ def _without(shown: float, moved: float, plain: float, head_start: float) -> flo
     moved, plain : the column of the state with and without it, which most systems show
     """
     return plain if shown == moved else shown - head_start
+
+
+@inlined_kernel
+def lever_of(job: Any, start: int, stop: int, teams: int) -> float:
+    """Count the players of every team and those at home; return the lever of two teams, else 0."""
+    members, present = job.home.working.members, job.home.working.present
+    for t in range(teams):
+        members[t] = present[t] = 0.0
+    for i in range(start, stop):
+        members[job.matches.team[i]] += 1.0
+        present[job.matches.team[i]] += job.home.at_home[i]
+    if teams != 2:
+        return 0.0
+    lever: float = present[0] / members[0] - present[1] / members[1]
+    return lever
+
+
+@inner_kernel
+def outlook_of(job: Any, m: int, members: Floats, read: Any) -> tuple[float, float]:
+    """Return (difference of two teams without head starts, its squared scale).
+
+    read : as of `rating.loop`
+    """
+    home, matches, day = job.home, job.matches, job.matches.time[m]
+    difference, squared = 0.0, 2.0 * home.fixed
+    for i in range(matches.offsets[m], matches.offsets[m + 1]):
+        t = matches.team[i]
+        shown = read(job.table[matches.player[i]], day, job.settings)
+        share = 1.0 if home.adds else 1.0 / members[t]
+        difference += share * shown[0] if t == 0 else -share * shown[0]
+        squared += share * share * (home.own + home.slope * shown[1] * shown[1])
+    return difference, squared
+
+
+@inlined_kernel
+def add_head_starts(job: Any, start: int, stop: int) -> None:
+    """Write the head starts of a match, and move the ratings by them unless its kernel does."""
+    home, matches, working = job.home, job.matches, job.home.working
+    for i in range(start, stop):
+        player = job.table[matches.player[i]]
+        points = home.pool[MEAN] * home.at_home[i]
+        if home.adds:
+            points /= working.members[matches.team[i]]
+        home.head_start[i] = points
+        working.before[i - start] = player[0]
+        if home.moves:
+            player[0] += points
+        working.moved[i - start] = player[0]
+
+
+@inlined_kernel
+def take_head_starts(job: Any, start: int, stop: int) -> None:
+    """Take the head starts out of the ratings; one that did not change keeps its bits."""
+    working = job.home.working
+    if job.home.moves:
+        for i in range(start, stop):
+            player = job.table[job.matches.player[i]]
+            player[0] = working.before[i - start] + (player[0] - working.moved[i - start])
+
+
+@inner_kernel
+def learn_advantage(
+    job: Any, m: int, lever: float, outlook: tuple[float, float], score: float
+) -> None:
+    """Learn from match m of two teams, of which the first had this score."""
+    home, seen = job.home, (outlook[0], outlook[1], score)
+    variance = home.pool[VARIANCE] + home.drift * home.drift
+    weight = job.matches.weight[m]
+    home.pool[MEAN], home.pool[VARIANCE] = learned(
+        home.pool[MEAN], variance, lever, weight, seen, home.normal
+    )

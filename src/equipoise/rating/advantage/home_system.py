@@ -18,7 +18,7 @@ import numpy as np
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
-from equipoise.rating.advantage.head_start import ADVANTAGE, MEAN, VARIANCE, Home
+from equipoise.rating.advantage.head_start import ADVANTAGE, MEAN, VARIANCE, Home, Working
 from equipoise.rating.base_system import Rate, System
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, models_draws
@@ -60,7 +60,7 @@ class HomeSystem(System):
     [0.581, 0.419]
     """
 
-    #: Whether the kernel of the system itself adds the head starts in `own`.
+    #: Whether the kernel of the system itself adds the head starts.
     adds_head_starts: ClassVar[bool] = False
 
     home_advantage: float = field(default=0.0, metadata={"note": _FIXED_NOTE})
@@ -140,7 +140,8 @@ class HomeSystem(System):
             return None
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         at_home = self.flags(history, low, high).astype(np.float64)
-        return self.home_job(state, at_home, np.zeros(high - low), moves=True)
+        head_start, moves = np.zeros(high - low), not self.adds_head_starts
+        return self.home_job(state, at_home, head_start, moves=moves)
 
     def home_job(self, state: State, at_home: Floats, head_start: Floats, *, moves: bool) -> Home:
         """Return the advantage for participations of which these are at home."""
@@ -163,6 +164,8 @@ class HomeSystem(System):
             matches=list(state.initial).index("matches"),
             at_home=at_home,
             head_start=head_start,
+            # Memory that is never written costs nothing, and a match has at most all rows.
+            working=Working(*(np.empty(len(at_home)) for _ in Working._fields)),
         )
 
     def _scales(self) -> tuple[float, float, float, bool]:

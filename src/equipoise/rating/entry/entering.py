@@ -39,7 +39,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel, prefetch
+from equipoise._jit import inlined_kernel, inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats
 from equipoise.errors import require
 from equipoise.numeric.summation import exact_sum
@@ -386,6 +386,59 @@ def _hold_level(
                 entry.handed[i] = delta
         if earlier >= entry.experienced or seeded:
             ratings[experienced] = read(job, matches.player[i])
+            experienced += 1
+    if experienced > 0:
+        mean = exact_sum(ratings, experienced) / experienced
+        moved = -math.expm1(-math.log(2.0) * experienced / entry.memory)
+        pool[LEVEL] += moved * (mean - pool[LEVEL])
+
+
+@inlined_kernel
+def enter(job: Any, start: int, stop: int) -> None:
+    """Let the newcomers of the match in rows start:stop enter."""
+    entry, matches, columns = job.entry, job.matches, job.table.shape[1]
+    if entry.learns:
+        for i in range(start, stop):
+            if i + _AHEAD < stop:
+                prefetch(job.table, matches.player[i + _AHEAD] * columns)
+            player = job.table[matches.player[i]]
+            if player[entry.matches] == 0.0 and player[entry.seeded] == 0.0:
+                player[0] = entry.pool[MU]
+                player[entry.mean] = entry.pool[MU]
+
+
+@kernel
+def learn_and_hold(
+    job: Any, m: int, start: int, stop: int, evidence: Any, move: Any, read: Any
+) -> None:
+    """Learn from match m, which was rated, and hold the level; the kernels are of `rating.loop`."""
+    entry = job.entry
+    if entry.learns:
+        newcomers = 0
+        for i in range(start, stop):
+            newcomers += _has_entered(entry, job.table[job.matches.player[i]])
+        if newcomers > 0:
+            _learn_entry(job, start, stop, m, newcomers, evidence)
+    if entry.holds > 0.0:
+        _hand_out(job, start, stop, move, read)
+
+
+@kernel
+def _hand_out(job: Any, start: int, stop: int, move: Any, read: Any) -> None:
+    """Hand delta to the young of the match in rows start:stop, and move the level."""
+    entry, matches, pool = job.entry, job.matches, job.entry.pool
+    delta = level_adjustment(pool, entry.holds, entry.most)
+    ratings, experienced = np.empty(stop - start), 0
+    for i in range(start, stop):
+        row = matches.player[i]
+        player = job.table[row]
+        earlier, seeded = player[entry.matches] - 1.0, player[entry.seeded] != 0.0
+        if delta > 0.0 and earlier < entry.young and not seeded:
+            move(job, row, delta)
+            if len(entry.handed):
+                entry.handed[i] = delta
+        if earlier >= entry.experienced or seeded:
+            ratings[experienced] = read(player, math.nan, job.settings)[0]
             experienced += 1
     if experienced > 0:
         mean = exact_sum(ratings, experienced) / experienced

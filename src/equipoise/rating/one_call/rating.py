@@ -63,7 +63,7 @@ def facts_of(system: System) -> SystemFacts:
     kind, columns = type(system), tuple(system.newcomer())
     if system.changes_entry:
         columns = (*columns, SEEDED)
-    plain = kind.at is System.at
+    plain = system.shows_columns
     return SystemFacts(
         system=system,
         able=system.capabilities,
@@ -71,7 +71,7 @@ def facts_of(system: System) -> SystemFacts:
         matches=columns.index("matches"),
         last_time=columns.index("last_time"),
         plain_rating=plain and not system.learns_entry,
-        plain_deviation=plain and kind.deviations is System.deviations,
+        plain_deviation=(plain and kind.deviations is System.deviations and "deviation" in columns),
         pooled=bool(system.learned_in_pool),
     )
 

@@ -84,7 +84,8 @@ def _learns(system: System) -> bool:
 def _knows(system: System) -> bool:
     """Return whether the numbers of a match are all that the kernel of a system is given."""
     from equipoise.rating.base_system import System
+    from equipoise.rating.rated_system import RatedSystem
 
     kind = type(system)
-    ordinary = kind.run is System.run and kind.job is System.job
+    ordinary = kind.run is System.run and kind.job in (System.job, RatedSystem.job)
     return ordinary and (kind.own is System.own or kind.rewrite_own is not System.rewrite_own)

@@ -23,6 +23,7 @@ from equipoise.arrays import Floats, Ids
 from equipoise.data.history import History
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
+from equipoise.rating.loop import ABSENT
 from equipoise.rating.state import PADDING
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ class Workspace:
     __slots__ = (
         "_ceiling",
         "_home",
+        "_inputs",
         "_job",
         "_kernel",
         "_members",
@@ -88,6 +90,12 @@ class Workspace:
         matches = job.matches._replace(rank=rank, time=time, weight=weight, ceiling=ceiling)
         self._job = job._replace(matches=matches)
         self._home = getattr(job, "home", None)
+        inputs = getattr(job, "inputs", None)
+        columns = {name: getattr(inputs, name, None) for name in ABSENT}
+        #: What a match says of its players, for `rating.loop`: name -> memory.
+        self._inputs: dict[str, Floats] = {
+            name: column for name, column in columns.items() if column is not None
+        }
         self._rewrites = type(system).own is not System.own and _has_parts(job.own)
         self._scored = "score" in system.capabilities.uses
         self._table = self.state.table.data
@@ -138,6 +146,10 @@ class Workspace:
             self._system.rewrite_own(self._job.own, performance, share, at_home)
             if self._scored:
                 self._system.rewrite_scores(self._job.own, score)
+        if self._inputs:
+            given = {"share": share, "score": score, "performance": performance}
+            for name, column in self._inputs.items():
+                column[:] = given[name] if len(given[name]) else ABSENT[name]
         if self._home is not None:
             self._system.rewrite_home(self._home, at_home)
         self._run()

@@ -1,0 +1,289 @@
+"""The base class of systems that `rating.loop` rates: what a system declares, and what follows.
+
+A system is a class with the decorator `rating_system`, on top of `RatedSystem` and, for a home
+advantage, `HomeSystem`. It declares its parameters (`rating.parameters`), its columns, what it can
+rate and which columns of a history it uses, its kernel `loop` and its `outlook`. Its file has
+the mathematics, then this class, then `explain`; `classical/glicko2.py` is a complete example.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, ClassVar, dataclass_transform
+
+import numpy as np
+
+from equipoise._jit import Option, option
+from equipoise.arguments import check_fields
+from equipoise.arrays import Floats, Ints
+from equipoise.data.history import History
+from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import Home
+from equipoise.rating.advantage.home_system import HomeSystem
+from equipoise.rating.base_system import Rate, System, handed_out, matches_of
+from equipoise.rating.draws import sums_of
+from equipoise.rating.loop import ABSENT, Inputs, Job, Trace
+from equipoise.rating.parameters import check_bounds
+from equipoise.rating.state import State
+from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
+
+#: Values of a parameter that turn off what it is for.
+_OFF = (None, "off", 0, False)
+
+
+class RatedSystem(System):
+    """The base class of systems that `rating.loop` rates.
+
+    columns : column of a player -> its value for newcomers, a number or the name of a parameter
+    uses : column of a history -> the parameter that turns it on; "" if it always counts
+    max_team_size, max_teams, adds_players : as of `Capabilities`
+    needs_time : the parameter that makes times necessary; "" for none
+    shown : what tables show of a player, in the order of the kernel `read`; only "rating" where
+        there are no deviations
+    more_traced : further columns of a trace, which the update writes to `job.trace.more`
+    takes_entry : whether its kernels support a learned entry and a held level
+    loop : the kernel that rates matches first:last of a job, by `rate_duels` or `rate_teams`
+    read_players : the kernel (table, rows, day, settings) that returns what tables show, by
+        `read_rows`; None where that is columns of the state
+    """
+
+    __slots__ = ()
+
+    columns: ClassVar[Mapping[str, float | str]]
+    uses: ClassVar[Mapping[str, str]] = {"weight": ""}
+    max_team_size: ClassVar[int | None] = None
+    max_teams: ClassVar[int | None] = None
+    adds_players: ClassVar[bool] = False
+    needs_time: ClassVar[str] = ""
+    shown: ClassVar[Sequence[str]] = ("rating", "deviation")
+    more_traced: ClassVar[Sequence[str]] = ()
+    takes_entry: ClassVar[bool] = True
+    loop: ClassVar[Any]
+    read_players: ClassVar[Any] = None
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        if self.takes_entry:
+            check_fields(self)
+            self.check_entry()
+        else:
+            System.__post_init__(self)
+        check_bounds(self)
+        self.check()
+
+    def check(self) -> None:
+        """Check what bounds of single parameters do not say. Raises : InvalidParameterError."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Which matches the system can rate with these parameters, and what it uses of them."""
+        needed = {name: by for name, by in self.uses.items() if by and self._is_off(by)}
+        able = Capabilities(
+            max_team_size=self.max_team_size,
+            max_teams=self.max_teams,
+            adds_players=self.adds_players,
+            needs_time=bool(self.needs_time) and not self._is_off(self.needs_time),
+            uses=frozenset(self.uses) - frozenset(needed),
+            needed=needed,
+            idle=(self.idle_entry if self.takes_entry else frozenset()) | self.idle(),
+        )
+        return self.with_home(self.able(able))
+
+    def _is_off(self, name: str) -> bool:
+        """Return whether a parameter turns off what it is for."""
+        return getattr(self, name) in _OFF
+
+    def able(self, able: Capabilities) -> Capabilities:
+        """Return capabilities, changed where they depend on parameters in a way of their own."""
+        return able
+
+    def idle(self) -> frozenset[str]:
+        """Return the parameters of the system itself that change nothing."""
+        return frozenset()
+
+    @property
+    def trace_columns(self) -> Sequence[str]:
+        """The further columns that the system adds to a trace."""
+        more = (name for one in self.shown[2:] for name in (f"{one}_before", one))
+        return (*more, *self.more_traced)
+
+    def newcomer(self) -> Mapping[str, float]:
+        """Return the columns of the state with their values for players who have not played."""
+        return {
+            name: float(getattr(self, value) if isinstance(value, str) else value)
+            for name, value in self.columns.items()
+        }
+
+    def derived(self) -> Mapping[str, Any]:
+        """Return further numbers for kernels, or others in place of those of a parameter."""
+        return {}
+
+    def settings(self) -> Any:
+        """Return the parameters in the form that kernels use: numbers by name.
+
+        A word is its number, and None is infinity.
+        """
+        numbers = {name: _as_number(self, name) for name in _own_parameters(type(self))}
+        numbers |= self.derived()
+        return _settings_type(type(self), tuple(numbers))(**numbers)
+
+    def job(
+        self,
+        state: State,
+        history: History,
+        start: int,
+        stop: int,
+        trace: TraceColumns | None = None,
+    ) -> Any:
+        """Return matches start:stop in the form that kernels use."""
+        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        columns, able = list(state.initial), self.capabilities
+        home = self.home_of(state, history, start, stop, None)
+        return Job(
+            table=state.table,
+            matches=matches_of(history, start, stop),
+            settings=self.settings(),
+            trace=self._empty_trace(trace or {}, low, high),
+            draws=sums_of(state),
+            normal=self._normal(),
+            skips_ties=able.skips_all_tied,
+            inputs=self._inputs(able, home, history, low, high),
+            matches_at=columns.index("matches"),
+            time_at=columns.index("last_time"),
+            own=self.own(state, history, start, stop),
+            entry=self.entry_of(state, handed_out(trace, low, high)),
+            home=home,
+        )
+
+    def _normal(self) -> Option:
+        """Return whether the outlook of two teams is a normal curve."""
+        usual = np.full(2, self.usual_deviation)
+        return option(self.outlook(np.zeros(2), usual).curve == "normal")
+
+    def _inputs(
+        self, able: Capabilities, home: Home | None, history: History, low: int, high: int
+    ) -> Inputs:
+        """Return what participations low:high say beside ranks, in memory that can be written."""
+        found: dict[str, Floats] = {}
+        if home is not None and not home.moves:
+            found["head_start"] = home.head_start
+        for name, absent in ABSENT.items():
+            if name in able.uses:
+                column = getattr(history, name, None)
+                given = column if column is None else column[low:high]
+                if name == "score":
+                    given = history.scores(low, high)
+                # A copy, because what a history holds is read-only, and `workspaces` write here.
+                found[name] = np.full(high - low, absent) if given is None else given.astype(float)
+        return Inputs(**found)
+
+    def _empty_trace(self, wanted: TraceColumns, low: int, high: int) -> Trace:
+        """Return rows low:high of a trace that kernels fill; unrated matches keep NaN."""
+        width, rows = max(2, len(self.shown)), high - low
+        before = any(f"{name}_before" in wanted for name in self.shown)
+        after = any(name in wanted for name in self.shown)
+        more = any(name in wanted for name in self.more_traced)
+        return Trace(
+            wanted["expected"][low:high] if "expected" in wanted else np.empty(0),
+            np.full((width, rows if before else 0), np.nan),
+            np.full((width, rows if after else 0), np.nan),
+            np.full((len(self.more_traced), rows if more else 0), np.nan),
+        )
+
+    def keep_trace(self, job: Any, trace: TraceColumns, low: int, high: int) -> None:
+        """Copy what kernels wrote to the columns of a trace."""
+        before = [f"{name}_before" for name in self.shown]
+        names = ((before, job.trace.before), (self.shown, job.trace.after))
+        for wanted, columns in (*names, (self.more_traced, job.trace.more)):
+            for c, name in enumerate(wanted):
+                if name in trace:
+                    trace[name][low:high] = columns[c]
+        System.keep_trace(self, job, trace, low, high)
+
+    def kernel(self, job: Any) -> Rate:
+        """Return the kernel that rates matches of a job on one thread."""
+        found: Rate = type(self).loop
+        return found
+
+    def update(self, job: Any, workers: Workers) -> tuple[int, float]:
+        """Rate all matches of a job in order."""
+        return self.kernel(job)(job, 0, len(job.matches.time))
+
+    @property
+    def shows_columns(self) -> bool:
+        """Whether tables show columns of the state as they are."""
+        return type(self).at is RatedSystem.at and self.read_players is None
+
+    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
+        """Return players' ratings as of a time in days (None: as of their last match)."""
+        names = ("rating", "deviation", *self.shown[2:])
+        found = {name: np.full(len(rows), np.nan) for name in names}
+        if self.read_players is None:
+            found |= {name: state.column(name)[rows] for name in self.shown}
+        else:
+            day = math.nan if time is None else time
+            read = type(self).read_players(state.table, rows, day, self.settings())
+            found |= dict(zip(self.shown, read, strict=False))
+        return {
+            "rating": self.entered(state, rows, found.pop("rating")),
+            "deviation": found.pop("deviation"),
+            "matches": state.column("matches")[rows],
+            "last_time": state.column("last_time")[rows],
+            **found,
+        }
+
+
+@cache
+def _own_parameters(kind: type[Any]) -> tuple[str, ...]:
+    """Return the parameters of a system without those of the entry and the advantage."""
+    shared = {one.name for one in fields(HomeSystem)}
+    return tuple(one.name for one in fields(kind) if one.name not in shared)
+
+
+@cache
+def _field(kind: type[Any], name: str) -> tuple[Mapping[str, int], bool]:
+    """Return (word -> number of a parameter, whether its numbers need not be whole)."""
+    one = next(one for one in fields(kind) if one.name == name)
+    return one.metadata.get("words", {}), "float" in str(one.type)
+
+
+def _as_number(system: RatedSystem, name: str) -> float | bool:
+    """Return a parameter as kernels use it."""
+    value = getattr(system, name)
+    words, real = _field(type(system), name)
+    if words:
+        return words[value]
+    if value is None:
+        return math.inf
+    return float(value) if real else value
+
+
+@cache
+def _settings_type(kind: type[Any], names: tuple[str, ...]) -> type[Any]:
+    """Return the NamedTuple of a system's numbers, by whose place compiled code is kept."""
+    for base in kind.__mro__:
+        known: type[Any] | None = getattr(
+            sys.modules[base.__module__], f"{base.__name__}Settings", None
+        )
+        if known is not None and known._fields == names:
+            return known
+    found = namedtuple(f"{kind.__name__}Settings", names)  # type: ignore[misc]
+    found.__module__ = kind.__module__
+    setattr(sys.modules[kind.__module__], found.__name__, found)
+    return found
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def rating_system(kind: type[Any]) -> Any:
+    """Return a class as a frozen dataclass of parameters, ready for kernels.
+
+    The type of its numbers is made here, because compiled code on disk names it by its module.
+    """
+    found: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False)(kind)
+    found().settings()
+    return found
