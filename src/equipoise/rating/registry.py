@@ -114,7 +114,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "glicko2": SystemSpec(
         "equipoise.rating.classical.glicko2",
         "Glicko2",
-        "equipoise.rating.classical.glicko2_explain",
+        "equipoise.rating.classical.glicko2",
         "duels with rating periods; deviation and volatility",
         "Glickman 2012",
     ),

@@ -23,28 +23,31 @@ before it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
 from equipoise._jit import inlined_kernel, inner_kernel, kernel
-from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook, team_mean_outlook
-from equipoise.errors import require
 from equipoise.numeric.exponential import EXP_HIGHEST, exp
 from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
-from equipoise.numeric.workers import Workers
-from equipoise.rating.advantage.head_start import rate_at_home
 from equipoise.rating.advantage.home_system import HomeSystem
-from equipoise.rating.base_system import Job, Rate, System
-from equipoise.rating.draws import count_match
-from equipoise.rating.entry.entering import FirstMatch, first_match, rate_each
+from equipoise.rating.entry.entering import FirstMatch, first_match
+from equipoise.rating.loop import rate_duels, read_rows
+from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.rated_system import RatedSystem, rating_system
+from equipoise.rating.single_match import (
+    by_opponent,
+    changes_of_duel,
+    explanation,
+    quantity,
+    single_match,
+)
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
 
 #: Rating points of one unit of the internal scale: 400/ln 10, as printed in [G2]_.
 GLICKO2_SCALE = 173.7178
@@ -59,33 +62,6 @@ _LAST_STEP = 1e-12
 #: Columns of the state; the first three are values before the period in progress. `PENDING` exists
 #: only where the level is held and there are rating periods.
 RATING, DEVIATION, VOLATILITY, MATCHES, LAST_TIME, PERIOD, INFORMATION, SURPRISE, PENDING = range(9)
-
-
-class Settings(NamedTuple):
-    """Parameters in the form that kernels use.
-
-    period_days : inf if every match is a period
-    pends : whether the state has the column `PENDING`
-    """
-
-    initial_rating: float
-    max_phi: float
-    tau: float
-    period_days: float
-    max_volatility: float
-    pends: bool
-
-
-class VolatilityTrace(NamedTuple):
-    """Columns of a trace with volatilities; see `TraceArrays`."""
-
-    expected: Floats
-    rating_before: Floats
-    deviation_before: Floats
-    rating: Floats
-    deviation: Floats
-    volatility_before: Floats
-    volatility: Floats
 
 
 @inner_kernel
@@ -180,7 +156,7 @@ def updated(
 
 
 @inner_kernel
-def closed(player: Floats, periods: float, settings: Settings) -> tuple[float, float, float, float]:
+def closed(player: Floats, periods: float, settings: Any) -> tuple[float, float, float, float]:
     """Return (rating, deviation, volatility, residual) with the period in progress closed.
 
     periods : number of periods since the one in progress began; all but one had no games
@@ -207,7 +183,7 @@ def closed(player: Floats, periods: float, settings: Settings) -> tuple[float, f
 
 
 @inner_kernel
-def settle(player: Floats, period: float, settings: Settings) -> float:
+def settle(player: Floats, period: float, settings: Any) -> float:
     """Move a player to the beginning of a period; return a residual, below 0 if converged."""
     if player[PERIOD] == period:
         return -1.0
@@ -221,160 +197,79 @@ def settle(player: Floats, period: float, settings: Settings) -> float:
     return residual
 
 
-@inner_kernel
-def _trace_before(trace: VolatilityTrace, i: int, player: Floats, settings: Settings) -> None:
-    rating, deviation, sigma, _ = closed(player, 0.0, settings)
-    trace.rating_before[i] = rating
-    trace.deviation_before[i] = deviation
-    trace.volatility_before[i] = sigma
-
-
-@inner_kernel
-def _trace_after(
-    trace: VolatilityTrace, i: int, player: Floats, settings: Settings, expected: float
-) -> None:
-    rating, deviation, sigma, _ = closed(player, 0.0, settings)
-    if len(trace.expected):
-        trace.expected[i] = expected
-    trace.rating[i] = rating
-    trace.deviation[i] = deviation
-    trace.volatility[i] = sigma
+@inlined_kernel
+def begin(job: Any, m: int, i: int) -> float:
+    """Close the rating periods before that of a match; return a residual."""
+    if math.isinf(job.settings.period_days):
+        return -1.0
+    period = math.floor(job.matches.time[m] / job.settings.period_days)
+    return settle(job.table[job.matches.player[i]], period, job.settings)
 
 
 # Inlined, because a call that passes a job takes as long as rating the duel.
 @inlined_kernel
-def _rate_duel(job: Job[Settings, VolatilityTrace, None], m: int) -> float:
-    """Rate a match of two; return a residual, below 0 if all converged."""
-    matches, settings, trace = job.matches, job.settings, job.trace
-    i, j = matches.offsets[m], matches.offsets[m] + 1
-    first, second = job.table[matches.player[i]], job.table[matches.player[j]]
-    day = matches.time[m]
-    each_match = math.isinf(settings.period_days)
-    worst = -1.0
-    if not each_match:
-        period = math.floor(day / settings.period_days)
-        worst = max(settle(first, period, settings), settle(second, period, settings))
-    score = 0.5
-    if matches.rank[i] != matches.rank[j]:
-        score = 1.0 if matches.rank[i] < matches.rank[j] else 0.0
-    mu_first = (first[RATING] - settings.initial_rating) / GLICKO2_SCALE
-    mu_second = (second[RATING] - settings.initial_rating) / GLICKO2_SCALE
-    phi_first, phi_second = first[DEVIATION] / GLICKO2_SCALE, second[DEVIATION] / GLICKO2_SCALE
-    if len(job.draws):
-        # READINGS A15; within a rating period from the ratings before it, which the games use.
-        g = opponent_weight(math.sqrt(phi_first * phi_first + phi_second * phi_second))
-        count_match(job.draws, score == 0.5, g * (mu_first - mu_second), False)
-    expected_1, information_1, surprise_1 = game(mu_first, mu_second, phi_second, score)
-    expected_2, information_2, surprise_2 = game(mu_second, mu_first, phi_first, 1.0 - score)
-    traced = len(trace.rating) > 0
-    if traced:
-        _trace_before(trace, i, first, settings)
-        _trace_before(trace, j, second, settings)
-    weight = matches.weight[m]
-    first[INFORMATION] += weight * information_1
-    first[SURPRISE] += weight * surprise_1
-    second[INFORMATION] += weight * information_2
-    second[SURPRISE] += weight * surprise_2
-    if each_match:
-        # Every match of the player is a period of its own, which ends here.
-        left = max(
-            settle(first, first[MATCHES] + 1.0, settings),
-            settle(second, second[MATCHES] + 1.0, settings),
-        )
-        worst = max(worst, left)
-    for player in (first, second):
-        player[MATCHES] += 1.0
-        player[LAST_TIME] = day
-    if traced:
-        _trace_after(trace, i, first, settings, expected_1)
-        _trace_after(trace, j, second, settings, expected_2)
-    return worst
+def rate_duel(
+    job: Any, m: int, one: Floats, other: Floats, lead: float, score: float
+) -> tuple[float, float, float, float]:
+    """Add a game to the periods of both players; return the expected scores, z and a residual."""
+    settings, weight = job.settings, job.matches.weight[m]
+    mu = (one[RATING] - settings.initial_rating) / GLICKO2_SCALE
+    mu_other = (other[RATING] - settings.initial_rating) / GLICKO2_SCALE
+    phi, phi_other = one[DEVIATION] / GLICKO2_SCALE, other[DEVIATION] / GLICKO2_SCALE
+    # READINGS A15; within a rating period from the ratings before it, which the games use.
+    z = opponent_weight(math.sqrt(phi * phi + phi_other * phi_other)) * (mu - mu_other)
+    expected, information, surprise = game(mu, mu_other, phi_other, score)
+    expected_other, information_other, surprise_other = game(mu_other, mu, phi, 1.0 - score)
+    one[INFORMATION] += weight * information
+    one[SURPRISE] += weight * surprise
+    other[INFORMATION] += weight * information_other
+    other[SURPRISE] += weight * surprise_other
+    residual = -1.0
+    if math.isinf(settings.period_days):
+        # Every match of a player is a period of its own, which ends here.
+        residual = settle(one, one[MATCHES] + 1.0, settings)
+        residual = max(residual, settle(other, other[MATCHES] + 1.0, settings))
+    return expected, expected_other, z, residual
 
 
 @inner_kernel
-def rate_matches(
-    job: Job[Settings, VolatilityTrace, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last in order; return (match, residual) of a failure, or (-1, -1)."""
-    for m in range(first, last):
-        if job.matches.offsets[m + 1] - job.matches.offsets[m] != 2:
-            continue
-        residual = _rate_duel(job, m)
-        if residual >= 0.0:
-            return m, residual
-    return -1, -1.0
+def read(player: Floats, day: float, settings: Any) -> tuple[float, float, float]:
+    """Return (rating, deviation, volatility) with the periods until a day closed."""
+    periods = 0.0
+    if not (math.isinf(settings.period_days) or math.isnan(day) or math.isnan(player[PERIOD])):
+        periods = max(math.floor(day / settings.period_days) - player[PERIOD], 0.0)
+    rating, deviation, sigma, _ = closed(player, periods, settings)
+    return rating, deviation, sigma
 
 
 @inner_kernel
-def _evidence(job: Job[Settings, VolatilityTrace, None], m: int, i: int) -> FirstMatch:
+def evidence(job: Any, m: int, i: int) -> FirstMatch:
     """Return what a first match said of a newcomer, as if the period had ended with it."""
     player = job.table[job.matches.player[i]]
-    rating, deviation, sigma, _ = closed(player, 0.0, job.settings)
+    rating, deviation, sigma = read(player, math.nan, job.settings)
     return first_match(job.entry, player, rating, deviation, (GLICKO2_SCALE * sigma) ** 2)
 
 
 @inner_kernel
-def _move(job: Job[Settings, VolatilityTrace, None], i: int, delta: float) -> None:
-    """Add delta to the rating of participation i, within a period when that closes."""
-    player = job.table[job.matches.player[i]]
-    player[PENDING if job.settings.pends else RATING] += delta
-    if len(job.trace.rating):
-        job.trace.rating[i] = _read(job, job.matches.player[i])
+def move(job: Any, row: int, delta: float) -> None:
+    """Add delta to a rating, within a period when that closes."""
+    job.table[row, PENDING if job.settings.pends else RATING] += delta
 
 
 @inner_kernel
-def _read(job: Job[Settings, VolatilityTrace, None], row: int) -> float:
-    """Return a player's rating with the period in progress closed."""
-    rating, _, _, _ = closed(job.table[row], 0.0, job.settings)
-    return rating
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last."""
+    return rate_duels(job, first, last, rate_duel, begin, read, evidence, move)
 
 
 @kernel
-def rate_with_entry(
-    job: Job[Settings, VolatilityTrace, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last like `rate_matches`, with their entry and level."""
-    return rate_each(job, first, last, rate_matches, _evidence, _move, _read)
+def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats:
+    """Return rating, deviation and volatility of players as of a day, shape (3, rows)."""
+    return read_rows(table, rows, day, settings, read)
 
 
-@inner_kernel
-def _standing(job: Job[Settings, VolatilityTrace, None], m: int, i: int) -> tuple[float, float]:
-    """Return (rating, deviation) of participation i as of match m, with ended periods closed."""
-    player, settings, periods = job.table[job.matches.player[i]], job.settings, 0.0
-    if not (math.isinf(settings.period_days) or math.isnan(player[PERIOD])):
-        periods = max(math.floor(job.matches.time[m] / settings.period_days) - player[PERIOD], 0.0)
-    rating, deviation, _, _ = closed(player, periods, settings)
-    return rating, deviation
-
-
-@kernel
-def rate_with_home(
-    job: Job[Settings, VolatilityTrace, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last like `rate_matches`, with head starts."""
-    return rate_at_home(job, first, last, rate_matches, _standing)
-
-
-@kernel
-def rate_with_both(
-    job: Job[Settings, VolatilityTrace, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last with head starts, entry and level."""
-    return rate_each(job, first, last, rate_with_home, _evidence, _move, _read)
-
-
-@kernel
-def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings) -> Floats:
-    """Return rating, deviation, volatility of players with periods closed, shape (3, rows)."""
-    out = np.empty((3, len(rows)))
-    for i in range(len(rows)):
-        rating, deviation, sigma, _ = closed(table[rows[i]], periods[i], settings)
-        out[0, i], out[1, i], out[2, i] = rating, deviation, sigma
-    return out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Glicko2(HomeSystem):
+@rating_system
+class Glicko2(RatedSystem, HomeSystem):
     """Glicko-2 [G2]_ for matches of two players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -392,85 +287,50 @@ class Glicko2(HomeSystem):
     <Ratings: 6 players, the best ada with 1,812.9>
     """
 
-    initial_rating: float = 1500.0
-    initial_deviation: float = 350.0
-    initial_volatility: float = 0.06
-    tau: float = 0.5
-    period_days: float | None = None
-    max_deviation: float = 350.0
-    max_volatility: float = MAX_VOLATILITY
+    initial_rating: float = initial_rating()
+    initial_deviation: float = initial_deviation()
+    initial_volatility: float = positive(0.06)
+    tau: float = param(0.5, 0.0, 2.0, above=True, rule="in (0, 2]")
+    period_days: float | None = positive(None)
+    max_deviation: float = positive(350.0)
+    max_volatility: float = positive(MAX_VOLATILITY)
 
     name: ClassVar[str] = "glicko2"
-    traces: ClassVar[type[Any]] = VolatilityTrace
     sought: ClassVar[str] = "the volatility of "
-
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        check_fields(self)
-        self.check_entry()
-        check_newcomer(self.initial_rating, self.initial_deviation)
-        for name in ("initial_deviation", "initial_volatility", "max_deviation", "max_volatility"):
-            value = getattr(self, name)
-            require(0 < value < math.inf, name, "positive", value)
-        require(0 < self.tau <= 2, "tau", "in (0, 2]", self.tau)
-        period = self.period_days
-        require(period is None or 0 < period < math.inf, "period_days", "positive", period)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Two players; time if there are rating periods."""
-        periods = self.period_days is not None
-        able = Capabilities(
-            max_team_size=1,
-            max_teams=2,
-            needs_time=periods,
-            uses=frozenset({"weight", "time"} if periods else {"weight"}),
-            needed={} if periods else {"time": "period_days"},
-            idle=self.idle_entry,
-        )
-        return self.with_home(able)
-
-    def newcomer(self) -> Mapping[str, float]:
-        """Return a new player, who is in no rating period yet."""
-        return {
-            "rating": self.initial_rating,
-            "deviation": self.initial_deviation,
-            "volatility": self.initial_volatility,
-            "matches": 0.0,
-            "last_time": math.nan,
-            "period": math.nan,
-            "information": 0.0,
-            "surprise": 0.0,
-            **({"pending": 0.0} if self._pends else {}),
-        }
+    max_team_size: ClassVar[int] = 1
+    max_teams: ClassVar[int] = 2
+    needs_time: ClassVar[str] = "period_days"
+    uses: ClassVar[Mapping[str, str]] = {"weight": "", "time": "period_days"}
+    shown: ClassVar[Sequence[str]] = ("rating", "deviation", "volatility")
+    columns: ClassVar[Mapping[str, float | str]] = {
+        "rating": "initial_rating",
+        "deviation": "initial_deviation",
+        "volatility": "initial_volatility",
+        "matches": 0.0,
+        "last_time": math.nan,
+        "period": math.nan,
+        "information": 0.0,
+        "surprise": 0.0,
+    }
+    loop = staticmethod(rate)
+    read_players = staticmethod(read_players)
 
     @property
     def _pends(self) -> bool:
         """Whether what holds the level waits for the end of a rating period."""
         return self.holds_level and self.period_days is not None
 
-    def kernel(self, job: Job[Settings, VolatilityTrace, None]) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
-        return self.choose_kernel(job, *kernels)
+    def newcomer(self) -> Mapping[str, float]:
+        """Return a new player, who is in no rating period yet."""
+        return {**RatedSystem.newcomer(self), **({"pending": 0.0} if self._pends else {})}
 
-    def update(
-        self, job: Job[Settings, VolatilityTrace, None], workers: Workers
-    ) -> tuple[int, float]:
-        """Rate all matches of a job in order."""
-        return self.kernel(job)(job, 0, len(job.matches.time))
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings with the period in progress closed and the later periods without games."""
-        periods = np.zeros(len(rows))
-        if time is not None and self.period_days is not None:
-            begun = state.table[rows, PERIOD]
-            elapsed = np.floor(time / self.period_days) - begun
-            periods = np.maximum(np.nan_to_num(elapsed, nan=0.0), 0.0)
-        rating, deviation, volatility = read_players(state.table, rows, periods, self.settings())
-        rating = self.entered(state, rows, rating)
-        read = {"rating": rating, "deviation": deviation, "volatility": volatility}
-        return {**System.at(self, state, rows, time), **read}
+    def derived(self) -> Mapping[str, Any]:
+        """Return the caps; pends : whether the state has the column `PENDING`."""
+        return {
+            "max_phi": float(self.max_deviation) / GLICKO2_SCALE,
+            "max_volatility": max(float(self.max_volatility), float(self.initial_volatility)),
+            "pends": self._pends,
+        }
 
     def begin_period(self, state: State, rows: Ints, day: float) -> None:
         """Move players to the beginning of the rating period of a day."""
@@ -483,13 +343,88 @@ class Glicko2(HomeSystem):
         """Return the outlook of READINGS A15, two players being teams of one."""
         return team_mean_outlook(self.at_home(rating, history), deviation)
 
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
-        return Settings(
-            float(self.initial_rating),
-            float(self.max_deviation) / GLICKO2_SCALE,
-            float(self.tau),
-            math.inf if self.period_days is None else float(self.period_days),
-            max(float(self.max_volatility), float(self.initial_volatility)),
-            self._pends,
+
+def explain(system: Glicko2, before: State, history: History, match: int, row: int) -> Explanation:
+    """Return why a participation changed its player's rating: the numbers of [G2]_ steps 2-7.
+
+    A later game of a period changes the deviation after it, and so the weight of the earlier games.
+    """
+    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    settled, settings = single.before.copy(), system.settings()
+    system.begin_period(settled, np.arange(2), float(single.history.days()[0]))
+    me, other = settled.table[i], settled.table[1 - i]
+    score, weight = float(single.scores(i)[1 - i]), float(single.history.weights()[0])
+    mu, phi_other = (me[RATING] - other[RATING]) / GLICKO2_SCALE, other[DEVIATION] / GLICKO2_SCALE
+    expected, information, surprise = game(mu, 0.0, phi_other, score)
+    information, surprise = weight * information, weight * surprise
+    phi, sigma = me[DEVIATION] / GLICKO2_SCALE, me[VOLATILITY]
+    earlier, earlier_surprise = float(me[INFORMATION]), float(me[SURPRISE])
+
+    def after(information: float, surprise: float) -> tuple[float, float]:
+        caps = settings.tau, settings.max_volatility
+        _, phi_after, sigma_after, _ = updated(phi, sigma, information, surprise, *caps)
+        return phi_after, sigma_after
+
+    phi_1 = after(earlier, earlier_surprise)[0] if earlier > 0 else 0.0
+    phi_2, sigma_2 = after(earlier + information, earlier_surprise + surprise)
+    effect = GLICKO2_SCALE * phi_2**2 * surprise
+    reason = f"scored {score:g} where {expected:.2f} was expected"
+    parts = [Contribution(name="this match", change=effect, reason=reason)]
+    if earlier > 0:
+        parts.append(
+            Contribution(
+                name="earlier matches of the period",
+                change=GLICKO2_SCALE * (phi_2**2 - phi_1**2) * earlier_surprise,
+                reason="another match reduces the deviation, and with it the weight of each match",
+            )
         )
+    told = information > 0
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=parts,
+        quantities=[
+            quantity(
+                "g",
+                opponent_weight(phi_other),
+                "weight of the match: 1 against an opponent whose rating is certain",
+            ),
+            quantity(
+                "v",
+                GLICKO2_SCALE**2 / information if told else math.inf,
+                "variance of a rating estimated from this match alone",
+                "points^2",
+            ),
+            quantity(
+                "Delta",
+                GLICKO2_SCALE * surprise / information if told else 0.0,
+                "correction of the rating by this match alone",
+                "points",
+            ),
+            quantity(
+                "volatility before", sigma, "how much the player's rating is expected to vary"
+            ),
+            quantity(
+                "volatility", sigma_2, "rises when results differ more than the deviations explain"
+            ),
+            quantity(
+                "deviation with volatility",
+                GLICKO2_SCALE * math.hypot(phi, sigma_2),
+                "the deviation before, widened by the volatility",
+                "points",
+            ),
+            quantity(
+                "share of the surprise",
+                GLICKO2_SCALE * phi_2 * phi_2,
+                "points for one unit of g (score - expected score)",
+                "points",
+            ),
+        ],
+        opponents=by_opponent(
+            single,
+            i,
+            lambda j, score: (float(other[RATING]), float(other[DEVIATION]), expected, effect),
+        ),
+        bounds=changes_of_duel(system, single, i),
+    )

@@ -34,7 +34,6 @@ from equipoise.rating.advantage.home_system import HomeSystem, no_home_side
 from equipoise.rating.base_system import Job, Rate
 from equipoise.rating.classical.glicko2 import (
     GLICKO2_SCALE,
-    VolatilityTrace,
     game,
     new_volatility,
     opponent_weight,
@@ -73,6 +72,18 @@ class Settings(NamedTuple):
     max_phi: float
     max_volatility: float
     max_change: float
+
+
+class VolatilityTrace(NamedTuple):
+    """Columns of a trace with volatilities; see `TraceArrays`."""
+
+    expected: Floats
+    rating_before: Floats
+    deviation_before: Floats
+    rating: Floats
+    deviation: Floats
+    volatility_before: Floats
+    volatility: Floats
 
 
 @inner_kernel
