@@ -79,7 +79,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "elo": SystemSpec(
         "equipoise.rating.classical.elo",
         "Elo",
-        "equipoise.rating.classical.elo_explain",
+        "equipoise.rating.classical.elo",
         "duels, teams by their mean, contests as all pairs; home advantage",
         "Elo 1961",
     ),
