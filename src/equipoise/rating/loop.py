@@ -60,17 +60,16 @@ ABSENT = {"share": 1.0, "score": math.nan, "performance": math.nan}
 
 
 class Trace(NamedTuple):
-    """What a run tells of N participations, all of length 0 if no trace is wanted.
+    """Columns of a trace, each of shape (N,), or of shape (0,) if not wanted.
 
-    expected : shape (N,), also of length 0 if it alone is not wanted
-    before, after : what `read` returned, shape (shown, N)
-    more : columns that the update writes itself, shape (columns, N)
+    before, after : a column for each number that `read` returns; all of one are wanted or none
+    more : columns that the update writes itself
     """
 
     expected: Floats
-    before: Floats
-    after: Floats
-    more: Floats
+    before: tuple[Floats, ...]
+    after: tuple[Floats, ...]
+    more: tuple[Floats, ...]
 
 
 class Job(NamedTuple):
@@ -119,14 +118,14 @@ def move_rating(job: Any, row: int, delta: float) -> None:
 
 
 @inlined_kernel
-def _show(job: Any, start: int, stop: int, day: float, read: Any, out: Floats) -> None:
+def _show(job: Any, start: int, stop: int, day: float, read: Any, out: Any) -> None:
     """Write what tables show of the players of a match, if that is wanted."""
-    if out.shape[1] == 0:
+    if len(out[0]) == 0:
         return
     for i in range(start, stop):
         shown = read(job.table[job.matches.player[i]], day, job.settings)
         for c in range(len(shown)):
-            out[c, i] = shown[c]
+            out[c][i] = shown[c]
 
 
 @inlined_kernel

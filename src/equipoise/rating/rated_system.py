@@ -148,7 +148,7 @@ class RatedSystem(System):
             table=state.table,
             matches=matches_of(history, start, stop),
             settings=self.settings(),
-            trace=self._empty_trace(trace or {}, low, high),
+            trace=self._trace(trace or {}, low, high),
             draws=sums_of(state),
             normal=self._normal(),
             skips_ties=able.skips_all_tied,
@@ -182,28 +182,21 @@ class RatedSystem(System):
                 found[name] = np.full(high - low, absent) if given is None else given.astype(float)
         return Inputs(**found)
 
-    def _empty_trace(self, wanted: TraceColumns, low: int, high: int) -> Trace:
-        """Return rows low:high of a trace that kernels fill; unrated matches keep NaN."""
-        width, rows = max(2, len(self.shown)), high - low
-        before = any(f"{name}_before" in wanted for name in self.shown)
-        after = any(name in wanted for name in self.shown)
-        more = any(name in wanted for name in self.more_traced)
-        return Trace(
-            wanted["expected"][low:high] if "expected" in wanted else np.empty(0),
-            np.full((width, rows if before else 0), np.nan),
-            np.full((width, rows if after else 0), np.nan),
-            np.full((len(self.more_traced), rows if more else 0), np.nan),
-        )
+    def _trace(self, wanted: TraceColumns, low: int, high: int) -> Trace:
+        """Return rows low:high of a trace's columns as kernels take them."""
 
-    def keep_trace(self, job: Any, trace: TraceColumns, low: int, high: int) -> None:
-        """Copy what kernels wrote to the columns of a trace."""
-        before = [f"{name}_before" for name in self.shown]
-        names = ((before, job.trace.before), (self.shown, job.trace.after))
-        for wanted, columns in (*names, (self.more_traced, job.trace.more)):
-            for c, name in enumerate(wanted):
-                if name in trace:
-                    trace[name][low:high] = columns[c]
-        System.keep_trace(self, job, trace, low, high)
+        def columns(names: Sequence[str]) -> tuple[Floats, ...]:
+            # One that is not wanted beside others is filled and dropped.
+            rows = high - low if any(name in wanted for name in names) else 0
+            return tuple(
+                wanted[name][low:high] if name in wanted else np.empty(rows) for name in names
+            )
+
+        # Systems without deviations read 0, which is dropped.
+        shown = self.shown if len(self.shown) > 1 else ("rating", "")
+        expected = wanted["expected"][low:high] if "expected" in wanted else np.empty(0)
+        before = columns([f"{name}_before" for name in shown])
+        return Trace(expected, before, columns(shown), columns(self.more_traced))
 
     def kernel(self, job: Any) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""
