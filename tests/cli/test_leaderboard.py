@@ -139,6 +139,21 @@ def test_contests_have_strengths_instead_of_performances(
     assert "use --system strengths instead" in capsys.readouterr().err
 
 
+def test_matches_of_teams_have_neither(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Both compare single players."""
+    path = tmp_path / "teams.csv"
+    lines = ["match,player,team,rank"]
+    for match, (won, lost) in enumerate((("abc", "de"), ("ade", "bc"), ("bd", "ace"))):
+        lines += [
+            f"{match},{player},{rank},{rank}" for rank in (0, 1) for player in (won, lost)[rank]
+        ]
+    path.write_text("\n".join(lines))
+    found = answer(capsys, str(path), "--rounds", "20")
+    assert [one["label"] for one in found["systems"]] == ["elo", "bradley-terry"]
+    assert leaderboard(str(path), "--system", "performance") == 1
+    assert "use --system" not in capsys.readouterr().err
+
+
 def test_a_system_that_runs_away_in_large_fields_is_named_and_left_out(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -70,7 +70,7 @@ class LeaderboardRequest:
     """Which history to read, how to divide it, and what to write.
 
     systems : texts [LABEL=]NAME; a name may be `performance` or `strengths`. Empty: elo,
-        bradley-terry (unless its ratings would run away), and one of these two
+        bradley-terry (unless its ratings would run away), and, without teams, one of these two
     assigned : texts [LABEL.]NAME=VALUE, parameters of systems
     by : column whose values are groups of matches, each with a leaderboard of its own
     every : length of the periods, each with a leaderboard at its end; None is one for all matches
@@ -275,8 +275,10 @@ def _systems(
     request: LeaderboardRequest, history: History
 ) -> tuple[dict[str, str], dict[str, RatingSystem], list[str]]:
     """Return the names by label, the rating systems among them by label, and notes."""
-    duels = _are_duels(history)
-    texts = request.systems or ("elo", "bradley-terry", PERFORMANCE if duels else STRENGTHS)
+    single = bool(np.array_equal(history.teams(), history.sizes()))
+    duels = single and bool(np.all(history.sizes() == 2))
+    of_all_matches = (PERFORMANCE,) if duels else (STRENGTHS,) if single else ()
+    texts = request.systems or ("elo", "bradley-terry", *of_all_matches)
     labels: dict[str, str] = {}
     rating_texts = []
     for text in texts:
@@ -300,16 +302,12 @@ def _systems(
     if PERFORMANCE in labels.values() and not duels:
         raise InvalidDataError(
             [],
-            "performance needs matches of two single players, and some have more players or teams: "
-            f"use --system {STRENGTHS} instead",
+            "performance needs matches of two single players, and some have more players or teams"
+            + (f": use --system {STRENGTHS} instead" if single else ""),
         )
     systems, notes = without_runaways(systems, history, () if request.systems else labels)
     kept = {label: name for label, name in labels.items() if name in _ESTIMATED or label in systems}
     return kept, systems, notes
-
-
-def _are_duels(history: History) -> bool:
-    return bool(np.all(history.sizes() == 2) and np.all(history.teams() == 2))
 
 
 def _source_of_errors(system: RatingSystem | None, errors: Errors) -> str:

@@ -39,8 +39,8 @@ def leaderboard(
     system: list[str] | None = option(
         None,
         "A rating system, or performance or strengths, optionally with a label. Repeatable. "
-        "[default: elo, bradley-terry unless matches have too many teams for it, and performance, "
-        "or strengths if matches have more than two players]",
+        "[default: elo, bradley-terry unless matches have too many teams for it, and, if no team "
+        "has several players, performance, or strengths if matches have more than two players]",
         "[LABEL=]NAME",
     ),
     set_: list[str] | None = option(
