@@ -209,11 +209,17 @@ def test_places_are_corrected_and_a_player_is_disqualified(site: Any) -> None:
         assert "Effect keep" in Page(kept.text).text
         assert "No other player would move" in Page(kept.text).text
         fields["effect"] = "void"
+        played = re.search(
+            r"/pools/arena/matches/m\d+", judge.get("/pools/arena/players/odd-fox").text
+        )
+        assert played is not None
+        assert "This match changed no rating" not in judge.get(played[0]).text
         preview = judge.post(path, data=fields)
         moved = r"other players? would move, by [\d.,]+ on average and [\d.,]+ at most"
         assert re.search(moved, Page(preview.text).text)
         assert "Effect void" in Page(do(judge, path, fields, preview).text).text
         assert "disqualified" in Page(judge.get("/pools/arena/players/odd-fox").text).text
+        assert "This match changed no rating" in judge.get(played[0]).text
         assert judge.post(path, data={**fields, "effect": "all"}).status_code == 422
         path = "/pools/arena/reinstate/odd-fox"
         do(judge, path, fields, judge.post(path, data=fields))
