@@ -422,6 +422,18 @@ def test_both_ways_to_skip_are_offered_with_what_they_cost(
     assert "leaves out 3 of 6 matches" in matches["does"]
 
 
+def test_no_way_to_skip_is_offered_that_leaves_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Marks of thousands are no times."""
+    rows = '1,a,"1,200"\n1,b,900\n2,a,"2,200"\n2,b,950\n'
+    path = write(tmp_path / "scores.csv", f"match,player,score\n{rows}")
+    answer = inspected(capsys, path)
+    assert answer["next"] == []
+    (rule,) = answer["rules"]
+    assert rule["advice"].startswith("correct these cells")
+
+
 def test_many_equal_problems_are_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

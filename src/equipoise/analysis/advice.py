@@ -70,7 +70,7 @@ _OF_FILES: tuple[tuple[str, str], ...] = (
 )
 #: The same for rules that name a line and cannot be skipped.
 _OF_LINES: tuple[tuple[str, str], ...] = (
-    (r"Windows-1252: save it", ""),  # the problem itself leads on
+    (r"Windows-1252: save it|between its columns", ""),  # the problem itself leads on
     (
         r"be read with\s+--time-format",
         "Choose one of these formats with --time-format: it holds for all rows.",

@@ -22,7 +22,7 @@ _ADVICE: tuple[tuple[str, str, str], ...] = (
         "one id has several times, so it may stand for several matches: give each an id of its own "
         "(--column match=NAME names another column)",
     ),
-    ("", "must have one meaning", "--time-format says which it is"),
+    ("", "must have one meaning, but this column", "--time-format says which it is"),
     ("", "must be a date or time as in", _TIMES),
     ("", "must be whole seconds since 1970, or a date", _TIMES),
     ("time", "must be", _TIMES),

@@ -158,6 +158,8 @@ def _skipping(
         dropped = len(reading.dropped_matches)
         # A match of which a single player or team is left changes nothing.
         lost = dropped + int((history.teams() == 1).sum())
+        if lost == dropped + history.matches:
+            continue
         cost = f"{lost:,} of {counted(dropped + history.matches, 'match', 'matches')}"
         if reading.dropped_rows:
             rows = counted(reading.dropped_rows, "row")
