@@ -54,13 +54,13 @@ def main() -> int:
     maker = runpy.run_path(str(HERE.parent / "examples" / "make_arena.py"))
     arenas = int(sys.argv[1]) if len(sys.argv) > 1 else ARENAS
     found: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for errors in ("auto", "bootstrap"):
+    for errors in ("deviation", "bootstrap"):
         for number in range(arenas):
             for label, pairs in compared(maker, number, errors).items():
                 found.setdefault((label, errors), []).extend(pairs)
     rows = []
     for (label, errors), pairs in found.items():
-        source = _SOURCES.get(label, "deviation") if errors == "auto" else "bootstrap"
+        source = _SOURCES.get(label, "deviation") if errors == "deviation" else "bootstrap"
         if errors == "bootstrap" and label in _SOURCES:
             continue
         miss, width = np.array(pairs).T

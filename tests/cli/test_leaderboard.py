@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import runpy
 import shlex
@@ -42,7 +43,7 @@ def test_columns_are_what_single_commands_give(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Ratings are those of `rate`, performances those of `performance`."""
-    found = answer(capsys, ARENA, "--rounds", "20")
+    found = answer(capsys, ARENA, "--rounds", "20", "--errors", "deviation")
     assert [(one["label"], one["errors"]) for one in found["systems"]] == [
         ("elo", "bootstrap"),
         ("bradley-terry", "deviation"),
@@ -61,6 +62,48 @@ def test_columns_are_what_single_commands_give(
         assert ratings["bradley-terry"]["error"] == pytest.approx(expected, rel=1e-12)
         assert tuple(ratings["performance"].values()) == pytest.approx(ppr[player], rel=1e-9)
         assert row["matches"] == rated.of(player)["matches"]
+
+
+def test_error_bars_of_bradley_terry_are_from_all_results(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Ratings keep their bits; what ten to one is follows from the deviations."""
+    chosen = ("--system", "bradley-terry")
+    found = answer(capsys, ARENA, *chosen)
+    assert found["systems"][0]["errors"] == "results"
+    rated = eq.replay(eq.BradleyTerry(), eq.read_history(ARENA)).ratings
+    unit = math.log(10) * math.sqrt(2 * np.mean(rated.deviation**2 + 3.5**2 + 175**2))
+    for row in found["rows"]:
+        one = row["ratings"]["bradley-terry"]
+        assert one["rating"] == rated.of(row["player"])["rating"]
+        # One deviation, without the factor 1.96, is 68.8 points or more.
+        assert 50 < one["error"] < 125
+        assert row["ten_to_one"] == {"bradley-terry": pytest.approx(unit, rel=1e-12)}
+    assert leaderboard(ARENA, *chosen) == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "Error bars (+-) have 95 % confidence: from all results for bradley-terry.",
+        "bradley-terry: a difference of 618 points means odds of ten to one.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "parameter"),
+    [
+        ("match,player,rank,at_home\n1,ann,1,true\n1,ben,2,false\n", "home_advantage=20"),
+        ("match,player,score\n1,ann,9\n1,ben,2\n", "margin=1"),
+        ("match,player,rank\n1,ann,1\n1,ben,2\n1,cid,3\n", "average=true"),
+    ],
+)
+def test_error_bars_are_deviations_where_results_do_not_say_all(
+    rows: str, parameter: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a home advantage, of scores, and of matches of more than two, the posterior knows none."""
+    data = tmp_path / "matches.csv"
+    data.write_text(rows)
+    chosen = ("--system", "bradley-terry", f"--set=bradley-terry.{parameter}")
+    found = answer(capsys, str(data), *chosen)
+    assert found["systems"][0]["errors"] == "deviation"
+    assert found["rows"][0]["ten_to_one"] == {}
 
 
 def test_a_group_is_what_where_selects(capsys: pytest.CaptureFixture[str]) -> None:

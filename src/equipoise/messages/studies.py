@@ -406,7 +406,8 @@ class IncentivesMessage(msgspec.Struct, frozen=True):
 class LeaderboardSystemMessage(msgspec.Struct, frozen=True):
     """A column of the leaderboards.
 
-    errors : what its error bars come from: "deviation", "bootstrap", "likelihood" or "none"
+    errors : what its error bars come from: "results", "deviation", "bootstrap", "likelihood" or
+        "none"
     """
 
     label: str
@@ -426,6 +427,7 @@ class LeaderboardRowMessage(msgspec.Struct, frozen=True):
 
     group : value of the column `by`; period : its first day, month or year
     matches : in the group and period; ratings : by label of the system
+    ten_to_one : points at odds of ten to one, by label of the systems with errors by "results"
     """
 
     group: str | None
@@ -433,6 +435,7 @@ class LeaderboardRowMessage(msgspec.Struct, frozen=True):
     player: int | str
     matches: int
     ratings: dict[str, LeaderboardRatingMessage]
+    ten_to_one: dict[str, float]
 
 
 class SystemLeaderboardsMessage(msgspec.Struct, frozen=True):

@@ -247,3 +247,19 @@ def test_a_pool_says_in_a_sentence_what_its_approximation_costs(
     assert "Note: elo-mmr with opponents=5 is for reproducing published figures only: a" in text
     assert "counting all opponents is exact and faster." in text
     assert "Note:" not in look(admin, "/pools/arena").text
+
+
+@pytest.mark.parametrize(("system", "said"), [("bradley-terry", True), ("glicko2", False)])
+def test_the_leaderboard_says_where_the_range_of_bradley_terry_fails(
+    site: Site, system: str, said: bool
+) -> None:
+    pool = f"range-{system}"
+    site.new_pool(pool, PoolRequest(system=system, public=True))
+    teams = [{"players": [name], "rank": rank} for rank, name in enumerate(("ann", "ben"))]
+    match = {"match": 1, "time": "2026-01-01T00:00:00Z", "teams": teams}
+    answer = site.ask("POST", f"/pools/{pool}/matches", match)
+    assert answer.is_success, answer.text
+    with site.visitor("admin") as reader:
+        text = look(reader, f"/pools/{pool}/leaderboard?provisional=1").text
+    assert "95 % range" in text
+    assert ("For bradley-terry, the 95 % range is" in text) == said

@@ -32,7 +32,13 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tournaments.games import Games
 from equipoise.errors import InvalidDataError, InvalidParameterError, NoStrengthsError, require
-from equipoise.evaluate.resampling import bootstrap_deviations, ratings_after, some_matches
+from equipoise.evaluate.duel_errors import MOST_PLAYERS, duel_errors
+from equipoise.evaluate.resampling import (
+    RatingsAfter,
+    bootstrap_deviations,
+    ratings_after,
+    some_matches,
+)
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
 from equipoise.messages.studies import (
@@ -42,6 +48,7 @@ from equipoise.messages.studies import (
     SystemLeaderboardsMessage,
 )
 from equipoise.numeric.workers import Workers
+from equipoise.rating.bayes.weng_lin import BradleyTerry
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
 from equipoise.tournament.rankings.strengths import ranking_strengths
@@ -53,7 +60,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Period: TypeAlias = Literal["day", "week", "month", "year"]
-Errors: TypeAlias = Literal["auto", "bootstrap", "none"]
+Errors: TypeAlias = Literal["auto", "deviation", "bootstrap", "none"]
 #: What is computed from the matches alone, without an order.
 PERFORMANCE, STRENGTHS = "performance", "strengths"
 _ALONE = (PERFORMANCE, STRENGTHS)
@@ -74,7 +81,8 @@ class LeaderboardRequest:
     assigned : texts [LABEL.]NAME=VALUE, parameters of systems
     by : column whose values are groups of matches, each with a leaderboard of its own
     every : length of the periods, each with a leaderboard at its end; None is one for all matches
-    errors : "auto" takes the deviations of a system that has them, and else the bootstrap
+    errors : "auto" takes all results for bradley-terry in duels (`duel_errors`); "auto" and
+        "deviation" take the deviations of other systems that have them, and else the bootstrap
     rounds, seed : of the bootstrap
     anchor : mean of the performances and strengths
     """
@@ -98,10 +106,14 @@ class LeaderboardRequest:
 
 
 class Estimates(NamedTuple):
-    """Ratings of the players of a history, and half the widths of their intervals: shape (K, P)."""
+    """Ratings of the players of a history, and half the widths of their intervals: shape (K, P).
+
+    ten_to_one : shape (K,), rating points at odds of ten to one; NaN if errors need none
+    """
 
     rating: Floats
     error: Floats
+    ten_to_one: Floats
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -109,7 +121,7 @@ class Board:
     """One leaderboard: of a group, at the end of a period; both may be "" for all.
 
     matches : shape (P,), of every player in the group and period; players without one are left out
-    estimates : by label of the system, each of shape (P,)
+    estimates : by label of the system, each of shape (P,), and a number of points
     likelihood : labels of the maximum likelihood estimates
     """
 
@@ -119,6 +131,11 @@ class Board:
     matches: Ints
     estimates: dict[str, Estimates]
     likelihood: frozenset[str]
+
+    def ten_to_one(self) -> dict[str, float]:
+        """Return the rating points at odds of ten to one, by label, where errors need them."""
+        units = {label: float(one.ten_to_one) for label, one in self.estimates.items()}
+        return {label: unit for label, unit in units.items() if np.isfinite(unit)}
 
     def order(self) -> Ints:
         """Return the rows of players with matches, the best first, then by id.
@@ -139,7 +156,8 @@ class LeaderboardAnswer:
     """The leaderboards in order of group and period.
 
     systems : label -> name
-    error_of : label -> what its error bars come from: deviation, bootstrap, likelihood, or none
+    error_of : label -> what its error bars come from: results, deviation, bootstrap, likelihood,
+        or none
     """
 
     boards: tuple[Board, ...]
@@ -194,7 +212,8 @@ def make_leaderboards(
         notes += missing_notes(system, history, resumed=False)
     groups = list(_groups(history, request.by))
     error_of = {
-        label: _source_of_errors(rating_systems.get(label), request.errors) for label in labels
+        label: _source_of_errors(rating_systems.get(label), request.errors, history)
+        for label in labels
     }
     resampled = [label for label in labels if error_of[label] == "bootstrap"]
     total = request.rounds * len(resampled) * len(groups)
@@ -219,7 +238,7 @@ def make_leaderboards(
         for number, (period, start, stop) in enumerate(spans):
             rows = part.player[part.offsets[start] : part.offsets[stop]]
             of_board = {
-                label: Estimates(one.rating[number], one.error[number])
+                label: Estimates(*(column[number] for column in one))
                 for label, one in found.items()
             }
             matches = np.bincount(rows, minlength=part.players)
@@ -310,7 +329,11 @@ def _systems(
     return kept, systems, notes
 
 
-def _source_of_errors(system: RatingSystem | None, errors: Errors) -> str:
+def _are_duels(history: History) -> bool:
+    return bool(np.all(history.sizes() == 2) and np.all(history.teams() == 2))
+
+
+def _source_of_errors(system: RatingSystem | None, errors: Errors, history: History) -> str:
     """Return what the error bars of a system come from; None is an estimate from all matches."""
     if errors == "none":
         return "none"
@@ -318,6 +341,10 @@ def _source_of_errors(system: RatingSystem | None, errors: Errors) -> str:
         return "likelihood"
     if errors == "bootstrap":
         return "bootstrap"
+    # The posterior has neither scores nor a home advantage.
+    plain = isinstance(system, BradleyTerry) and system.capabilities.uses <= {"weight"}
+    if errors == "auto" and plain and history.players <= MOST_PLAYERS and _are_duels(history):
+        return "results"
     state = system.initial(0)
     state.grow(1)
     known = np.isfinite(system.at(state, np.arange(1), None)["deviation"]).all()
@@ -418,6 +445,8 @@ def _rated(
     with Workers(request.threads) as workers:
         after = ratings_after(system, history, stops, workers)
     deviation = np.full(after.rating.shape, np.nan)
+    if errors == "results":
+        return _by_results(system, history, stops, after, request.confidence)
     if errors == "deviation":
         deviation = after.deviation
     elif errors == "bootstrap":
@@ -430,7 +459,21 @@ def _rated(
             threads=request.threads,
             progress=progress,
         )
-    return Estimates(after.rating, _width(request.confidence) * deviation)
+    unknown = np.full(len(stops), np.nan)
+    return Estimates(after.rating, _width(request.confidence) * deviation, unknown)
+
+
+def _by_results(
+    system: RatingSystem, history: History, stops: Ints, after: RatingsAfter, confidence: float
+) -> Estimates:
+    """Return ratings with the errors that all earlier results show."""
+    error, units = np.full(after.rating.shape, np.nan), np.full(len(stops), np.nan)
+    for number, stop in enumerate(stops.tolist()):
+        rating = after.rating[number]
+        scale = system.outlook(rating, after.deviation[number]).scale
+        games = _games(history.slice(0, stop))
+        error[number], units[number] = duel_errors(games, rating, scale, confidence)
+    return Estimates(after.rating, error, np.log(10.0) * units)
 
 
 def _width(confidence: float) -> float:
@@ -446,33 +489,40 @@ def _estimated(
     notes: list[str],
 ) -> Estimates:
     """Return performances or strengths from the matches of every period alone."""
-    found = Estimates(*np.full((2, len(spans), history.players), np.nan))
+    rating, error = np.full((2, len(spans), history.players), np.nan)
+    found = Estimates(rating, error, np.full(len(spans), np.nan))
     estimate = _ESTIMATED[name]
     for number, (period, start, stop) in enumerate(spans):
         where = " ".join(str(one) for one in (group, period) if one not in ("", None))
-        rating, error, reason = estimate(history.slice(start, stop), request)
-        found.rating[number] = rating
+        found.rating[number], error, reason = estimate(history.slice(start, stop), request)
         found.error[number] = error if request.errors != "none" else np.nan
         if reason:
             notes.append(f"{name}{f', {where}' if where else ''}: {reason}")
     return found
 
 
-def _performances(history: History, request: LeaderboardRequest) -> tuple[Floats, Floats, str]:
-    """Return PPR and errors of all players, and why some have none."""
+def _games(history: History) -> Games:
+    """Return duels as games, a tie as half a win."""
     first, second = history.player[0::2], history.player[1::2]
     one, other = history.rank[0::2], history.rank[1::2]
     weight = history.weight
     share = np.where(one < other, 1.0, np.where(one > other, 0.0, 0.5))
-    games = Games(
+    return Games(
         player_ids=history.player_ids,
         white=first,
         black=second,
         points=share if weight is None else share * weight,
         weight=weight,
     )
+
+
+def _performances(history: History, request: LeaderboardRequest) -> tuple[Floats, Floats, str]:
+    """Return PPR and errors of all players, and why some have none."""
     found = performance(
-        games, anchor=request.anchor, confidence=request.confidence, threads=request.threads
+        _games(history),
+        anchor=request.anchor,
+        confidence=request.confidence,
+        threads=request.threads,
     )
     standing = found.standing
     played = standing.games > 0
@@ -606,6 +656,7 @@ def message_of(answer: LeaderboardAnswer) -> SystemLeaderboardsMessage:
                     player=board.player_ids[row : row + 1].tolist()[0],
                     matches=int(board.matches[row]),
                     ratings=ratings,
+                    ten_to_one=board.ten_to_one(),
                 )
             )
     return to_message(

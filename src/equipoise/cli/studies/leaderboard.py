@@ -60,11 +60,12 @@ def leaderboard(
         "performances and strengths from its matches alone.",
         "day|week|month|year",
     ),
-    errors: Literal["auto", "bootstrap", "none"] = option(
+    errors: Literal["auto", "deviation", "bootstrap", "none"] = option(
         "auto",
-        "Error bars of rating systems. auto: from their deviations, or else by the bootstrap. "
-        "bootstrap: from the ratings of resampled matches.",
-        "auto|bootstrap|none",
+        "Error bars of rating systems. auto: from all results for bradley-terry in duels, from the "
+        "deviations of other systems, or else by the bootstrap. deviation: the same, also for "
+        "bradley-terry. bootstrap: from the ratings of resampled matches.",
+        "auto|deviation|bootstrap|none",
     ),
     rounds: int = option(100, "Number of resampled histories of the bootstrap.", "N"),
     seed: int = option(0, "Random seed of the bootstrap.", "N"),
@@ -167,6 +168,7 @@ def _meanings(answer: LeaderboardAnswer) -> Iterator[str]:
     """Yield a sentence on the error bars, and one on what a period has."""
     request = answer.request
     sources = {
+        "results": "from all results for {}",
         "deviation": "from the deviations of {}",
         "bootstrap": f"from {counted(request.rounds, 'resampled history', 'resampled histories')} "
         "for {}",
@@ -179,6 +181,11 @@ def _meanings(answer: LeaderboardAnswer) -> Iterator[str]:
             parts.append(words.format(" and ".join(labels)))
     if parts:
         yield f"Error bars (+-) have {100 * request.confidence:g} % confidence: {', '.join(parts)}."
+    boards = [board.ten_to_one() for board in answer.boards]
+    for label in boards[0]:
+        points = sorted({f"{one[label]:.0f}" for one in boards}, key=float)
+        span = " to ".join(dict.fromkeys((points[0], points[-1])))
+        yield f"{label}: a difference of {span} points means odds of ten to one."
     if request.every is not None:
         alone = [label for label in answer.systems if answer.systems[label] in _ALONE]
         others = [label for label in answer.systems if label not in alone]
