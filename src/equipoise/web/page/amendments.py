@@ -19,7 +19,6 @@ from equipoise.messages.matches import (
     AmendmentMessage,
     DisqualifyRequest,
     Effect,
-    MatchMessage,
     MatchRequest,
     ReasonRequest,
     ReinstateRequest,
@@ -250,24 +249,22 @@ async def _amendment_form(
     preview: AmendmentMessage | None = None,
     seen: str = "",
 ) -> Response:
-    match = posted = None
-    content, too_many = "", False
+    posted, content, too_many = None, "", False
     if action.name == "correct":
 
-        def read(store: Store, pool: PoolMessage) -> tuple[MatchMessage, MatchRequest, str]:
+        def read(store: Store, pool: PoolMessage) -> tuple[MatchRequest, str]:
             found = posted_match(store, pool.pool, wanted)
-            return matches.match(store, pool.pool, wanted), found, json_of(found)
+            return found, json_of(found)
 
-        match, posted, content = await context.snapshot(read)
+        posted, content = await context.snapshot(read)
         too_many = len(posted.teams) > _MOST_PLACES
     elif action.of == "match":
-        match = await context.read(matches.match, wanted)
-    return context.render(
+        await context.read(matches.match, wanted, limit=1)
+    return await context.render_large(
         "amendment_form.html",
         error,
         action=action,
         wanted=wanted,
-        match=match,
         reason=form.text("reason"),
         since=form.text("since"),
         only=form.text("match", context.query("match")),

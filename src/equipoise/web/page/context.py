@@ -365,6 +365,12 @@ class PageContext:
         answer.headers.update(lag_header(self._lag))
         return answer
 
+    async def render_large(
+        self, template: str, error: EquipoiseError | None = None, **context: Any
+    ) -> Response:
+        """Return a page as `render` does. It may be large, so another thread makes it."""
+        return await asyncio.to_thread(self.render, template, error, **context)
+
     def data(self, content: Any) -> Response:
         """Return JSON for a script of a page."""
         return JSONResponse(content, headers={**HEADERS, **lag_header(self._lag)})

@@ -87,7 +87,7 @@ async def match_page(context: PageContext) -> Response:
 async def post_page(context: PageContext) -> Response:
     """Return the form in which a match is posted."""
     await context.need("writer")
-    return _post_form(context, Form())
+    return await _post_form(context, Form())
 
 
 async def post_match(context: PageContext) -> Response:
@@ -106,11 +106,11 @@ async def post_match(context: PageContext) -> Response:
         future = context.service.settings.future_seconds
         preview = await context.calculate(preview_match, match, now(), future_seconds=future)
     except EquipoiseError as error:
-        return _post_form(context, form, error)
-    return _post_form(context, form, preview=preview, seen=seen)
+        return await _post_form(context, form, error)
+    return await _post_form(context, form, preview=preview, seen=seen)
 
 
-def _post_form(
+async def _post_form(
     context: PageContext,
     form: Form,
     error: EquipoiseError | None = None,
@@ -124,7 +124,7 @@ def _post_form(
         entries.append(TeamEntry(str(number + 1), ""))
     listed = [(team.rank, one) for team in preview.teams for one in team.players] if preview else []
     people = len(listed) if preview is None else preview.players_in_match or len(listed)
-    return context.render(
+    return await context.render_large(
         "post.html",
         error,
         entries=entries,
