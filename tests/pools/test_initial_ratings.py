@@ -38,7 +38,13 @@ from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_bytes, export_file
 from equipoise.pools.exchange.history_requests import requests_of
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
-from equipoise.pools.initial_ratings import initial_ratings, set_initial_ratings
+from equipoise.pools.initial_ratings import (
+    content_of,
+    copied_content,
+    initial_content,
+    initial_ratings,
+    keep_content,
+)
 from equipoise.pools.pool.pools import create_pool, pool_message
 from equipoise.pools.posting.planning import Post
 from equipoise.pools.posting.posting import post_matches
@@ -75,7 +81,10 @@ def begin(
     """Set known ratings, or take those of `more`."""
     if "pool" not in more:
         more["ratings"] = rows(KNOWN if values is None else values)
-    return set_initial_ratings(store, name, InitialRequest(**more), key=None, now=now)
+    request = InitialRequest(**more)
+    copied = request.pool is not None
+    content = copied_content(store, name, request) if copied else initial_content(request)
+    return keep_content(store, name, content, key=None, now=now)
 
 
 def played(trial: Trial, count: int = 8) -> None:
@@ -127,7 +136,7 @@ def test_a_pool_gives_the_bits_of_rate_initial(store: Store, system: str) -> Non
     done = eq.replay(chosen, history, initial=initial).ratings
     expected = {name: done.of(name)["rating"] for name in map(str, done.player_ids.tolist())}
     create_pool(store, "bits", PoolRequest(system=system, placement_matches=0), NOW)
-    known.keep_initial_ratings(store, "bits", initial, None, key=None, now=NOW)
+    keep_content(store, "bits", content_of(initial, None), key=None, now=NOW)
     at = 0
     for size in (1, 1, 3, history.matches - 5):
         matches = requests_of(history, at, at + size)
@@ -207,15 +216,11 @@ def test_they_are_read_page_by_page(store: Store) -> None:
         (InitialRequest(ratings=[InitialRating("a\n", 1.0)]), "player must have 1 to 200"),
     ],
 )
-def test_bad_ratings_are_named(
-    sqlite_store: Store, request_: InitialRequest, sentence: str
-) -> None:
-    Trial(sqlite_store)
+def test_bad_ratings_are_named(request_: InitialRequest, sentence: str) -> None:
     with pytest.raises(InvalidDataError) as caught:
-        set_initial_ratings(sqlite_store, "trial", request_, key=None, now=NOW)
+        initial_content(request_)
 
     assert re.search(sentence, "\n".join(f"{p.field} {p.rule}" for p in caught.value.problems))
-    assert pool_message(sqlite_store, "trial").last_seq == 0
 
 
 def test_there_is_a_limit(sqlite_store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -576,7 +581,7 @@ def test_a_learned_entry_beside_known_ratings(store: Store, system: str) -> None
     )
 
     done = eq.replay(make_system(system, parameters), history, initial=initial).ratings
-    known.keep_initial_ratings(store, "trial", initial, None, key=None, now=NOW)
+    keep_content(store, "trial", content_of(initial, None), key=None, now=NOW)
     for at in range(history.matches):
         trial.post(*requests_of(history, at, at + 1))
     expected = {str(one): done.of(one)["rating"] for one in done.player_ids.tolist()}
@@ -623,7 +628,7 @@ def log_length(store: Store) -> int:
 
 def begin_with(store: Store, rating: float) -> InitialMessage:
     request = InitialRequest(ratings=[InitialRating("ana", rating)])
-    return set_initial_ratings(store, "trial", request, key=None, now=NOW)
+    return keep_content(store, "trial", initial_content(request), key=None, now=NOW)
 
 
 def test_others_write_while_many_known_ratings_are_written(
@@ -644,7 +649,7 @@ def test_others_write_while_many_known_ratings_are_written(
 
     monkeypatch.setattr(known.time, "sleep", others)
     new = InitialRequest(ratings=[InitialRating(name, 1700.0) for name in KNOWN])
-    set_initial_ratings(store, "trial", new, key=None, now=NOW)
+    keep_content(store, "trial", initial_content(new), key=None, now=NOW)
     assert steps == len(KNOWN)
     before = dict.fromkeys(KNOWN, 1700.0)
     assert trial.ratings() == before

@@ -27,7 +27,7 @@ from equipoise.errors import ConflictError, InvalidDataError
 from equipoise.messages.matches import DifferenceMessage, Effect, MatchRequest, TeamRequest
 from equipoise.messages.pools import InitialRating, InitialRequest, PoolChange
 from equipoise.pools import amending
-from equipoise.pools.initial_ratings import initial_ratings, set_initial_ratings
+from equipoise.pools.initial_ratings import initial_content, initial_ratings, keep_content
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings, preview_settings
 from equipoise.pools.reading.leaderboard import leaderboard
@@ -186,16 +186,17 @@ class PoolMachine(RuleBasedStateMachine):
         """Set known ratings: refused after the first match, unless they are those already set."""
         wanted = {player: float(known[player]) for player in sorted(known)}
         ratings = [InitialRating(player, rating) for player, rating in wanted.items()]
-        given, plain = (self.store, self.pool.name, InitialRequest(ratings=ratings)), self.plain
+        content, plain = initial_content(InitialRequest(ratings=ratings)), self.plain
+        given = (self.store, self.pool.name, content)
         before = initial_ratings(self.store, self.pool.name).summary
         if before.seq is not None and wanted == plain.known:
-            assert set_initial_ratings(*given, key=None, now=NOW) == before
+            assert keep_content(*given, key=None, now=NOW) == before
         elif plain.matches:
             with pytest.raises(ConflictError):
-                set_initial_ratings(*given, key=None, now=NOW)
+                keep_content(*given, key=None, now=NOW)
         else:
             plain.seq, plain.known = plain.seq + 1, wanted
-            assert set_initial_ratings(*given, key=None, now=NOW).seq == plain.seq
+            assert keep_content(*given, key=None, now=NOW).seq == plain.seq
 
     @rule(drawn=FIELDS, time=TIMES, rated=st.sampled_from([True, True, True, False]))
     def post(self, drawn: Any, time: int, rated: bool) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import create_engine, inspect, text
 from equipoise.messages.pools import InitialRating, InitialRequest
 from equipoise.messages.seasons import SeasonRequest
 from equipoise.pools.exchange.exporting import export_bytes
-from equipoise.pools.initial_ratings import initial_ratings, set_initial_ratings
+from equipoise.pools.initial_ratings import initial_content, initial_ratings, keep_content
 from equipoise.pools.pool.pools import pool_message, pool_messages
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
@@ -58,7 +58,7 @@ def test_pools_of_the_previous_version_verify(database_url: str) -> None:
             head = next(export_bytes(store, pool, "log", "ndjson")).splitlines()[0]
             assert head.startswith(b'{"equipoise_log":3,')
         known = InitialRequest(ratings=[InitialRating("ana", 1800.0)])
-        told = set_initial_ratings(store, "empty", known, key=None, now=NOW)
+        told = keep_content(store, "empty", initial_content(known), key=None, now=NOW)
         assert (told.seq, told.players) == (1, 1)
         assert verify_pool(store, "empty").identical
     finally:

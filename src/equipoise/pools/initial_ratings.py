@@ -61,48 +61,18 @@ from equipoise.wording import counted
 MOST_REPLACED = 50_000_000
 
 
-def set_initial_ratings(
-    store: Store, pool: str, request: InitialRequest, *, key: int | None, now: int
+def keep_content(
+    store: Store, pool: str, content: KnownContent, *, key: int | None, now: int
 ) -> InitialMessage:
     """Set the ratings with which players of a pool begin, or replace those set before.
 
     The same ratings again change nothing and get the same answer, also after the first match.
-    Raises : NotFoundError; InvalidDataError; InvalidParameterError, also for ratings of another
-        scale without a mapping; ConflictError if there are matches, or if the pool is the archive
-        of a season or began with the ratings of one
-    """
-    content = (
-        initial_content(request) if request.pool is None else copied_content(store, pool, request)
-    )
-    return keep_content(store, pool, content, key=key, now=now)
 
-
-def keep_content(
-    store: Store, pool: str, content: KnownContent, *, key: int | None, now: int
-) -> InitialMessage:
-    """Set known ratings that were checked, as `set_initial_ratings` does.
-
-    Raises : NotFoundError, ConflictError
+    content : from `initial_content`, `copied_content` or `content_of`
+    Raises : NotFoundError; ConflictError if there are matches, or if the pool is the archive of a
+        season or began with the ratings of one
     """
     return _write(store, pool, content, key, now, None)
-
-
-def keep_initial_ratings(
-    store: Store,
-    pool: str,
-    known: InitialRatings | Ratings,
-    mapping: InitialMapping | None,
-    *,
-    key: int | None,
-    now: int,
-    reason: str = "",
-) -> InitialMessage:
-    """Set known ratings that are on the scale of the pool, as `set_initial_ratings` does.
-
-    mapping : how they were converted, for the record
-    Raises : NotFoundError, InvalidDataError, ConflictError
-    """
-    return keep_content(store, pool, content_of(known, mapping, reason), key=key, now=now)
 
 
 def content_of(

@@ -64,7 +64,8 @@ from equipoise.pools.exchange.log_lines import (
     reason_of,
     seed_of,
 )
-from equipoise.pools.initial_ratings import import_initial_ratings, keep_initial_ratings
+from equipoise.pools.initial_ratings import content_of as known_content
+from equipoise.pools.initial_ratings import import_initial_ratings, keep_content
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.known_ratings import KnownContent, read_content
 from equipoise.pools.pool.pools import create_pool
@@ -295,7 +296,8 @@ def _keep_initial_ratings(done: _Import, known: InitialRatings | Ratings) -> Non
     text = done.request.initial_mapping
     line = None if text is None else ScaleMapping.read(text, "--initial-mapping")
     given = None if line is None else InitialMapping(line.there, line.here)
-    keep_initial_ratings(done.store, done.pool, known, given, key=None, now=done.now)
+    content = known_content(known, given)
+    keep_content(done.store, done.pool, content, key=None, now=done.now)
 
 
 def _system(done: _Import, rules: PoolRules | None) -> RatingSystem:
