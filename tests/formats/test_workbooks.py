@@ -17,6 +17,7 @@ from equipoise.formats import read_history, scan_history
 from equipoise.formats.games.reading import read_games
 from equipoise.formats.lobby import read_lobby
 from equipoise.formats.opening import packing, workbook_sizes, workbooks
+from equipoise.formats.table import LONG_FIELD
 from formats.comparing import assert_same_history
 from formats.test_every_format import FRAME
 from formats.test_pgn_files import zipped
@@ -300,6 +301,16 @@ def replaced(data: bytes, part: str, old: str, new: str) -> bytes:
                 text = text.replace(old.encode(), new.encode())
             target.writestr(one, text)
     return buffer.getvalue()
+
+
+def test_a_cell_that_is_far_too_long_is_refused():
+    """A spreadsheet takes 32,767 characters."""
+    rows = [*ROWS[:-1], ["m2", 200, "LONG", 1, 0.5]]
+    data = replaced(bytes_of(a=[HEAD, *rows]), "xl/worksheets/sheet1.xml", "LONG", "x" * 2_000_000)
+    with pytest.raises(InvalidDataError) as caught:
+        read_history(io.BytesIO(data), time_format="s")
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.field, problem.rule) == (6, "player", LONG_FIELD)
 
 
 @pytest.mark.parametrize(

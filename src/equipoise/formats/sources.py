@@ -20,7 +20,7 @@ from equipoise.formats.opening.encodings import decoded, from_western
 from equipoise.formats.opening.joining import join_tables
 from equipoise.formats.opening.kinds import CONTEST_FORMATS, Format, format_of, kind_of
 from equipoise.formats.opening.workbooks import read_workbook
-from equipoise.formats.table import Table, refuse
+from equipoise.formats.table import Table, check_fields, refuse
 from equipoise.formats.tables.delimited import read_delimited
 from equipoise.formats.tables.frames import read_arrow, read_frame, read_parquet
 from equipoise.formats.tables.json_lines import read_json_lines
@@ -85,12 +85,12 @@ def table_of(
         kind = kinds.pop() if len(kinds) == 1 else None
         documents = [(one.name, one.content()) for one in contents]
         if not any(_is_list(data) for _, data in documents):
-            return _with_notes(read_contest_documents(documents, kind), contents)
+            return _with_notes(check_fields(read_contest_documents(documents, kind)), contents)
     tables: list[Table] = []
     problems: list[Problem] = []
     for one in contents:
         try:
-            tables.append(_with_notes(_read(one, sheet), [one]))
+            tables.append(_with_notes(check_fields(_read(one, sheet)), [one]))
         except InvalidDataError as error:
             problems.extend(error.problems)
     if problems:

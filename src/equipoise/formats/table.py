@@ -29,6 +29,9 @@ MOST_COLUMNS = 16_384
 #: Maximum number of rows times columns of a table of JSON objects. Each may have keys of its own,
 #: so this may be far more than the file has.
 MOST_SPARSE_CELLS = 200_000_000
+#: Maximum number of bytes of a text, and of the name of a column.
+LONGEST_FIELD = 2**20
+LONG_FIELD = f"must have fields of at most {LONGEST_FIELD:,} bytes"
 #: An escape of a surrogate in JSON, which is text only as one half of a pair.
 SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 #: Characters of a value shown in a problem.
@@ -139,6 +142,27 @@ def check_cells(rows: int, columns: int, name: str = "") -> None:
     if rows * columns > MOST_SPARSE_CELLS:
         rule = f"must have at most {MOST_SPARSE_CELLS:,} values, rows times columns"
         refuse(name, rule, f"{rows:,} rows and {columns:,} columns")
+
+
+def check_fields(table: Table) -> Table:
+    """Return a table if none of its texts and names is far too long. Raises : InvalidDataError.
+
+    Nested columns may have longer values, because they are left out.
+    """
+    for column in table.frame.drop(table.nested):
+        if len(column.name) > LONGEST_FIELD:
+            refuse(table.name, LONG_FIELD, "a longer name of a column")
+        if column.dtype in (pl.String, pl.Categorical, pl.Enum):
+            lengths = column.cast(pl.String).str.len_bytes()
+        elif column.dtype == pl.Binary:
+            lengths = column.bin.size()
+        else:
+            continue
+        longer = (lengths > LONGEST_FIELD).arg_true().to_numpy().astype(np.int64)
+        if len(longer):
+            ((name, line),) = table.places(longer[:1])
+            refuse(name, LONG_FIELD, "a longer one", line=line, field=column.name)
+    return table
 
 
 def columns_in_words(names: Sequence[str]) -> str:

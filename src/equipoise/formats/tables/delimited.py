@@ -19,15 +19,21 @@ import polars as pl
 from equipoise.arrays import Flags, Ints
 from equipoise.formats.opening.encodings import decoded, from_western
 from equipoise.formats.spreadsheets import may_be_escaped, unescaped, unescaped_text
-from equipoise.formats.table import BrokenRow, Table, check_columns, refuse, shown
+from equipoise.formats.table import (
+    LONG_FIELD,
+    LONGEST_FIELD,
+    BrokenRow,
+    Table,
+    check_columns,
+    refuse,
+    shown,
+)
 from equipoise.formats.tables.dialect import find_dialect
 from equipoise.wording import counted
 
 _NEWLINE, _RETURN, _QUOTE = 10, 13, 34
 #: Bytes of a file that are looked at together.
 _PIECE = 2**20
-#: Bytes that a field may have; longer ones, up to one and a half times, may pass as well.
-LONGEST_FIELD = 2**20
 UNCLOSED = "must close all quotation marks"
 
 
@@ -69,7 +75,8 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
 def _check_fields(data: bytes, name: str, separator: str, above: int) -> None:
     """Refuse a field that is far too long, before anything reads it.
 
-    It covers a whole step, in which there is no separator, or no quotation mark after it began.
+    One of up to one and a half times the limit may pass here. A longer one covers a whole step, in
+    which there is no separator, or no quotation mark after it began.
     """
     step = LONGEST_FIELD // 2
     mark, quoted = separator.encode(), b'"' in data
@@ -99,7 +106,7 @@ def _refuse_long(data: bytes, at: int, name: str, above: int) -> NoReturn:
     if data[at : at + 1] == b'"':
         got = "a quotation mark that is not closed"
         refuse(name, f"{UNCLOSED} within {LONGEST_FIELD:,} bytes", got, line=line)
-    refuse(name, f"must have fields of at most {LONGEST_FIELD:,} bytes", "a longer one", line=line)
+    refuse(name, LONG_FIELD, "a longer one", line=line)
 
 
 def _reader(text: io.TextIOWrapper, separator: str) -> Any:
