@@ -38,3 +38,11 @@ def test_errors_cross_processes(error: EquipoiseError) -> None:
     assert type(copy) is type(error)
     assert str(copy) == str(error)
     assert repr(copy.__dict__) == repr(error.__dict__)
+
+
+def test_a_problem_keeps_the_beginning_of_a_long_text() -> None:
+    """A request of 5 MB with an unknown field was answered with 10 MB."""
+    long = "x" * 5_000_000
+    error = InvalidDataError([Problem("", None, long, f"must not be {long}", long)])
+    assert len(str(error)) < 10_000
+    assert error.problems[0].got == "x" * 1_997 + "..."

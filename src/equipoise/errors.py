@@ -189,6 +189,10 @@ class ApproximationWarning(UserWarning):
     """
 
 
+#: Characters of a text of a problem.
+_LONGEST_TEXT = 2_000
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One rule that an input breaks.
@@ -198,6 +202,8 @@ class Problem:
     field : column or key, "" where it concerns the complete row or file
     rule : what must hold, without a full stop: "must be a whole number from 0"
     got : the value found, as text; "" where the rule is enough
+
+    Of a text of more than 2,000 characters only the beginning is kept.
 
     Examples
     --------
@@ -214,6 +220,11 @@ class Problem:
     def __post_init__(self) -> None:
         if "--" in self.rule:
             object.__setattr__(self, "rule", addressed(self.rule))
+        # They may be from the input, and an answer or a line is not as large as that.
+        for name in ("field", "rule", "got"):
+            text = getattr(self, name)
+            if len(text) > _LONGEST_TEXT:
+                object.__setattr__(self, name, f"{text[: _LONGEST_TEXT - 3]}...")
 
     def __str__(self) -> str:
         where = self.file or "input"
