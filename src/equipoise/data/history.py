@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -38,6 +38,25 @@ if TYPE_CHECKING:
 
 __all__ = ["MICROSECONDS_PER_DAY", "History", "TimeKind"]
 
+#: Columns by what has one value in them; every match has a bound of its participations, and there
+#: is one more. `statistics` and `attributes` are columns of participations, too.
+COLUMNS: dict[str, Literal["match", "player", "bound", "participation"]] = {
+    "match_ids": "match",
+    "player_ids": "player",
+    "offsets": "bound",
+    "player": "participation",
+    "team": "participation",
+    "rank": "participation",
+    "time": "match",
+    "order": "match",
+    "weight": "match",
+    "performance_ceiling": "match",
+    "beta": "match",
+    "gamma": "match",
+    "performance": "participation",
+    "share": "participation",
+    "team_labels": "participation",
+}
 #: Columns that every history has.
 _NEEDED = ("match_ids", "player_ids", "offsets", "player", "team", "rank")
 
@@ -140,7 +159,7 @@ class History(Tabular):
 
     def __post_init__(self) -> None:
         """Freeze the arrays and check the rules that every system relies on, in linear time."""
-        for name, array in self._arrays():
+        for name, array, _ in self._arrays():
             if not isinstance(array, np.ndarray):
                 got = type(array).__name__
                 raise InvalidParameterError(f"{name} must be a NumPy array; got {got}")
@@ -289,33 +308,16 @@ class History(Tabular):
         require(0 <= stop <= self.matches, "stop", f"from 0 to {self.matches}", stop)
         require(0 <= start <= stop, "start", f"from 0 to {stop}, the stop", start)
         low, high = int(self.offsets[start]), int(self.offsets[stop])
-
-        def matches(array: Floats | None) -> Floats | None:
-            return None if array is None else array[start:stop]
-
-        def rows(array: Floats | None) -> Floats | None:
-            return None if array is None else array[low:high]
-
-        return History(
-            match_ids=self.match_ids[start:stop],
-            player_ids=self.player_ids,
-            offsets=self.offsets[start : stop + 1] - low,
-            player=self.player[low:high],
-            team=self.team[low:high],
-            rank=self.rank[low:high],
-            time=None if self.time is None else self.time[start:stop],
-            time_kind=self.time_kind,
-            order=None if self.order is None else self.order[start:stop],
-            weight=matches(self.weight),
-            performance_ceiling=matches(self.performance_ceiling),
-            beta=matches(self.beta),
-            gamma=matches(self.gamma),
-            performance=rows(self.performance),
-            share=rows(self.share),
-            statistics={name: column[low:high] for name, column in self.statistics.items()},
-            attributes={name: column[low:high] for name, column in self.attributes.items()},
-            team_labels=None if self.team_labels is None else self.team_labels[low:high],
-        )
+        ends = {"match": (start, stop), "participation": (low, high)}
+        columns: dict[str, Any] = {"offsets": self.offsets[start : stop + 1] - low}
+        for name, of in COLUMNS.items():
+            column = getattr(self, name)
+            if of in ends and column is not None:
+                first, last = ends[of]
+                columns[name] = column[first:last]
+        for name in ("statistics", "attributes"):
+            columns[name] = {one: of_one[low:high] for one, of_one in getattr(self, name).items()}
+        return replace(self, **columns)
 
     def datetimes(self) -> Ids | None:
         """Return the time of every match as datetime64[us] in UTC, shape (M,).
@@ -354,12 +356,10 @@ class History(Tabular):
         elif self._has_teams():
             columns["team"] = self.team
         columns["rank"] = self.rank
-        for name in OF_MATCHES:
-            of_match: Floats | None = getattr(self, name)
-            if of_match is not None:
-                columns[name] = pl.Series(np.repeat(of_match, sizes)).fill_nan(None)
-        for name, of_row in (("performance", self.performance), ("share", self.share)):
-            if of_row is not None:
+        for name in (*OF_MATCHES, "performance", "share"):
+            column: Floats | None = getattr(self, name)
+            if column is not None:
+                of_row = np.repeat(column, sizes) if name in OF_MATCHES else column
                 columns[name] = pl.Series(of_row).fill_nan(None)
         for name, statistic in self.statistics.items():
             columns[name] = pl.Series(statistic).fill_nan(None)
@@ -391,50 +391,28 @@ class History(Tabular):
             return np.zeros(0, np.int64)
         return np.maximum.reduceat(column, self.offsets[:-1])
 
-    def _arrays(self) -> Iterator[tuple[str, Ids]]:
-        """Yield every column with its name."""
-        for name in (
-            "match_ids",
-            "player_ids",
-            "offsets",
-            "player",
-            "team",
-            "rank",
-            "time",
-            "order",
-            "weight",
-            "performance_ceiling",
-            "beta",
-            "gamma",
-            "performance",
-            "share",
-            "team_labels",
-        ):
+    def _arrays(self) -> Iterator[tuple[str, Ids, str]]:
+        """Yield every column with its name, and what has one value in it."""
+        for name, of in COLUMNS.items():
             array = getattr(self, name)
             if array is not None or name in _NEEDED:
-                yield name, array
-        yield from self.statistics.items()
-        yield from self.attributes.items()
+                yield name, array, of
+        for columns in (self.statistics, self.attributes):
+            for name, array in columns.items():
+                yield name, array, "participation"
 
     def _broken_rule(self) -> tuple[str, str, str] | None:
         """Return (field, rule, value found) of the first rule the arrays break, or None."""
         matches, participations = self.matches, self.participations
-        lengths: tuple[tuple[str, Ids | None, int], ...] = (
-            ("offsets", self.offsets, matches + 1),
-            ("team", self.team, participations),
-            ("rank", self.rank, participations),
-            ("time", self.time, matches),
-            ("order", self.order, matches),
-            *((name, getattr(self, name), matches) for name in OF_MATCHES),
-            ("performance", self.performance, participations),
-            ("share", self.share, participations),
-            ("team_labels", self.team_labels, participations),
-            *((name, column, participations) for name, column in self.statistics.items()),
-            *((name, column, participations) for name, column in self.attributes.items()),
-        )
-        for name, array, length in lengths:
-            if array is not None and array.shape != (length,):
-                return name, f"must have shape ({length},)", str(array.shape)
+        lengths = {
+            "match": matches,
+            "player": self.players,
+            "bound": matches + 1,
+            "participation": participations,
+        }
+        for name, array, of in self._arrays():
+            if array.shape != (lengths[of],):
+                return name, f"must have shape ({lengths[of]},)", str(array.shape)
         if self.offsets[0] != 0 or self.offsets[-1] != participations:
             return "offsets", f"must run from 0 to {participations}", str(self.offsets[[0, -1]])
         if np.any(np.diff(self.offsets) < 1):
