@@ -7,6 +7,7 @@ from columns of any kind. Names come from users, so all text is escaped.
 
 from __future__ import annotations
 
+import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ from equipoise.wording import counted, printable
 
 if TYPE_CHECKING:
     import polars as pl
+    from matplotlib.figure import Figure
 
 #: Rows and columns of a table in a notebook; more are counted.
 SHOWN_ROWS, SHOWN_COLUMNS = 10, 12
@@ -148,6 +150,16 @@ class Tabular(Displayed):
         first = self._shown(SHOWN_ROWS)
         columns = dict(_column_in_words(first[name]) for name in first.columns)
         return table_html(self._in_words(), columns, rows=self._rows(), notes=self._notes())
+
+
+def draw(value: object, *arguments: Any, **options: Any) -> Figure:
+    """Return the chart of a value, by its type.
+
+    Charts stand above values, so their table is looked up by name when one is drawn.
+    """
+    charts = importlib.import_module("equipoise.charts.values").CHARTS
+    figure: Figure = charts[type(value)](value, *arguments, **options)
+    return figure
 
 
 def pandas_frame(frame: pl.DataFrame) -> Any:

@@ -5,7 +5,7 @@ The command line draws the same charts of files, with these titles.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,7 @@ from equipoise.data.tournaments.tournament import (
 )
 from equipoise.data.tuning import Tuning
 from equipoise.errors import InvalidParameterError, NotFoundError, require
+from equipoise.rating.one_call.placing import PlaceDistribution
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -260,6 +261,42 @@ def tournament_chart(found: TournamentPerformance, *, name: str) -> Figure:
         title=f"Why {name} has no equilibrium",
         subtitle="an arrow leads from a group to those of whom it took every point",
     )
+
+
+def places_chart(
+    found: PlaceDistribution, names: Sequence[str] | None, *, title: str | None = None
+) -> Figure:
+    """Return the chart of the places of teams. Raises : EquipoiseError without matplotlib.
+
+    names : of the teams; None numbers them from 1
+    """
+    theme.check_available()
+    from equipoise.charts.places import places_figure
+
+    numbers = range(1, len(found.mean) + 1)
+    return places_figure(
+        [f"team {number}" for number in numbers] if names is None else [*map(str, names)],
+        found.mean,
+        found.lower,
+        found.upper,
+        title=title or "Places",
+        subtitle=f"mean and 90 % range in {counted(found.samples, 'sample')}",
+    )
+
+
+#: What `plot()` of a value draws, by its type; `draw` of `equipoise.display` looks here.
+CHARTS: dict[type, Callable[..., Figure]] = {
+    Backtest: backtest_chart,
+    Calibration: calibration_chart,
+    Drift: drift_chart,
+    Incentive: incentive_chart,
+    PlaceDistribution: places_chart,
+    RatingComparison: comparison_chart,
+    Ratings: ratings_chart,
+    TournamentPerformance: tournament_chart,
+    Trace: trace_chart,
+    Tuning: tuning_chart,
+}
 
 
 def series_of(found: TournamentPerformance) -> PerformanceSeries:

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.times import utc_column
-from equipoise.display import Tabular, name_in_words, number_in_words
+from equipoise.display import Tabular, draw, name_in_words, number_in_words
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -213,9 +213,7 @@ class Drift(Tabular):
 
         Raises : NotFoundError without active players; EquipoiseError without matplotlib
         """
-        from equipoise.charts.values import drift_chart
-
-        return drift_chart(self, title=title)
+        return draw(self, title=title)
 
     def _in_words(self) -> str:
         return (
@@ -356,9 +354,7 @@ class Incentive(Tabular):
 
         Raises : EquipoiseError without matplotlib
         """
-        from equipoise.charts.values import incentive_chart
-
-        return incentive_chart(self, title=title)
+        return draw(self, title=title)
 
     def _in_words(self) -> str:
         return (

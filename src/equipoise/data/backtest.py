@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.display import Displayed, Tabular, number_in_words
+from equipoise.display import Displayed, Tabular, draw, number_in_words
 from equipoise.errors import NotFoundError
 from equipoise.wording import counted
 
@@ -98,9 +98,7 @@ class Calibration(Tabular):
 
         Raises : EquipoiseError without matplotlib
         """
-        from equipoise.charts.values import calibration_chart
-
-        return calibration_chart(self, title=title)
+        return draw(self, title=title)
 
     def _in_words(self) -> str:
         return f"{counted(len(self.expected), 'bin')}, mean error {self.error:.4f}"
@@ -375,9 +373,7 @@ class Backtest(Tabular):
 
         Raises : InvalidParameterError for more than six systems; EquipoiseError without matplotlib
         """
-        from equipoise.charts.values import backtest_chart
-
-        return backtest_chart(self, title=title)
+        return draw(self, title=title)
 
     def _in_words(self) -> str:
         labels = ", ".join(scores.label for scores in self.systems)

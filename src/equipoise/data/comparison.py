@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.display import Tabular, name_in_words, number_in_words
+from equipoise.display import Tabular, draw, name_in_words, number_in_words
 from equipoise.errors import require
 from equipoise.wording import counted
 
@@ -227,9 +227,7 @@ class RatingComparison(Tabular):
 
         Raises : EquipoiseError without matplotlib
         """
-        from equipoise.charts.values import comparison_chart
-
-        return comparison_chart(self, title=title)
+        return draw(self, title=title)
 
     def _moved(self, count: int, by: MovedBy, sign: int) -> pl.DataFrame:
         require(count >= 0, "count", "at least 0", count)

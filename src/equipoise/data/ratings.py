@@ -18,7 +18,7 @@ from equipoise.arguments import check_fields, checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History, TimeKind
 from equipoise.data.times import stamps_of, table_times, utc_column
-from equipoise.display import Tabular, name_in_words, number_in_words
+from equipoise.display import Tabular, draw, name_in_words, number_in_words
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.wording import counted
 
@@ -151,9 +151,7 @@ class Ratings(Tabular):
         Raises : NotFoundError, InvalidDataError without such players; EquipoiseError without
             matplotlib
         """
-        from equipoise.charts.values import ratings_chart
-
-        return ratings_chart(self, players, min_matches=min_matches, title=title)
+        return draw(self, players, min_matches=min_matches, title=title)
 
     def _in_words(self) -> str:
         players = counted(len(self.player_ids), "player")
@@ -297,9 +295,7 @@ class Trace(Tabular):
             time, or match without dates
         Raises : NotFoundError, InvalidParameterError; EquipoiseError without matplotlib
         """
-        from equipoise.charts.values import trace_chart
-
-        return trace_chart(self, players, by=by, title=title)
+        return draw(self, players, by=by, title=title)
 
     def _in_words(self) -> str:
         changes = counted(self.history.participations, "change")

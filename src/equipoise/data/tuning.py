@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from equipoise.arguments import check_fields
 from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS
-from equipoise.display import Displayed, Tabular, number_in_words
+from equipoise.display import Displayed, Tabular, draw, number_in_words
 from equipoise.errors import require
 from equipoise.wording import counted
 
@@ -156,9 +156,7 @@ class Tuning(Tabular):
 
         Raises : EquipoiseError without matplotlib
         """
-        from equipoise.charts.values import tuning_chart
-
-        return tuning_chart(self, title=title)
+        return draw(self, title=title)
 
     def _in_words(self) -> str:
         best = self.best

@@ -28,7 +28,7 @@ from equipoise.data.history import (
 from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import InitialRatings, Ratings, Trace
 from equipoise.data.times import days_of
-from equipoise.display import Tabular
+from equipoise.display import Tabular, draw
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import TraceArrays
@@ -106,12 +106,8 @@ class Replay(Tabular):
             rating. In a distribution they are marked
         Raises : NotFoundError; EquipoiseError without matplotlib
         """
-        from equipoise.charts.values import ratings_chart, trace_chart
-
-        name = self.state.system.name
-        if self.trace is None:
-            return ratings_chart(self.ratings, players, title=title, system=name)
-        return trace_chart(self.trace, players, title=title, system=name)
+        value = self.ratings if self.trace is None else self.trace
+        return draw(value, players, title=title, system=self.state.system.name)
 
     def _in_words(self) -> str:
         matches = counted(self.rated_matches, "match", "matches")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.display import Displayed, Tabular, name_in_words
+from equipoise.display import Displayed, Tabular, draw, name_in_words
 from equipoise.errors import Sweep, require
 from equipoise.wording import counted
 
@@ -198,9 +198,7 @@ class TournamentPerformance(Tabular):
         name : of the tournament, within the title
         Raises : EquipoiseError without matplotlib
         """
-        from equipoise.charts.values import tournament_chart
-
-        return tournament_chart(self, name=name)
+        return draw(self, name=name)
 
     def _in_words(self) -> str:
         players = counted(self.players, "player")

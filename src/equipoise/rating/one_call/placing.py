@@ -23,7 +23,7 @@ from equipoise._jit import kernel
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
 from equipoise.data.prediction import Outlook
-from equipoise.display import Tabular
+from equipoise.display import Tabular, draw
 from equipoise.errors import require
 from equipoise.wording import counted
 
@@ -94,19 +94,7 @@ class PlaceDistribution(Tabular):
         names : of the teams; None numbers them from 1
         Raises : InvalidParameterError; EquipoiseError without matplotlib
         """
-        from equipoise.charts.places import places_figure
-        from equipoise.charts.theme import check_available
-
-        check_available()
-        numbers = range(1, len(self.mean) + 1)
-        return places_figure(
-            [f"team {number}" for number in numbers] if names is None else [*map(str, names)],
-            self.mean,
-            self.lower,
-            self.upper,
-            title=title or "Places",
-            subtitle=f"mean and 90 % range in {counted(self.samples, 'sample')}",
-        )
+        return draw(self, names, title=title)
 
     def _in_words(self) -> str:
         teams = counted(len(self.mean), "team")
