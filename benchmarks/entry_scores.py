@@ -178,8 +178,8 @@ def _measure(history: History, first: int, system: RatingSystem) -> Measured:
     with Workers(1) as workers:
         tallies = scoring.of_one(SystemPredictor(system, history, workers), False)
     sums = (
-        tallies[0].of_group(0).blocks,
-        tallies[0].of_group(1).blocks,
+        tallies[0].sums_of(0).blocks,
+        tallies[0].sums_of(1).blocks,
         tallies[0].sums.blocks,
         tallies[1].sums.blocks,
     )

@@ -117,6 +117,7 @@ def of_main_process(path: str) -> dict[str, float]:
     from cluster import dask
 
     import equipoise as eq
+    from equipoise.evaluate.scoring.scored import Scored
     from equipoise.evaluate.tuning import Objective
     from equipoise.parallel.deliveries import Delivery
     from equipoise.parallel.shared import share
@@ -125,8 +126,10 @@ def of_main_process(path: str) -> dict[str, float]:
         found = {"start": largest_memory()}
         history = eq.read_history(path)
         found["read"] = largest_memory()
-        objective = Objective.of(
-            eq.Elo(), history, metric="pair_inversion", min_history=0, ties_as_authors=False
+        objective = Objective(
+            system=eq.Elo(),
+            scored=Scored.of(history, min_history=0, first=0),
+            metric="pair_inversion",
         )
         with share(objective) as shared:
             found["shared"] = largest_memory()

@@ -14,7 +14,8 @@ from equipoise.data.audits import ActivityWindow
 from equipoise.data.history import History, with_performance
 from equipoise.data.ratings import Trace
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.evaluate.drift import EARLIER, default_window, drift, measure_drift
+from equipoise.evaluate import drift as audit
+from equipoise.evaluate.drift import EARLIER, default_window, drift
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
 from equipoise.rating.registry import make_system
@@ -273,12 +274,13 @@ def test_what_is_handed_out_is_that_of_the_trace(  # type: ignore[no-untyped-def
 
 @pytest.mark.parametrize(("name", "parameters", "history_of"), CASES)
 def test_pieces_change_nothing(  # type: ignore[no-untyped-def]
-    name, parameters, history_of
+    name, parameters, history_of, monkeypatch
 ) -> None:
     """Memory is bounded by the length of a piece, of which the answer knows nothing."""
     system, history = make_system(name, parameters), history_of(1)
     whole = drift(system, history).to_polars()
-    assert measure_drift(system, history, piece=5).to_polars().equals(whole)
+    monkeypatch.setattr(audit, "PIECE", 5)
+    assert drift(system, history).to_polars().equals(whole)
 
 
 def test_deviations_are_read_at_the_moment() -> None:

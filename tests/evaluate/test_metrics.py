@@ -74,8 +74,8 @@ def test_groups_by_experience_are_what_their_definition_says(
         assert sum(wanted.players) == 0
         return
     for group in range(GROUPS):
-        assert found.players(group) == wanted.players[group]
-        for name, value in found.group(group).items():
+        assert found.participations(group) == wanted.players[group]
+        for name, value in found.metrics(group).items():
             mean = wanted.means[group][name].mean
             assert value == pytest.approx(mean, abs=1e-9, nan_ok=True), (group, name)
     # All groups together are the score over all, the last one being what is left of it.

@@ -25,6 +25,7 @@ from equipoise.errors import (
 from equipoise.evaluate import tuning
 from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.proposals import SPACES, Sampler, default_grid, default_ranges
+from equipoise.evaluate.scoring.scored import Scored
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.tuning import _carry_out, tune
 from equipoise.parallel.tasks import run_tasks
@@ -394,8 +395,10 @@ def test_ids_that_workers_map_change_no_trial() -> None:
         player_ids=np.array([f"p{one}" for one in league.player_ids.tolist()], dtype=object),
         team_labels=labels,
     )
-    objective = tuning.Objective.of(
-        EloMMR(), named, metric="pair_inversion", min_history=2, ties_as_authors=False
+    objective = tuning.Objective(
+        system=EloMMR(),
+        scored=Scored.of(named, min_history=2, first=0),
+        metric="pair_inversion",
     )
     mapped = tuning._mappable(objective)
     history = mapped.scored.history
@@ -438,8 +441,8 @@ def test_a_class_of_ones_own_is_tuned(kind: type[Halved], workers: int) -> None:
 @pytest.mark.parametrize("system", [Elo(), Glicko2(), EloMMR()])
 def test_a_trial_is_the_same_in_pieces_of_any_length(system: RatingSystem) -> None:
     """Workers have only a piece of the history in memory of their own."""
-    objective = tuning.Objective.of(
-        system, contests(), metric="log_loss", min_history=2, ties_as_authors=False
+    objective = tuning.Objective(
+        system=system, scored=Scored.of(contests(), min_history=2, first=0), metric="log_loss"
     )
     found = []
     for piece in (1, 33, 10**9):

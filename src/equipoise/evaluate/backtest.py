@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import combinations
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
@@ -43,7 +43,7 @@ from equipoise.evaluate.predictors import ConstantRate, Predictor, SystemPredict
 from equipoise.evaluate.scoring.experience import GROUP_RATIOS, GROUPS, STARTS
 from equipoise.evaluate.scoring.metrics import PredictedTeams, Rule, score_teams
 from equipoise.evaluate.scoring.scored import Scored
-from equipoise.evaluate.scoring.tally import RATIOS, Sampled, Sums, Tally, TallyParts, draw, sampled
+from equipoise.evaluate.scoring.tally import RATIOS, Sampled, Tally, TallyParts, draw, sampled
 from equipoise.numeric.workers import Workers
 from equipoise.parallel.shared import Shared, share
 from equipoise.parallel.tasks import run_tasks
@@ -325,7 +325,6 @@ def backtest(
         tallies = scoring.of_all_elsewhere(
             systems, progress, done, workers=workers, executor=executor
         )
-    headline = {label: of_all[0] for label, of_all in tallies.items()}
     # Every selection has the resamples that it has when requested alone, with the same seed.
     drawing = np.random.default_rng(seed) if rng is None else rng
     copies = [deepcopy(drawing) for _ in selections.others]
@@ -333,18 +332,15 @@ def backtest(
         draw(len(one.sums.blocks), resamples, rng=from_) if resamples else None
         for one, from_ in zip(tallies[BASELINE], (drawing, *copies), strict=True)
     ]
-    values = _resample({label: one.sums for label, one in headline.items()}, drawn[0])
-    metrics = {label: one.metrics() for label, one in headline.items()}
+    headline = Measured.of(tallies, 0, drawn, confidence)
     return Backtest(
         systems=tuple(
-            _scores(label, systems.get(label), tally, _intervals(values.get(label, {}), confidence))
-            for label, tally in headline.items()
+            _scores(label, systems.get(label), of_all[0], headline.intervals(label))
+            for label, of_all in tallies.items()
         ),
-        differences=_differences(_pairs(metrics), metrics, values, confidence),
-        over_baseline=_differences(_over_baseline(metrics), metrics, values, confidence),
-        groups=tuple(
-            _group(span, found, confidence) for span, found in selections.spans(tallies, drawn)
-        ),
+        differences=headline.differences(),
+        over_baseline=headline.over_baseline(),
+        groups=tuple(selections.groups(tallies, drawn, confidence)),
         matches=int(scored.scored.sum()),
         participations=scored.participations(),
         undecided=int((scored.scored & ~scored.decided).sum()),
@@ -358,20 +354,101 @@ def backtest(
     )
 
 
-class Measured(NamedTuple):
-    """Metrics of a group.
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """Metrics of all systems on the same participations.
 
-    participations : number in the group; metrics : by label; values : metrics in every resample,
-        see `_resample`
+    participations : their number
+    metrics, values : by label: every metric, and every metric in the resamples; `values` is empty
+        without resamples
     """
 
     participations: int
     metrics: Mapping[str, Mapping[str, float]]
     values: Mapping[str, Mapping[str, Sampled]]
+    confidence: float
+
+    @classmethod
+    def of(
+        cls,
+        tallies: Mapping[str, tuple[Tally, ...]],
+        which: int,
+        drawn: Sequence[Ints | None],
+        confidence: float,
+        group: int | None = None,
+    ) -> Measured:
+        """Return the metrics of a selection, or of one of its groups by experience."""
+        chosen = {label: of_all[which] for label, of_all in tallies.items()}
+        blocks, values = drawn[which], {}
+        if blocks is not None:
+            ratios = RATIOS if group is None else GROUP_RATIOS
+            sums = {label: one.sums_of(group) for label, one in chosen.items()}
+            values = {label: sampled(one, blocks, ratios) for label, one in sums.items()}
+        metrics = {label: one.metrics(group) for label, one in chosen.items()}
+        return cls(chosen[BASELINE].participations(group), metrics, values, confidence)
+
+    def intervals(self, label: str) -> dict[str, Interval]:
+        """Return the interval of every metric of a system; empty without resamples."""
+        return _intervals(self.values.get(label, {}), self.confidence)
+
+    def differences(self) -> tuple[Difference, ...]:
+        """Return the differences of all pairs of systems, without the baseline."""
+        return tuple(self._difference(*pair) for pair in combinations(self._systems(), 2))
+
+    def over_baseline(self) -> tuple[Difference, ...]:
+        """Return the differences of every system from the baseline."""
+        return tuple(self._difference(label, BASELINE) for label in self._systems())
+
+    def group(self, first: int, last: int | None) -> Group:
+        """Return these metrics as those of players with so many earlier matches."""
+        shown = replace(self, metrics=_of_group(self.metrics), values=_of_group(self.values))
+        return Group(
+            first=first,
+            last=last,
+            participations=self.participations,
+            systems=tuple(
+                GroupScores(label=label, metrics=metrics, intervals=shown.intervals(label))
+                for label, metrics in shown.metrics.items()
+            ),
+            differences=shown.differences(),
+            over_baseline=shown.over_baseline(),
+        )
+
+    def _systems(self) -> list[str]:
+        return [label for label in self.metrics if label != BASELINE]
+
+    def _difference(self, one: str, other: str) -> Difference:
+        """Return the difference of two systems, whose resamples have the same matches."""
+        first, second = self.metrics[one], self.metrics[other]
+        less = {}
+        if self.values:
+            less = {name: self.values[one][name].less(self.values[other][name]) for name in first}
+        return Difference(
+            first=one,
+            second=other,
+            metrics={name: first[name] - second[name] for name in first},
+            intervals=_intervals(less, self.confidence, LEAST_MATCHES),
+        )
 
 
-#: First and last number of earlier matches of a group.
-Span: TypeAlias = tuple[int, int | None]
+_Value = TypeVar("_Value")
+
+
+def _of_group(by_label: Mapping[str, Mapping[str, _Value]]) -> dict[str, dict[str, _Value]]:
+    """Return the metrics that make sense for a group."""
+    return {
+        label: {name: values[name] for name in GROUP_METRICS} for label, values in by_label.items()
+    }
+
+
+def _intervals(
+    values: Mapping[str, Sampled], confidence: float, least: int = 0
+) -> dict[str, Interval]:
+    """Return the interval of every metric; NaN where fewer than `least` matches are scored."""
+    return {
+        name: one.interval(confidence) if one.scored() >= least else (math.nan, math.nan)
+        for name, one in values.items()
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -399,73 +476,22 @@ class Selections:
                 every.append(scored.with_fewest(scored.earlier, fewest))
         return cls(tuple(every[1:]), *numbers)
 
-    def spans(
-        self, tallies: Mapping[str, tuple[Tally, ...]], drawn: Sequence[Ints | None]
-    ) -> Iterator[tuple[Span, Measured]]:
+    def groups(
+        self,
+        tallies: Mapping[str, tuple[Tally, ...]],
+        drawn: Sequence[Ints | None],
+        confidence: float,
+    ) -> Iterator[Group]:
         """Yield the groups with scored participations: newcomers first, all players last."""
-        of_all = {label: one[self.everybody] for label, one in tallies.items()}
-        for number in range(GROUPS):
-            sums = {label: one.of_group(number) for label, one in of_all.items()}
-            values = _resample(sums, drawn[self.everybody], GROUP_RATIOS)
-            metrics = {label: one.group(number) for label, one in of_all.items()}
-            span: Span = STARTS[number], STARTS[number + 1] - 1
-            yield from self._measured(span, of_all[BASELINE].players(number), metrics, values)
-        whole: tuple[tuple[Span, int], ...] = (
-            ((STARTS[-1], None), self.experienced),
-            ((0, None), self.everybody),
-        )
-        for span, which in whole:
-            chosen = {label: one[which] for label, one in tallies.items()}
-            values = _resample({label: one.sums for label, one in chosen.items()}, drawn[which])
-            metrics = {label: one.metrics() for label, one in chosen.items()}
-            many = chosen[BASELINE].scored.participations()
-            yield from self._measured(span, many, metrics, values)
-
-    @staticmethod
-    def _measured(
-        span: Span,
-        participations: int,
-        metrics: Mapping[str, Mapping[str, float]],
-        values: Mapping[str, Mapping[str, Sampled]],
-    ) -> Iterator[tuple[Span, Measured]]:
-        """Yield a group with the metrics of groups, unless it is empty."""
-        if participations:
-            yield (
-                span,
-                Measured(
-                    participations,
-                    {label: _of_group(one) for label, one in metrics.items()},
-                    {label: _of_group(one) for label, one in values.items()},
-                ),
-            )
-
-
-_Value = TypeVar("_Value")
-
-
-def _of_group(values: Mapping[str, _Value]) -> dict[str, _Value]:
-    return {name: values[name] for name in GROUP_METRICS}
-
-
-def _group(span: Span, found: Measured, confidence: float) -> Group:
-    """Return a group of the result."""
-    return Group(
-        first=span[0],
-        last=span[1],
-        participations=found.participations,
-        systems=tuple(
-            GroupScores(
-                label=label,
-                metrics=metrics,
-                intervals=_intervals(found.values.get(label, {}), confidence),
-            )
-            for label, metrics in found.metrics.items()
-        ),
-        differences=_differences(_pairs(found.metrics), found.metrics, found.values, confidence),
-        over_baseline=_differences(
-            _over_baseline(found.metrics), found.metrics, found.values, confidence
-        ),
-    )
+        parts: list[tuple[int, int | None, int, int | None]] = [
+            (STARTS[number], STARTS[number + 1] - 1, self.everybody, number)
+            for number in range(GROUPS)
+        ]
+        parts += [(STARTS[-1], None, self.experienced, None), (0, None, self.everybody, None)]
+        for first, last, which, number in parts:
+            found = Measured.of(tallies, which, drawn, confidence, number)
+            if found.participations:
+                yield found.group(first, last)
 
 
 def least_differences_of(given: Mapping[str, float]) -> dict[str, float]:
@@ -515,58 +541,3 @@ def _check_predicted(name: str, history: History, start: int, predicted: Predict
         raise InvalidDataError(
             [], f"{name} predicts nothing for match {history.match_ids[match]}, which has a result"
         )
-
-
-def _resample(
-    sums: Mapping[str, Sums],
-    drawn: Ints | None,
-    ratios: Mapping[str, tuple[int, int]] = RATIOS,
-) -> dict[str, dict[str, Sampled]]:
-    """Return every metric of every system in every resample; empty without resamples."""
-    if drawn is None:
-        return {}
-    return {label: sampled(one, drawn, ratios) for label, one in sums.items()}
-
-
-def _intervals(
-    values: Mapping[str, Sampled], confidence: float, least: int = 0
-) -> dict[str, Interval]:
-    """Return the interval of every metric; NaN where fewer than `least` matches are scored."""
-    return {
-        name: one.interval(confidence) if one.scored() >= least else (math.nan, math.nan)
-        for name, one in values.items()
-    }
-
-
-def _pairs(labels: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Return all pairs of systems, without the baseline."""
-    return combinations([label for label in labels if label != BASELINE], 2)
-
-
-def _over_baseline(labels: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Return the pair of every system and the baseline."""
-    return ((label, BASELINE) for label in labels if label != BASELINE)
-
-
-def _differences(
-    pairs: Iterable[tuple[str, str]],
-    metrics: Mapping[str, Mapping[str, float]],
-    values: Mapping[str, Mapping[str, Sampled]],
-    confidence: float,
-) -> tuple[Difference, ...]:
-    """Return the differences of these pairs, whose resamples have the same matches."""
-    found = []
-    for one, other in pairs:
-        first, second = metrics[one], metrics[other]
-        values_of = (
-            {name: values[one][name].less(values[other][name]) for name in first} if values else {}
-        )
-        found.append(
-            Difference(
-                first=one,
-                second=other,
-                metrics={name: first[name] - second[name] for name in first},
-                intervals=_intervals(values_of, confidence, LEAST_MATCHES),
-            )
-        )
-    return tuple(found)

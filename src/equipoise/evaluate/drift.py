@@ -283,20 +283,6 @@ def drift(
     >>> found.rating.round().tolist()
     [1477.0, 1491.0, 1496.0, 1491.0, 1491.0]
     """
-    return measure_drift(system, history, window, points, threads, progress)
-
-
-def measure_drift(
-    system: RatingSystem,
-    history: History,
-    window: ActivityWindow | None = None,
-    points: int = POINTS,
-    threads: int = 1,
-    progress: Callable[[int, int], None] | None = None,
-    *,
-    piece: int = PIECE,
-) -> Drift:
-    """Return the result of `drift`; piece : participations rated and held in memory at once."""
     require(2 <= points <= MOST_POINTS, "points", f"from 2 to {MOST_POINTS:,}", points)
     window = default_window(history) if window is None else window
     check_window(window, history)
@@ -308,7 +294,7 @@ def measure_drift(
     instants = _instants(played, history, window, moments)
     read_at = [None] * len(moments) if instants is None else [days(at) for at in instants.tolist()]
     with Workers(threads) as workers:
-        replay = _DriftReplay(system, history, played, workers, progress, piece)
+        replay = _DriftReplay(system, history, played, workers, progress)
         rows = [
             replay.to(moment, day) for moment, day in zip(moments.tolist(), read_at, strict=True)
         ]
@@ -366,10 +352,9 @@ class _DriftReplay:
         played: Played,
         workers: Workers,
         progress: Callable[[int, int], None] | None,
-        piece: int,
     ) -> None:
         self._system, self._history, self._played = system, history, played
-        self._workers, self._progress, self._piece = workers, progress, piece
+        self._workers, self._progress = workers, progress
         self._state = system.initial(history.players)
         self.pool = empty_pool(history.players)
         self._learns = bool(getattr(system, "learns_entry", False))
@@ -382,7 +367,7 @@ class _DriftReplay:
         day : date for which deviations are read
         """
         stop = int(np.searchsorted(self._played.place, moment, side="right"))
-        for low, high in pieces(self._history, self._done, stop, self._piece):
+        for low, high in pieces(self._history, self._done, stop, PIECE):
             changes = self._rate(low, high)
             self._retired = follow(self.pool, self._played, changes, low, high, self._retired)
             if self._progress is not None:
@@ -515,9 +500,10 @@ def _drift(
     start, players = float(sums[-1, START]), sums[:, PLAYERS]
     holds = bool(getattr(system, "holds_level", False))
 
-    def column(name: str) -> Floats:
-        return np.array([getattr(row, name) for row in rows], dtype=np.float64)
-
+    of_rows = {
+        name: np.array([getattr(row, name) for row in rows], dtype=np.float64)
+        for name in _Row._fields[2:]
+    }
     return Drift(
         system=system.name,
         window=window,
@@ -525,11 +511,7 @@ def _drift(
         matches=np.array([row.matches for row in rows], dtype=np.int64),
         times=times,
         active=sums[:, ACTIVE].astype(np.int64),
-        rating=column("rating"),
-        deviation=column("deviation"),
-        spread=column("spread"),
-        players=sums[:, PLAYERS].astype(np.int64),
-        rating_all=column("rating_all"),
+        players=players.astype(np.int64),
         rated=sums[:, RATED].astype(np.int64),
         created=sums[:, CREATED],
         created_by_performance=sums[:, CREATED_BY_PERFORMANCE] if scales else nothing,
@@ -543,14 +525,11 @@ def _drift(
         performed=_quotient(pull, share),
         performed_all=float(_quotient(sums[-1:, FIRST_PULL], sums[-1:, FIRST_SHARE])[0]),
         brought=sums[:, ENTRIES] - start * players,
-        entry=column("entry"),
-        entry_weight=column("entry_weight"),
-        level=column("level"),
-        target=column("target"),
         handed=sums[:, HANDED] if holds else nothing,
         handed_by=_handed_by(pool) if holds else (),
         receivers=_receivers(history, pool),
         receiving=int(np.sum(pool.receipts > 0)),
+        **of_rows,
     )
 
 

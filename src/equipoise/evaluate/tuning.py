@@ -79,27 +79,6 @@ class Objective:
     all_pairs: int = ALL_PAIRS
     piece: int | None = None
 
-    @classmethod
-    def of(
-        cls,
-        system: RatingSystem,
-        history: History,
-        *,
-        metric: str,
-        min_history: int,
-        ties_as_authors: bool,
-    ) -> Objective:
-        """Return the objective for a system.
-
-        Raises : InvalidParameterError, InvalidDataError if nothing is left to score
-        """
-        return cls(
-            system=system,
-            scored=Scored.of(history, min_history=min_history, first=0),
-            metric=metric,
-            ties_as_authors=ties_as_authors,
-        )
-
     def trial(self, number: int, parameters: Mapping[str, Value], threads: int = 1) -> Trial:
         """Return how well the system predicts with these parameters instead of those given.
 
@@ -322,8 +301,9 @@ def tune(
     require(under_way >= 1, "under_way", "at least 1", under_way)
     chosen = checked_choices(system, choices, trials)
     check_fit(system, history)
-    objective = Objective.of(
-        system, history, metric=metric, min_history=min_history, ties_as_authors=ties_as_authors
+    scored = Scored.of(history, min_history=min_history, first=0)
+    objective = Objective(
+        system=system, scored=scored, metric=metric, ties_as_authors=ties_as_authors
     )
     recorded = () if record is None else record.trials
     proposals = _proposals(chosen, trials, recorded, metric, seed, under_way)

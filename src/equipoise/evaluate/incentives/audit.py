@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import zip_longest
 
@@ -171,7 +171,7 @@ def incentives(
     considered = [entered_matches(history, rated, row, effort.matches) for row in rows]
     require(workers >= 1, "workers", "at least 1", workers)
     each = effort.budget + (effort.replays if others == "replayed" else 0)
-    audit = _PlayersAudit(system, history, others, effort, seed, activity_of(history, rated))
+    audit = _Audit(system, history, activity_of(history, rated), others, effort, seed)
 
     def note(tried: int) -> None:
         if progress is not None:
@@ -199,7 +199,7 @@ def incentives(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _PlayersAudit:
+class _Audit:
     """What the audits of all players have in common.
 
     activity : shape (P,), number of rated matches of every player
@@ -207,10 +207,10 @@ class _PlayersAudit:
 
     system: RatingSystem
     history: History
-    others: Others
-    effort: Effort
-    seed: int
     activity: Ints
+    others: Others
+    effort: Effort = field(default_factory=Effort)
+    seed: int = 0
 
     def here(
         self,
@@ -224,25 +224,109 @@ class _PlayersAudit:
         each : plans to try for a player; note : called with the number of plans tried
         """
         found: list[Incentive] = []
-        system, history, others = self.system, self.history, self.others
+
+        def noted(tried: int) -> None:
+            note(len(found) * each + tried)
+
         with Workers(threads) as workers:
-            audit = _Audit(
-                *(system, history, others, self.effort, self.seed, workers),
-                lambda tried: note(len(found) * each + tried),
-            )
-            for batch in _batches(history, considered):
-                snapshots = {int(match) for one in batch for match in one.match}
-                begins = {int(one.match[0]) for one in batch} if others == "replayed" else set()
-                replay = replay_honestly(system, history, snapshots, begins, workers)
+            for batch in _batches(self.history, considered):
+                replay = self.replay(batch, workers)
                 for one in batch:
-                    found.append(audit.of(one, replay, int(self.activity[one.player])))
+                    raters = self._raters(one, replay, workers)
+                    found.append(self._best(one, *raters, noted))
         return found
+
+    def judged(self, considered: PlayerMatches, thrown: Sequence[bool], threads: int) -> Incentive:
+        """Return the effect of throwing these matches while the other matches are honest."""
+        with Workers(threads) as workers:
+            replay = self.replay([considered], workers)
+            frozen, rater = self._raters(considered, replay, workers)
+            most = last_places(frozen)
+            plan = tuple(last if bad else 0 for last, bad in zip(most, thrown, strict=True))
+            alone = Search(frozen, budget=2)
+            gain = alone.final(plan) - alone.final(honest(frozen))
+            found = Search(rater, budget=2)
+            found.final(plan)
+            return self._incentive(considered, frozen, rater, found, plan, gain)
+
+    def replay(self, batch: Sequence[PlayerMatches], workers: Workers) -> HonestReplay:
+        """Return the states that plans of these players start from."""
+        snapshots = {int(match) for one in batch for match in one.match}
+        begins = {int(one.match[0]) for one in batch} if self.others == "replayed" else set[int]()
+        return replay_honestly(self.system, self.history, snapshots, begins, workers)
+
+    def _raters(
+        self, considered: PlayerMatches, replay: HonestReplay, workers: Workers
+    ) -> tuple[FrozenRater, PlanRater]:
+        """Return what rates plans while the others are frozen, and as `others` says."""
+        snapshots = [replay.snapshots[match] for match in considered.match.tolist()]
+        frozen = FrozenRater(self.system, considered, snapshots, workers)
+        if self.others == "frozen":
+            return frozen, frozen
+        start = replay.states[int(considered.match[0])]
+        return frozen, ReplayedRater(
+            self.system, self.history, considered, start, frozen.placements, workers
+        )
+
+    def _best(
+        self,
+        considered: PlayerMatches,
+        frozen: FrozenRater,
+        rater: PlanRater,
+        note: Callable[[int], None],
+    ) -> Incentive:
+        """Return the best plan found for a player."""
+        rng = np.random.default_rng([self.seed, considered.player])
+        found = search(frozen, self.effort.budget, rng=rng, note=note)
+        gain = found.finals[found.gaining()] - found.finals[honest(frozen)]
+        if self.others == "replayed":
+            tried = len(found.finals)
+            found = search(
+                rater,
+                self.effort.replays,
+                rng=rng,
+                first=_worth_replaying(found, frozen, -(-self.effort.replays // 4)),
+                note=lambda replayed: note(tried + replayed),
+            )
+        return self._incentive(considered, frozen, rater, found, found.gaining(), gain)
+
+    def _incentive(
+        self,
+        considered: PlayerMatches,
+        frozen: FrozenRater,
+        rater: PlanRater,
+        found: Search,
+        plan: Plan,
+        gain_frozen: float,
+    ) -> Incentive:
+        history, places = self.history, frozen.placements
+        times = history.table_times()
+        return Incentive(
+            system=self.system.name,
+            player=history.player_ids[[considered.player]].tolist()[0],
+            others=self.others,
+            played=int(self.activity[considered.player]),
+            match_ids=history.match_ids[considered.match],
+            times=None if times is None else times[considered.match],
+            teams=history.teams()[considered.match],
+            place=np.array([one.place[0] for one in places]),
+            tied=np.array([one.tied[0] for one in places]),
+            planned_place=_taken([one.place for one in places], plan),
+            planned_tied=_taken([one.tied for one in places], plan),
+            before=rater.before,
+            honest=rater.ratings(honest(rater)),
+            planned=rater.ratings(plan),
+            gain_frozen=gain_frozen,
+            plans=len(found.finals),
+            failed=found.failed,
+            complete=found.complete,
+        )
 
 
 @lru_cache(maxsize=1)
-def _loaded(shared: Shared) -> _PlayersAudit:
+def _loaded(shared: Shared) -> _Audit:
     """Return the audit in a worker, which maps its history once."""
-    audit: _PlayersAudit = shared.load()
+    audit: _Audit = shared.load()
     return audit
 
 
@@ -283,108 +367,8 @@ def throwing(
         raise NotFoundError(f"{player} has no rated match {missing}")
     first = next(n for n, match in enumerate(ids) if match in wanted)
     later = PlayerMatches(considered.player, considered.match[first:], considered.row[first:])
-    with Workers(threads) as workers:
-        audit = _Audit(system, history, others, Effort(), 0, workers, lambda tried: None)
-        begins = {int(later.match[0])} if others == "replayed" else set()
-        replay = replay_honestly(system, history, set(later.match.tolist()), begins, workers)
-        return audit.judged(later, replay, [match in wanted for match in ids[first:]], len(ids))
-
-
-class _Audit:
-    """The settings of an audit, the same for all players."""
-
-    def __init__(
-        self,
-        system: RatingSystem,
-        history: History,
-        others: Others,
-        effort: Effort,
-        seed: int,
-        workers: Workers,
-        note: Callable[[int], None],
-    ) -> None:
-        self._system, self._history, self._others = system, history, others
-        self._effort, self._seed, self._workers, self._note = effort, seed, workers, note
-
-    def of(self, considered: PlayerMatches, replay: HonestReplay, played: int) -> Incentive:
-        """Return the best plan found for a player."""
-        frozen = self._frozen(considered, replay)
-        rng = np.random.default_rng([self._seed, considered.player])
-        found = search(frozen, self._effort.budget, rng=rng, note=self._note)
-        gain = found.finals[found.gaining()] - found.finals[honest(frozen)]
-        rater: PlanRater = frozen
-        if self._others == "replayed":
-            rater = self._replayed(considered, replay, frozen)
-            tried = len(found.finals)
-            found = search(
-                rater,
-                self._effort.replays,
-                rng=rng,
-                first=_worth_replaying(found, frozen, -(-self._effort.replays // 4)),
-                note=lambda replayed: self._note(tried + replayed),
-            )
-        return self._incentive(considered, frozen, rater, found, found.gaining(), gain, played)
-
-    def judged(
-        self, considered: PlayerMatches, replay: HonestReplay, thrown: Sequence[bool], played: int
-    ) -> Incentive:
-        """Return the effect of throwing these matches while the other matches are honest."""
-        frozen = self._frozen(considered, replay)
-        most = last_places(frozen)
-        plan = tuple(last if bad else 0 for last, bad in zip(most, thrown, strict=True))
-        alone = Search(frozen, budget=2)
-        gain = alone.final(plan) - alone.final(honest(frozen))
-        rater: PlanRater = frozen
-        if self._others == "replayed":
-            rater = self._replayed(considered, replay, frozen)
-        found = Search(rater, budget=2)
-        found.final(plan)
-        return self._incentive(considered, frozen, rater, found, plan, gain, played)
-
-    def _frozen(self, considered: PlayerMatches, replay: HonestReplay) -> FrozenRater:
-        snapshots = [replay.snapshots[match] for match in considered.match.tolist()]
-        return FrozenRater(self._system, considered, snapshots, self._workers)
-
-    def _replayed(
-        self, considered: PlayerMatches, replay: HonestReplay, frozen: FrozenRater
-    ) -> ReplayedRater:
-        start = replay.states[int(considered.match[0])]
-        return ReplayedRater(
-            self._system, self._history, considered, start, frozen.placements, self._workers
-        )
-
-    def _incentive(
-        self,
-        considered: PlayerMatches,
-        frozen: FrozenRater,
-        rater: PlanRater,
-        found: Search,
-        plan: Plan,
-        gain_frozen: float,
-        played: int,
-    ) -> Incentive:
-        history, places = self._history, frozen.placements
-        times = history.table_times()
-        return Incentive(
-            system=self._system.name,
-            player=history.player_ids[[considered.player]].tolist()[0],
-            others=self._others,
-            played=played,
-            match_ids=history.match_ids[considered.match],
-            times=None if times is None else times[considered.match],
-            teams=history.teams()[considered.match],
-            place=np.array([one.place[0] for one in places]),
-            tied=np.array([one.tied[0] for one in places]),
-            planned_place=_taken([one.place for one in places], plan),
-            planned_tied=_taken([one.tied for one in places], plan),
-            before=rater.before,
-            honest=rater.ratings(honest(rater)),
-            planned=rater.ratings(plan),
-            gain_frozen=gain_frozen,
-            plans=len(found.finals),
-            failed=found.failed,
-            complete=found.complete,
-        )
+    audit = _Audit(system, history, activity_of(history, rated), others)
+    return audit.judged(later, [match in wanted for match in ids[first:]], threads)
 
 
 def _worth_replaying(found: Search, rater: PlanRater, count: int) -> list[Plan]:

@@ -217,16 +217,13 @@ class Scored:
 
         outlook : of the participations of these matches
         """
-        history = self.history
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        first_team = np.concatenate([[0], np.cumsum(self.teams[start:stop])])
-        team, teams = history.team[low:high], int(first_team[-1])
-        if teams < high - low:
-            matches = np.repeat(first_team[:-1], np.diff(history.offsets[start : stop + 1]))
-            outlook = outlook.of_teams(matches + team, teams)
-        rows = MatchColumns(history.offsets[start : stop + 1] - low, team, history.rank[low:high])
+        rows, first_team, part = self._teams(start, stop)
+        teams = int(first_team[-1])
+        if teams < len(rows.team):
+            matches = np.repeat(first_team[:-1], np.diff(rows.offsets))
+            outlook = outlook.of_teams(matches + rows.team, teams)
         rank, weight, top = _team_columns(
-            rows, first_team, self.counted[low:high], self.fewest, self.scored[start:stop]
+            rows, first_team, self.counted[part], self.fewest, self.scored[start:stop]
         )
         return PredictedTeams(
             offsets=first_team,
@@ -243,13 +240,16 @@ class Scored:
 
         Shape (T, 3), see `experience`; the teams are those of `predicted_teams`.
         """
+        rows, first_team, part = self._teams(start, stop)
+        return _members(rows, first_team, self.earlier[part], self.scored[start:stop])
+
+    def _teams(self, start: int, stop: int) -> tuple[MatchColumns, Ints, slice]:
+        """Return matches start:stop, the number of the first team of each, and their rows."""
         history = self.history
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
+        part = slice(int(history.offsets[start]), int(history.offsets[stop]))
+        offsets = history.offsets[start : stop + 1] - part.start
         first_team = np.concatenate([[0], np.cumsum(self.teams[start:stop])])
-        rows = MatchColumns(
-            history.offsets[start : stop + 1] - low, history.team[low:high], history.rank[low:high]
-        )
-        return _members(rows, first_team, self.earlier[low:high], self.scored[start:stop])
+        return MatchColumns(offsets, history.team[part], history.rank[part]), first_team, part
 
 
 def _in_all(history: History, has_result: Flags) -> Counts:

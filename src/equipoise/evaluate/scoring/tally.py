@@ -32,7 +32,7 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.backtest import METRICS, Calibration, Interval, Slice
+from equipoise.data.backtest import Calibration, Interval, Slice
 from equipoise.evaluate.scoring.experience import COLUMNS, GROUP_RATIOS, GROUPS, PLAYERS
 from equipoise.evaluate.scoring.metrics import PredictedTeams, Scores
 from equipoise.evaluate.scoring.pairwise import CALIBRATION, both_sides
@@ -244,27 +244,30 @@ class Tally:
         found: Ints = np.maximum(so_far - 1, 0) // self._length
         return found
 
-    def metrics(self) -> dict[str, float]:
-        """Return every metric; NaN if nothing is scored."""
-        total = self.sums.blocks.sum(axis=0)
-        return {name: _ratio(total, *RATIOS[name]) for name in METRICS}
+    def metrics(self, group: int | None = None) -> dict[str, float]:
+        """Return every metric, of all that is scored or of a group; NaN if nothing is scored."""
+        total = self.sums_of(group).blocks.sum(axis=0)
+        ratios = RATIOS if group is None else GROUP_RATIOS
+        return {name: _ratio(total, *columns) for name, columns in ratios.items()}
 
-    def of_group(self, number: int) -> Sums:
-        """Return the sums of a group of `experience`, of which only those of blocks are known."""
+    def sums_of(self, group: int | None) -> Sums:
+        """Return the sums of a group of `experience`, of which only those of blocks are known.
+
+        group : None returns those of all that is scored
+        """
+        if group is None:
+            return self.sums
         none = np.zeros((0, COLUMNS))
         blocks = np.zeros((len(self.sums.blocks), COLUMNS))
         if self.by_experience is not None:
-            blocks = self.by_experience[:, number]
+            blocks = self.by_experience[:, group]
         return Sums(blocks, none, none, none, none)
 
-    def group(self, number: int) -> dict[str, float]:
-        """Return the metrics of a group; NaN if nothing is scored."""
-        total = self.of_group(number).blocks.sum(axis=0)
-        return {name: _ratio(total, *columns) for name, columns in GROUP_RATIOS.items()}
-
-    def players(self, number: int) -> int:
-        """Return the number of participations in a group."""
-        return round(float(self.of_group(number).blocks[:, PLAYERS].sum()))
+    def participations(self, group: int | None = None) -> int:
+        """Return the number of participations that are scored, or in a group."""
+        if group is None:
+            return self.scored.participations()
+        return round(float(self.sums_of(group).blocks[:, PLAYERS].sum()))
 
     def slices(self) -> tuple[Slice, ...]:
         """Return the metrics of every slice with scored participations."""
