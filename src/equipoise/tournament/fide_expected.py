@@ -78,12 +78,7 @@ def fide_rating_change(
     """
     factor = _factors(games, k_factor)
     weight = games.weights
-    rating = games.initial
-    of_white, of_black = rating[games.white], rating[games.black]
-    if games.white_rating is not None:
-        of_white = np.where(np.isnan(games.white_rating), of_white, games.white_rating)
-    if games.black_rating is not None:
-        of_black = np.where(np.isnan(games.black_rating), of_black, games.black_rating)
+    of_white, of_black = games.ratings_of_sides()
     player = np.concatenate([games.white, games.black])
     own = half_up(np.concatenate([of_white, of_black]))
     other = half_up(np.concatenate([of_black, of_white]))

@@ -34,6 +34,7 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.tournaments.games import LARGEST, Games
 from equipoise.errors import ConvergenceError, require
 from equipoise.tournament.curves import Curve, CurveName, curve_of
+from equipoise.tournament.fide_expected import half_up
 from equipoise.wording import counted
 
 #: Rating points of a tenfold in the odds of a game, and of a win in the linear formula.
@@ -112,8 +113,7 @@ def results_of(games: Games) -> Results:
     An opponent's rating is the one given with the game, else the one before the tournament.
     """
     weight = games.weights
-    white = _rating(games.white_rating, games.initial[games.white])
-    black = _rating(games.black_rating, games.initial[games.black])
+    white, black = games.ratings_of_sides()
     every = Results(
         player=np.concatenate([games.white, games.black]),
         opponent=np.concatenate([black, white]),
@@ -169,13 +169,6 @@ def tally_of(results: Results) -> Tally:
     with np.errstate(invalid="ignore"):
         average = results.total(weight * results.opponent) / games
     return Tally(average, games, results.total(results.points), results.total(results.lost))
-
-
-def _rating(of_game: Floats | None, of_player: Floats) -> Floats:
-    """Return the ratings given with games, and the players' ratings if none is given."""
-    if of_game is None:
-        return of_player
-    return np.asarray(np.where(np.isnan(of_game), of_player, of_game))
 
 
 def _rated(results: Results) -> Results:
@@ -251,7 +244,7 @@ def rating_difference(points: Floats, games: Floats) -> Floats:
     """
     with np.errstate(invalid="ignore"):
         # 100 m/k, not 100 (m/k): for whole and half points, halves are exact.
-        percent = _half_up(100.0 * points / games)
+        percent = half_up(100.0 * points / games)
     known = np.isfinite(percent)
     found = RATING_DIFFERENCE[np.where(known, percent, 0.0).astype(np.int64)]
     return np.asarray(np.where(known, found, np.nan))
@@ -272,13 +265,8 @@ def fide_performance(results: Results | Games, *, rounded: bool = True) -> Float
     [2517.0]
     """
     average, games, points, _ = tally_of(as_results(results))
-    base = _half_up(average) if rounded else average
+    base = half_up(average) if rounded else average
     return np.asarray(base + rating_difference(points, games))
-
-
-def _half_up(values: Floats) -> Floats:
-    """Return the nearest whole numbers, 0.5 rounded upwards."""
-    return np.asarray(np.floor(values + 0.5))
 
 
 class _Equations(NamedTuple):

@@ -19,9 +19,9 @@ both players lost is left out of 10.1 to 10.5. Forfeit wins of a round robin are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -79,57 +79,10 @@ TieBreak: TypeAlias = Literal[
     "apro",
     "appo",
 ]
-#: Name -> FIDE's code.
-CODES: dict[TieBreak, str] = {
-    "buchholz": "BH",
-    "buchholz-cut1": "BH-C1",
-    "buchholz-cut2": "BH-C2",
-    "buchholz-median": "BH-M1",
-    "buchholz-median2": "BH-M2",
-    "fore-buchholz": "FB",
-    "fore-buchholz-cut1": "FB-C1",
-    "fore-buchholz-cut2": "FB-C2",
-    "fore-buchholz-median": "FB-M1",
-    "fore-buchholz-median2": "FB-M2",
-    "average-buchholz": "AOB",
-    "sonneborn-berger": "SB",
-    "sonneborn-berger-cut1": "SB-C1",
-    "sonneborn-berger-cut2": "SB-C2",
-    "direct-encounter": "DE",
-    "progressive": "PS",
-    "progressive-cut1": "PS-C1",
-    "progressive-cut2": "PS-C2",
-    "koya": "KS",
-    "wins": "WON",
-    "rounds-won": "WIN",
-    "black-games": "BPG",
-    "black-wins": "BWG",
-    "rounds-elected": "REP",
-    "aro": "ARO",
-    "aro-cut1": "ARO-C1",
-    "aro-cut2": "ARO-C2",
-    "aro-median": "ARO-M1",
-    "aro-median2": "ARO-M2",
-    "fide-performance": "TPR",
-    "ptp": "PTP",
-    "apro": "APRO",
-    "appo": "APPO",
-}
-TIE_BREAKS: tuple[TieBreak, ...] = tuple(CODES)
-#: Tie-breaks that depend on unplayed rounds, of the player or of opponents.
-NEED_ROUNDS: frozenset[TieBreak] = frozenset(
-    name
-    for name in TIE_BREAKS
-    if name.startswith(
-        ("buchholz", "fore-", "average-", "sonneborn-", "direct-", "progressive", "koya", "rounds-")
-    )
-)
-#: Those that are NaN for players without a rated opponent.
-NEED_RATINGS: frozenset[TieBreak] = frozenset(
-    name for name in TIE_BREAKS if name.startswith(("aro", "fide-", "ptp", "apro", "appo"))
-)
-#: Modifiers: number of parts that are cut from below and from above.
-_CUTS = {"cut1": (1, 0), "cut2": (2, 0), "median": (1, 1), "median2": (2, 2)}
+TIE_BREAKS: tuple[TieBreak, ...] = get_args(TieBreak)
+#: Modifiers: what they add to FIDE's code, and the parts that are cut from below and from above.
+_CUTS = {"cut1": ("-C1", 1, 0), "cut2": ("-C2", 2, 0)}
+_CUTS |= {"median": ("-M1", 1, 1), "median2": ("-M2", 2, 2)}
 
 #: Distance of the PTP from the lowest opponent if all games were lost (10.3).
 _NO_POINTS = 800
@@ -149,12 +102,6 @@ def tie_break_named(text: str) -> TieBreak | None:
         if written == name or code == known:
             return name
     return None
-
-
-def _split(name: TieBreak) -> tuple[str, int, int]:
-    """Return a tie-break without its modifier, and the cuts from below and from above."""
-    base, _, modifier = name.rpartition("-")
-    return (base, *_CUTS[modifier]) if modifier in _CUTS else (name, 0, 0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +128,9 @@ class _Field:
 def _field(games: Games, pairing: Pairing, unplayed: Unplayed, rules: TieBreakRules) -> _Field:
     record = record_of(games, pairing, unplayed, rules)
     both = _both_sides(games)
-    rated = both.with_values(_opponent_ratings(games), _opponent_ratings(games))
+    of_white, of_black = games.ratings_of_sides()
+    of_opponent = np.concatenate([of_black, of_white])
+    rated = both.with_values(of_opponent, of_opponent)
     if record is None:
         score = games.scored()
         parts = both.with_values(score[both.opponent], score[both.opponent])
@@ -234,17 +183,6 @@ def _rounds_as_parts(record: Record, score: Floats) -> Parts:
         counts=~np.isnan(score[cells]),
         players=len(record.points),
     )
-
-
-def _opponent_ratings(games: Games) -> Floats:
-    """Return the opponent's rating for every result from both sides, NaN if unrated."""
-    rating = games.initial
-    of_white, of_black = rating[games.white], rating[games.black]
-    if games.white_rating is not None:
-        of_white = np.where(np.isnan(games.white_rating), of_white, games.white_rating)
-    if games.black_rating is not None:
-        of_black = np.where(np.isnan(games.black_rating), of_black, games.black_rating)
-    return np.concatenate([of_black, of_white])
 
 
 @checks_arguments("names")
@@ -344,63 +282,31 @@ def _one(name: TieBreak, field: _Field, before: list[Floats]) -> Floats:
 
     before : points and the tie-breaks named before
     """
-    base, lowest, highest = _split(name)
+    kind, lowest, highest = _kind_of(name)
     nothing = np.full(field.games.players, np.nan)
-    if base == "direct-encounter":
+    if name == "direct-encounter":
         # A missing bye can create or break any tie, so no group is certain.
         return nothing if field.alone.any() else _direct_encounter(_met(field), before)
-    parts = _parts(base, field)
-    if parts is None:
-        return nothing
-    if base == "ptp":
-        return _ptp(parts)
-    if base == "fide-performance":
-        return fide_performance(field.games)
-    kept = cut(parts, lowest, highest)
-    if base in ("aro", "apro", "appo"):
-        return _mean(kept, rounded=True)
-    if base == "average-buchholz":
-        return _mean(kept, rounded=False)
-    if base in ("progressive", "rounds-won", "rounds-elected"):
-        return np.where(field.alone, np.nan, kept.sum())
-    return np.where(field.unsure, np.nan, kept.sum()) if name in NEED_ROUNDS else kept.sum()
+    parts = kind.parts(field)
+    return nothing if parts is None else kind.total(field, cut(parts, lowest, highest))
 
 
-def _parts(base: str, field: _Field) -> Parts | None:
-    """Return the parts of a tie-break without its cuts; None if it needs rounds and has none."""
-    parts, record = field.parts, field.record
-    # Also the rounds that count for no opponent's score.
-    every = replace(parts, counts=np.ones(len(parts.player), np.bool_))
-    match base:
-        case "buchholz":
-            return parts
-        case "fore-buchholz":
-            return None if record is None else _fore_buchholz(record)
-        case "average-buchholz":
-            of_opponent = np.where(field.unsure, np.nan, parts.sum())[parts.opponent]
-            return parts.with_values(of_opponent, of_opponent).only(field.played)
-        case "sonneborn-berger":
-            return parts.with_values(parts.score * parts.points / parts.games)
-        case "progressive":
-            return None if record is None else _progressive(record)
-        case "koya":
-            return _koya(field)
-        case "wins":
-            return _marked(parts.only(field.played), _won(field))
-        case "black-games":
-            return _marked(parts.only(field.played), _black(field))
-        case "black-wins":
-            return _marked(parts.only(field.played), _black(field) * _won(field))
-        case "rounds-won":
-            return _marked(every, (parts.points == 1.0) if record is not None else _won(field))
-        case "rounds-elected":
-            return _marked(every, ~parts.voluntary & (parts.kind != KIND["forfeit-loss"]))
-        case "apro":
-            return _over_opponents(field, fide_performance(field.games)).known()
-        case "appo":
-            return _over_opponents(field, _ptp(field.rated.known())).known()
-        case _:
-            return field.rated.known()
+def _average_buchholz(field: _Field) -> Parts:
+    """Return the Buchholz of every opponent who was played."""
+    of_player = np.where(field.unsure, np.nan, field.parts.sum())
+    of_opponent = of_player[field.parts.opponent]
+    return field.parts.with_values(of_opponent, of_opponent).only(field.played)
+
+
+def _over_the_board(field: _Field, value: Floats) -> Parts:
+    """Return the games that were played, of which each adds a number."""
+    return _marked(field.parts.only(field.played), value)
+
+
+def _every_round(field: _Field, value: Any) -> Parts:
+    """Return also the rounds that count for no opponent's score."""
+    every = np.ones(len(field.parts.player), np.bool_)
+    return _marked(replace(field.parts, counts=every), value)
 
 
 def _marked(parts: Parts, value: Any) -> Parts:
@@ -411,17 +317,26 @@ def _marked(parts: Parts, value: Any) -> Parts:
 
 def _over_opponents(field: _Field, of_player: Floats) -> Parts:
     values = of_player[field.rated.opponent]
-    return field.rated.with_values(values, values)
+    return field.rated.with_values(values, values).known()
 
 
-def _fore_buchholz(record: Record) -> Parts:
-    """Return the scores of opponents as if the last round had been drawn."""
-    assumed = record.before_the_end()
+def _rated(field: _Field) -> Parts:
+    return field.rated.known()
+
+
+def _fore_buchholz(field: _Field) -> Parts | None:
+    """Return the scores of opponents as if the last round had been drawn; None without rounds."""
+    if field.record is None:
+        return None
+    assumed = field.record.before_the_end()
     return _rounds_as_parts(assumed, assumed.counted_scores())
 
 
-def _progressive(record: Record) -> Parts:
-    """Return the score after every round."""
+def _progressive(field: _Field) -> Parts | None:
+    """Return the score after every round; None without rounds."""
+    record = field.record
+    if record is None:
+        return None
     after = np.cumsum(record.points, axis=1)
     every = replace(record, kind=np.where(record.kind == FREE, KIND["zero-bye"], record.kind))
     found = _rounds_as_parts(every, after)
@@ -470,7 +385,7 @@ def _black(field: _Field) -> Floats:
     return np.repeat(np.array([0.0, 1.0]), games.rows)
 
 
-def _mean(parts: Parts, *, rounded: bool) -> Floats:
+def _mean(parts: Parts, *, rounded: bool = False) -> Floats:
     """Return the mean over games, perhaps rounded; NaN if no game counts."""
     number = parts.number()
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -578,6 +493,98 @@ def _standings(
     return score, most
 
 
+def _sum(_: _Field, kept: Parts) -> Floats:
+    return kept.sum()
+
+
+def _sure(field: _Field, kept: Parts) -> Floats:
+    """Return the sum, NaN if a round of the player or of an opponent is not known."""
+    return np.where(field.unsure, np.nan, kept.sum())
+
+
+def _own(field: _Field, kept: Parts) -> Floats:
+    """Return the sum, NaN if a round of the player is not known."""
+    return np.where(field.alone, np.nan, kept.sum())
+
+
+def _rounded(_: _Field, kept: Parts) -> Floats:
+    return _mean(kept, rounded=True)
+
+
+class _Kind(NamedTuple):
+    """A tie-break without modifiers.
+
+    code : FIDE's; decimals : that tables show
+    needs : rounds, of the player or of opponents; or ratings, without which it is NaN
+    parts : of which it is made; None if they need rounds and the games have none
+    total : the tie-break, from the parts that the modifier leaves
+    """
+
+    code: str
+    decimals: int
+    needs: Literal["rounds", "ratings", "games"]
+    parts: Callable[[_Field], Parts | None]
+    total: Callable[[_Field, Parts], Floats] = _sum
+
+
+#: The tie-breaks without modifiers; `TieBreak` has the modifiers that each of them takes.
+_KINDS: dict[str, _Kind] = {
+    "buchholz": _Kind("BH", 1, "rounds", lambda f: f.parts, _sure),
+    "fore-buchholz": _Kind("FB", 1, "rounds", _fore_buchholz, _sure),
+    "average-buchholz": _Kind("AOB", 2, "rounds", _average_buchholz, lambda _, kept: _mean(kept)),
+    "sonneborn-berger": _Kind(
+        "SB",
+        2,
+        "rounds",
+        lambda f: f.parts.with_values(f.parts.score * f.parts.points / f.parts.games),
+        _sure,
+    ),
+    "direct-encounter": _Kind("DE", 0, "rounds", _met),
+    "progressive": _Kind("PS", 1, "rounds", _progressive, _own),
+    "koya": _Kind("KS", 1, "rounds", _koya, _sure),
+    "wins": _Kind("WON", 0, "games", lambda f: _over_the_board(f, _won(f))),
+    "rounds-won": _Kind("WIN", 0, "rounds", lambda f: _every_round(f, _won(f)), _own),
+    "black-games": _Kind("BPG", 0, "games", lambda f: _over_the_board(f, _black(f))),
+    "black-wins": _Kind("BWG", 0, "games", lambda f: _over_the_board(f, _black(f) * _won(f))),
+    "rounds-elected": _Kind(
+        "REP",
+        0,
+        "rounds",
+        lambda f: _every_round(f, ~f.parts.voluntary & (f.parts.kind != KIND["forfeit-loss"])),
+        _own,
+    ),
+    "aro": _Kind("ARO", 0, "ratings", _rated, _rounded),
+    "fide-performance": _Kind("TPR", 0, "ratings", _rated, lambda f, _: fide_performance(f.games)),
+    "ptp": _Kind("PTP", 0, "ratings", _rated, lambda _, kept: _ptp(kept)),
+    "apro": _Kind(
+        "APRO", 0, "ratings", lambda f: _over_opponents(f, fide_performance(f.games)), _rounded
+    ),
+    "appo": _Kind("APPO", 0, "ratings", lambda f: _over_opponents(f, _ptp(_rated(f))), _rounded),
+}
+
+
+def _kind_of(name: TieBreak) -> tuple[_Kind, int, int]:
+    """Return a tie-break without its modifier, and the cuts from below and from above."""
+    if name in _KINDS:
+        return _KINDS[name], 0, 0
+    base, _, modifier = name.rpartition("-")
+    return _KINDS[base], *_CUTS[modifier][1:]
+
+
+def _code(name: TieBreak) -> str:
+    modifier = "" if name in _KINDS else _CUTS[name.rpartition("-")[2]][0]
+    return _kind_of(name)[0].code + modifier
+
+
+#: Name -> FIDE's code, and decimals that tables show.
+CODES: dict[TieBreak, str] = {name: _code(name) for name in TIE_BREAKS}
+DECIMALS: dict[TieBreak, int] = {name: _kind_of(name)[0].decimals for name in TIE_BREAKS}
+#: Tie-breaks that depend on unplayed rounds, of the player or of opponents.
+NEED_ROUNDS = frozenset(name for name in TIE_BREAKS if _kind_of(name)[0].needs == "rounds")
+#: Those that are NaN for players without a rated opponent.
+NEED_RATINGS = frozenset(name for name in TIE_BREAKS if _kind_of(name)[0].needs == "ratings")
+
+
 @checks_arguments("before")
 def tie_break_details(
     games: Games,
@@ -617,8 +624,9 @@ def tie_break_details(
         found[earlier] = _one(earlier, field, [field.score, *found.values()])
     earlier_values = [field.score, *found.values()]
     value = float(_one(name, field, earlier_values)[row])
-    base, lowest, highest = _split(name)
-    parts = _tied(field, row, earlier_values) if name == "direct-encounter" else _parts(base, field)
+    kind, lowest, highest = _kind_of(name)
+    encounter = name == "direct-encounter"
+    parts = _tied(field, row, earlier_values) if encounter else kind.parts(field)
     if parts is None:
         return TieBreakDetails(player=games.player_ids[row], name=name, total=value)
     kept = cut(parts, lowest, highest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from typing import TYPE_CHECKING, Literal
@@ -269,7 +270,7 @@ _MATRIX = 20
 #: Largest difference of expected and actual points at which PPRs are said to predict scores.
 _PRECISION = 1e-6
 
-#: Column of the table -> its heading and its decimals.
+#: Column of the table -> its heading and its decimals, without those of tie-breaks.
 _NUMBERS = {
     "games": ("games", 0),
     "points": ("points", 1),
@@ -285,44 +286,21 @@ _NUMBERS = {
     "recursive": ("recursive", 0),
     "place": ("place", 0),
     "score": ("score", 1),
-    "buchholz": ("BH", 1),
-    "buchholz_cut1": ("BH-C1", 1),
-    "buchholz_cut2": ("BH-C2", 1),
-    "buchholz_median": ("BH-M1", 1),
-    "buchholz_median2": ("BH-M2", 1),
-    "fore_buchholz": ("FB", 1),
-    "fore_buchholz_cut1": ("FB-C1", 1),
-    "fore_buchholz_cut2": ("FB-C2", 1),
-    "fore_buchholz_median": ("FB-M1", 1),
-    "fore_buchholz_median2": ("FB-M2", 1),
-    "average_buchholz": ("AOB", 2),
-    "sonneborn_berger": ("SB", 2),
-    "sonneborn_berger_cut1": ("SB-C1", 2),
-    "sonneborn_berger_cut2": ("SB-C2", 2),
-    "direct_encounter": ("DE", 0),
-    "progressive": ("PS", 1),
-    "progressive_cut1": ("PS-C1", 1),
-    "progressive_cut2": ("PS-C2", 1),
-    "koya": ("KS", 1),
-    "wins": ("won", 0),
-    "rounds_won": ("WIN", 0),
-    "black_games": ("BPG", 0),
-    "black_wins": ("BWG", 0),
-    "rounds_elected": ("REP", 0),
-    "aro": ("ARO", 0),
-    "aro_cut1": ("ARO-C1", 0),
-    "aro_cut2": ("ARO-C2", 0),
-    "aro_median": ("ARO-M1", 0),
-    "aro_median2": ("ARO-M2", 0),
-    "fide_performance": ("FIDE TPR", 0),
-    "ptp": ("PTP", 0),
-    "apro": ("APRO", 0),
-    "appo": ("APPO", 0),
     "fide_change": ("change", 1),
     "class_ppr": ("in class", 1),
     "lower": ("at least", 0),
     "upper": ("at most", 0),
 }
+
+
+@functools.cache
+def _numbers() -> dict[str, tuple[str, int]]:
+    """Return heading and decimals of every column with numbers; of tie-breaks FIDE's codes."""
+    from equipoise.tournament.tie_breaks import CODES, DECIMALS
+
+    codes = {**CODES, "wins": "won", "fide-performance": "FIDE TPR"}
+    found = {name.replace("-", "_"): (codes[name], DECIMALS[name]) for name in CODES}
+    return {**_NUMBERS, **found}
 
 
 def _print_performance(answer: PerformanceAnswer) -> None:
@@ -358,8 +336,8 @@ def _print_players(found: TournamentPerformance) -> None:
     ]
     columns = {"": "d"}
     for name in names:
-        head, _ = _NUMBERS.get(name, (name, 0))
-        columns[head] = ">" if name in _NUMBERS or name == "class" else ""
+        head, _ = _numbers().get(name, (name, 0))
+        columns[head] = ">" if name in _numbers() or name == "class" else ""
     rows = (
         (place, *(_cell(name, value) for name, value in zip(names, row, strict=True)))
         for place, row in enumerate(shown.select(names).iter_rows(), start=1)
@@ -388,13 +366,13 @@ def _cell(name: str, value: object) -> str:
     """Return a value as the table shows it."""
     if value is None:
         return ""
-    if name not in _NUMBERS or not isinstance(value, float):
+    if name not in _numbers() or not isinstance(value, float):
         return str(value)
     if name in ("games", "points", "expected") and value != round(value, 1) and value < 0.01:
         return f"{value:.4g}"  # weighted games
     if name in ("games", "points") and value != round(value, 1):
         return f"{value:.4g}"
-    text = f"{value:.{_NUMBERS[name][1]}f}"
+    text = f"{value:.{_numbers()[name][1]}f}"
     return text.removeprefix("-") if float(text) == 0.0 else text
 
 

@@ -157,6 +157,17 @@ class Games(Tabular):
         """Rating before the tournament, shape (N,), NaN if unrated."""
         return np.full(self.players, np.nan) if self.rating is None else self.rating
 
+    def ratings_of_sides(self) -> tuple[Floats, Floats]:
+        """Return the ratings of white and of black in every game, NaN if unrated; (G,) each.
+
+        They are those given with the game, else those before the tournament.
+        """
+        sides = []
+        for rows, given in ((self.white, self.white_rating), (self.black, self.black_rating)):
+            before = self.initial[rows]
+            sides.append(before if given is None else np.where(np.isnan(given), before, given))
+        return sides[0], sides[1]
+
     def played(self) -> Floats:
         """Return the number of games of every player, shape (N,): k."""
         return self._summed(self.weights, self.weights)
