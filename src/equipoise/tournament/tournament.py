@@ -30,8 +30,9 @@ from equipoise.tournament.equilibrium.equilibrium import (
     Advantage,
     Draws,
     Equilibrium,
+    EquilibriumOptions,
     Select,
-    performance_equilibrium,
+    solve_equilibrium,
 )
 from equipoise.tournament.equilibrium.uncertainty import DENSE_PLAYERS, SuperiorityPrior
 from equipoise.tournament.existence.graph import Existence, existence
@@ -64,36 +65,6 @@ FIRST_PLAYERS = 20
 MOST_SURE = 1.0 - 1e-9
 #: Largest number of players compared in one matrix.
 MOST_COMPARED = 1_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Model:
-    """The parameters of the equilibrium; see `performance`."""
-
-    curve: CurveName | Curve | Callable[[Floats], Floats]
-    scale: float
-    select: Select
-    anchor: float | None
-    anchors: Mapping[Any, float]
-    prior: float
-    colour_advantage: Advantage
-    draws: Draws
-    threads: int
-
-    def equilibrium(self, games: Games) -> Equilibrium:
-        """Return the equilibrium of games that have one."""
-        return performance_equilibrium(
-            games,
-            curve=self.curve,
-            scale=self.scale,
-            select=self.select,
-            anchor=self.anchor,
-            anchors=self.anchors,
-            prior=self.prior,
-            colour_advantage=self.colour_advantage,
-            draws=self.draws,
-            threads=self.threads,
-        )
 
 
 @checks_arguments(
@@ -171,7 +142,7 @@ def performance(
     )
     for name in also:
         require(name in EXTRA, "also", f"one of {', '.join(EXTRA)}", name)
-    model = _Model(
+    options = EquilibriumOptions(
         curve=curve,
         scale=scale,
         select=select,
@@ -193,15 +164,15 @@ def performance(
     if k_factor is not None:
         change["fide_change"] = fide_rating_change(games, k_factor, rules=rating_rules)
     named = rows_of(games, players)
-    held = rows_of(games, list(model.anchors))
+    held = rows_of(games, list(options.anchors))
     pairs = gather_pairs(games)
     found = existence(pairs, games.players, contracted=held if len(held) else None)
     solvable = found.exists or prior > 0
     if strict and not solvable:
         raise NoEquilibriumError(found.sweeps_of(games.player_ids))
-    solved = model.equilibrium(games if solvable else _within_classes(games, found))
+    solved = solve_equilibrium(games if solvable else _within_classes(games, found), options)
     curve_used = curve_of(curve) if math.isnan(solved.draw_parameter) else solved.curve
-    context = _Context(games, pairs, found, solved, model, curve_used, confidence)
+    context = _Context(games, pairs, found, solved, options, curve_used, confidence)
     standing = _standing(context, solvable, named)
     table = TournamentPerformance(
         player_ids=games.player_ids,
@@ -218,7 +189,7 @@ def performance(
         held=tuple(games.player_ids[held].tolist()),
         by_points=by_points,
         extra={
-            **_extra(games, model, also),
+            **_extra(games, options, also),
             **breaks,
             **change,
         },
@@ -257,7 +228,7 @@ class _Context:
     pairs: Pairs
     found: Existence
     solved: Equilibrium
-    model: _Model
+    options: EquilibriumOptions
     curve: Curve
     confidence: float
 
@@ -284,7 +255,7 @@ def _within_classes(games: Games, found: Existence) -> Games:
 
 def _standing(context: _Context, solvable: bool, named: Ints) -> Standing:
     """Return the columns of the table."""
-    games, solved, model = context.games, context.solved, context.model
+    games, solved, options = context.games, context.solved, context.options
     played, scored = games.played(), games.scored()
     whole = np.ones(games.players, np.bool_) if solvable else _whole(context.found)
     ppr = np.where(whole & (played > 0), solved.rating, np.nan)
@@ -295,7 +266,7 @@ def _standing(context: _Context, solvable: bool, named: Ints) -> Standing:
             context.pairs,
             solved.rating,
             curve=context.curve,
-            scale=model.scale,
+            scale=options.scale,
             confidence=context.confidence,
         )
     results = results_of(games)
@@ -306,8 +277,8 @@ def _standing(context: _Context, solvable: bool, named: Ints) -> Standing:
         rating=games.initial,
         average_opponent=average_opponent(results),
         # TPR compares with ratings before the tournament, so its curve does not model draws.
-        tpr=tournament_performance(results, curve=model.curve, scale=model.scale),
-        cpr=complete_performance(results, scale=model.scale),
+        tpr=tournament_performance(results, curve=options.curve, scale=options.scale),
+        cpr=complete_performance(results, scale=options.scale),
         fide=fide_performance(results),
         ppr=ppr,
         error=half_width(context.confidence) * _errors(solved),
@@ -367,7 +338,7 @@ def _sweeps(context: _Context) -> tuple[Any, ...]:
         context.pairs,
         context.solved.rating,
         curve=context.curve,
-        scale=context.model.scale,
+        scale=context.options.scale,
         confidence=context.confidence,
     )
     return found.sweeps_of(context.games.player_ids, differences)
@@ -381,13 +352,15 @@ def _reasons(found: Existence, games: Games, held: Ints) -> tuple[str, ...]:
     return (head, *others)
 
 
-def _extra(games: Games, model: _Model, also: Sequence[Extra]) -> dict[str, Floats]:
+def _extra(games: Games, options: EquilibriumOptions, also: Sequence[Extra]) -> dict[str, Floats]:
     """Return the optional columns."""
     columns = {}
     if "linear" in also:
-        columns["linear"] = linear_performance(results_of(games), scale=model.scale)
+        columns["linear"] = linear_performance(results_of(games), scale=options.scale)
     if "recursive" in also:
-        columns["recursive"] = recursive_performance(games, anchor=model.anchor, scale=model.scale)
+        columns["recursive"] = recursive_performance(
+            games, anchor=options.anchor, scale=options.scale
+        )
     return columns
 
 
