@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias, get_args
@@ -52,6 +51,7 @@ from equipoise.teams.lobby.task import (
     units_of,
 )
 from equipoise.teams.lobby.two_teams import best_splits
+from equipoise.teams.time_limit import until
 
 #: The rows of every team's players.
 RowTeams: TypeAlias = tuple[tuple[int, ...], ...]
@@ -179,7 +179,7 @@ def balance(
     effort = Effort(
         steps=steps,
         seed=seed,
-        in_time=_until(time_limit),
+        in_time=until(time_limit),
         whole=sizes[0] if kind == "sum" and whole else 0,
     )
     ordered = _ordered(lobby, teams, kind, uncertainty_weight)
@@ -189,7 +189,7 @@ def balance(
             task, solution = _solved(ordered, task, effort, alternatives + 1)
         else:
             # Half of the time is for the search by mean ratings.
-            half = _until(None if time_limit is None else 0.5 * time_limit)
+            half = until(None if time_limit is None else 0.5 * time_limit)
             by_chance = replace(effort, in_time=half)
             task, solution = _solved(ordered, task, by_chance, alternatives + 1)
             by_mean = _ordered(lobby, teams, "mean", uncertainty_weight)
@@ -198,14 +198,6 @@ def balance(
         raise ConvergenceError("placing parties, locks and avoid pairs", MOST_TRIED, 1.0) from None
     constraints = _constraints(ordered, task, solution, effort, rules, costs)
     return _answer(ordered, solution, constraints, kind)
-
-
-def _until(seconds: float | None) -> Callable[[], bool]:
-    """Return a function that is true for some seconds from now; None: always."""
-    if seconds is None:
-        return lambda: True
-    deadline = time.monotonic() + seconds
-    return lambda: time.monotonic() < deadline
 
 
 def _kind(lobby: Lobby, sizes: list[int], objective: Objective | None) -> Objective:

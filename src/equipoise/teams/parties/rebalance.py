@@ -9,9 +9,8 @@ arrive to fill it, because it is already running.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from equipoise.arguments import checks_arguments
@@ -28,6 +27,7 @@ from equipoise.errors import ConvergenceError, InvalidDataError, Problem, requir
 from equipoise.teams.parties.methods import Effort, Listing, Methods, Outcome, listing
 from equipoise.teams.parties.permutation import Placed
 from equipoise.teams.parties.placing import Matched, missing_of
+from equipoise.teams.time_limit import until
 from equipoise.wording import counted
 
 #: Players of a match up to which strict rulesets are rebalanced by combination (READINGS D5).
@@ -229,17 +229,10 @@ def rebalance(
         chosen, reason = method, "requested"
     if nodes is None:
         nodes = NODES if chosen == "optimal" else NODES_BESIDE
-    effort = Effort(nodes=nodes, in_time=_clock(time_limit))
+    effort = Effort(nodes=nodes, in_time=until(time_limit))
     matched = Matched(request)
     made = _arranged(matched, chosen, effort)
     return _answer(matched, made, reason, max_sequences if candidates else 0)
-
-
-def _clock(limit: float | None) -> Callable[[], bool]:
-    if limit is None:
-        return lambda: True
-    deadline = time.monotonic() + limit
-    return lambda: time.monotonic() < deadline
 
 
 @dataclass(frozen=True, slots=True)
