@@ -336,7 +336,7 @@ def commands_of_the_guide() -> list[tuple[str, str]]:
     """Return every command of the guide with the output below it."""
     text = (ROOT / "docs" / "guides" / "llm-arena.md").read_text(encoding="utf-8")
     return re.findall(
-        r"```console\n\$ equipoise ([^`]+)\n```\n\n```text\n(.+?)```", text, re.DOTALL
+        r"```console\n\$ equipoise ([^`]+)\n```\n\n```output\n(.+?)```", text, re.DOTALL
     )
 
 
