@@ -253,8 +253,7 @@ def test_a_pool_says_in_a_sentence_what_its_approximation_costs(
 def test_the_leaderboard_says_where_the_range_of_bradley_terry_fails(
     site: Site, system: str, said: bool
 ) -> None:
-    pool = f"range-{system}"
-    site.new_pool(pool, PoolRequest(system=system, public=True))
+    pool = site.new_pool(f"range-{system}", PoolRequest(system=system, public=True))
     teams = [{"players": [name], "rank": rank} for rank, name in enumerate(("ann", "ben"))]
     match = {"match": 1, "time": "2026-01-01T00:00:00Z", "teams": teams}
     answer = site.ask("POST", f"/pools/{pool}/matches", match)
