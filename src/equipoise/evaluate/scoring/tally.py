@@ -13,12 +13,19 @@ takes into account that they predicted the same matches.
 
 Matches of the same player are not independent: a rating that is off is off in all of them. So the
 interval has the metric in its middle, and the distance of the percentiles is multiplied by the
-ratio of two standard errors. The wider one adds
-the variance between players to that between matches, and subtracts what both have (A. C. Cameron,
-J. B. Gelbach and D. L. Miller, Robust inference with multiway clustering, 2011, (2.8)). A score of
-a player is shared with the opponents, so a player's part of the metric is twice the player's own
-score. The variance between players is never taken to be below 0. Student's distribution, with the
-degrees of freedom of Satterthwaite, replaces the normal one.
+ratio of two standard errors. The wider one adds the variance between players to that between
+matches, and subtracts what both have (A. C. Cameron, J. B. Gelbach and D. L. Miller, Robust
+inference with multiway clustering, 2011, (2.8)). A score of a player is shared with the opponents,
+so a player's part of the metric is twice the player's own score. The variance between players is
+never taken to be below 0.
+
+The metric follows the part of a player who has many of the scores, which makes the squares of the
+parts too small. So they are divided by one less the share of the scores, as in R. M. Bell and
+D. F. McCaffrey, Bias reduction in standard errors for linear regression with multi-stage samples,
+2002, and multiplied by n/(n - 1) for n players: with both, they are right to 1/n^2 if everyone
+meets everyone and players add to a score. Student's distribution replaces the normal one, with one
+degree of freedom less than there are matches, or players if these are fewer. Two players tell
+nothing of others: their matches count as independent.
 """
 
 from __future__ import annotations
@@ -40,6 +47,8 @@ from equipoise.evaluate.scoring.scored import Counts, Scored
 
 #: Largest number of blocks of consecutive matches for resampling, and of rows of players.
 BLOCKS = 1000
+#: Least share of the scores without a player, for the variance between players.
+_LEAST_LEFT = 0.1
 #: Any number of its multiples, modulo 1, is spread as evenly over [0, 1) as possible.
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 
@@ -373,39 +382,49 @@ class Sampled(NamedTuple):
 
     def scored(self) -> int:
         """Return the number of matches, at most `BLOCKS`."""
-        return int(np.count_nonzero(self.matches[:, 1]))
+        return len(_scored(self.matches))
 
     def interval(self, confidence: float) -> Interval:
         """Return the interval by matches and players; NaN without a value."""
         lower, upper = interval(self.values, confidence)
         if math.isnan(lower):
             return lower, upper
-        total, terms = self.matches.sum(axis=0)
-        value, half = float(total / terms), 0.5 * (upper - lower) * self._wider(confidence)
+        value, _ = self._value()
+        half = 0.5 * (upper - lower) * self._wider(confidence)
         return value - half, value + half
+
+    def _value(self) -> tuple[float, float]:
+        """Return the metric and its number of terms."""
+        total, terms = self.matches.sum(axis=0).tolist()
+        return total / terms, terms
 
     def _wider(self, confidence: float) -> float:
         """Return the width of the interval over that of the percentiles."""
-        total, terms = self.matches.sum(axis=0)
-
-        def squares(part: Floats) -> tuple[float, float]:
-            """Return the sum of squares, and degrees of freedom: fewer if some are far larger."""
-            found = (part[:, 0] - total / terms * part[:, 1]) ** 2
-            whole, fourth = float(found.sum()), float(np.sum(found**2))
-            count = np.count_nonzero(part[:, 1])
-            # The fourth moment of a normal variable is three times the square of its variance.
-            return whole, min(count - 1.0, 3.0 * whole**2 / fourth) if fourth > 0 else 1.0
-
-        plain, of_matches = squares(self.matches)
-        matches = self.scored()
-        if plain == 0 or matches < 2:
+        value, terms = self._value()
+        matches, players = _scored(self.matches), _scored(self.players)
+        if len(matches) < 2:
             return 1.0
-        between = plain * matches / (matches - 1)
-        players, of_players = squares(self.players)
-        more = max(players - squares(self.cells)[0], 0.0)
-        freedom = between**2 / of_matches + (players**2 / of_players if more else 0.0)
-        ratio = _student(confidence, (between + more) ** 2 / freedom)
-        return ratio * math.sqrt((between + more) / plain)
+
+        def squares(part: Floats) -> Floats:
+            return np.asarray((part[:, 0] - value * part[:, 1]) ** 2)
+
+        def between(part: Floats) -> float:
+            left = np.maximum(1.0 - part[:, 1] / terms, _LEAST_LEFT)
+            return float(np.sum(squares(part) / left)) * len(part) / (len(part) - 1)
+
+        plain, total = float(np.sum(squares(matches))), between(matches)
+        count = len(matches)
+        if len(players) > 2:
+            total += max(between(players) - float(np.sum(squares(self.cells))), 0.0)
+            count = min(count, len(players))
+        if plain == 0:
+            return 1.0
+        return _student(confidence, count - 1) * math.sqrt(total / plain)
+
+
+def _scored(part: Floats) -> Floats:
+    """Return the rows in which something is scored."""
+    return part[part[:, 1] > 0]
 
 
 def _student(confidence: float, freedom: float) -> float:
