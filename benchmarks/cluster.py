@@ -33,7 +33,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -44,9 +43,8 @@ import psutil
 
 import equipoise as eq
 from equipoise.errors import UnavailableError
-from equipoise.parallel.batches import run_batches
 from equipoise.parallel.cluster import connect
-from equipoise.parallel.processes import ProcessPool
+from equipoise.parallel.tasks import Processes, run_tasks
 from equipoise.wording import counted
 from report import ROOT, Part, report_parts
 
@@ -60,7 +58,7 @@ _KEEP_MEMORY = {"MALLOC_TRIM_THRESHOLD_": "134217728", "MALLOC_MMAP_THRESHOLD_":
 _LONGEST = 120.0  # seconds until a scheduler with its workers must be there
 
 
-def rate_pool(number: int, deadly: str = "") -> str:
+def rate_pool(deadly: str, number: int) -> str:
     """Return a hash of the ratings of a pool.
 
     deadly : file that pool 77 makes before it kills this process, once; "" for no death
@@ -84,7 +82,7 @@ def rate_pool(number: int, deadly: str = "") -> str:
     return hashlib.sha256(ratings.rating.tobytes() + ratings.deviation.tobytes()).hexdigest()
 
 
-def nothing(number: int) -> int:
+def nothing(_: None, number: int) -> int:
     """Return a number: a task that takes no time where it runs."""
     return number
 
@@ -102,33 +100,31 @@ def processor_seconds() -> float:
 
 def ready(seconds: float) -> int:
     """Rate a pool and wait, so that every worker gets one such task."""
-    rate_pool(0)
+    rate_pool("", 0)
     time.sleep(seconds)
     return os.getpid()
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """An executor under a name, and how many pools are a task."""
+    """An executor under a name."""
 
     name: str
     executor: Executor
-    batch: int
     starting: float
 
     def run(self, deadly: str = "") -> tuple[float, float, str]:
         """Return seconds of the clock and of the processor, and a hash of all results in order."""
         started, busy = time.perf_counter(), processor_seconds()
-        rate = partial(rate_pool, deadly=deadly)
-        found = list(run_batches(rate, range(_POOLS), batch=self.batch, executor=self.executor))
+        found = list(run_tasks(rate_pool, deadly, range(_POOLS), executor=self.executor))
         seconds, spent = time.perf_counter() - started, processor_seconds() - busy
         return seconds, spent, hashlib.sha256("".join(found).encode()).hexdigest()[:12]
 
     def empty(self) -> tuple[float, float]:
         """Return milliseconds of the clock and of the processor for a task that does nothing."""
-        count = _EMPTY_HERE if isinstance(self.executor, ProcessPool) else _EMPTY_THERE
+        count = _EMPTY_HERE if isinstance(self.executor, Processes) else _EMPTY_THERE
         started, busy = time.perf_counter(), processor_seconds()
-        found = list(run_batches(nothing, range(count), batch=self.batch, executor=self.executor))
+        found = list(run_tasks(nothing, None, range(count), executor=self.executor))
         seconds, spent = time.perf_counter() - started, processor_seconds() - busy
         if found != list(range(count)):
             raise SystemExit(f"{self.name} lost tasks, or their order")
@@ -171,9 +167,8 @@ def dask() -> Iterator[Executor]:
         while True:
             try:
                 with connect(address) as executor:
-                    if executor.workers == _WORKERS:
-                        yield executor
-                        return
+                    yield executor
+                    return
             except UnavailableError:
                 if time.monotonic() > deadline:
                     raise
@@ -236,9 +231,7 @@ def measured(
             clock[number].append(took)
             processor[number].append(spent)
             seen.add(digest)
-            print(
-                f"{engine.name}, {engine.batch}: {took:.2f} s ({spent:.2f}), {digest}", flush=True
-            )
+            print(f"{engine.name}: {took:.2f} s ({spent:.2f}), {digest}", flush=True)
     if len(seen) > 1:
         raise SystemExit(f"the engines differ: {seen}")
     return clock, processor
@@ -255,7 +248,6 @@ def table(
         rows.append(
             [
                 engine.name,
-                str(engine.batch),
                 f"{min(own):.2f}",
                 f"{statistics.median(own):.2f}",
                 f"{min(own) / min(clock[0]):.2f}",
@@ -274,7 +266,7 @@ def empty_table(engines: Sequence[Engine]) -> list[list[str]]:
     for engine in engines:
         each = [engine.empty() for _ in range(_EMPTY_ROUNDS)]
         clock, processor = (statistics.median(one) for one in zip(*each, strict=True))
-        rows.append([engine.name, str(engine.batch), f"{clock:.2f}", f"{processor:.2f}"])
+        rows.append([engine.name, f"{clock:.2f}", f"{processor:.2f}"])
         print(*rows[-1], flush=True)
     return rows
 
@@ -292,33 +284,33 @@ def main() -> None:
     given = parser.parse_args()
     os.environ.update(_KEEP_MEMORY)
     columns = [
-        *("engine", "pools a task", "s, least", "s, median", "ratio of the least"),
+        *("engine", "s, least", "s, median", "ratio of the least"),
         *("median ratio", "processor, s", "its ratio", "start, s"),
     ]
     with ExitStack() as stack:
         engines: list[Engine] = []
         makers: list[tuple[str, Callable[[], Any]]] = [
-            ("process pool", lambda: ProcessPool(_WORKERS)),
+            ("process pool", lambda: Processes(_WORKERS)),
             (f"Dask {version('distributed')}", dask),
         ]
         if find_spec("ray") is not None and not given.without_ray:
             makers.append((f"Ray {version('ray')}", ray))
         for name, make in makers:
             executor, starting = started(stack, make)
-            engines += [Engine(name, executor, batch, starting) for batch in (1, 10)]
+            engines.append(Engine(name, executor, starting))
         quiet = measured(engines, given.rounds, deadly=False)
         empty = empty_table(engines)
         deaths = measured(engines, given.deaths, deadly=True)
     parts = [
         Part("", columns, table(engines, *quiet), f"{given.rounds} rounds, the same hash of all.")
     ]
-    columns_of_empty = ["engine", "tasks that travel together", "clock, ms a task"]
+    columns_of_empty = ["engine", "clock, ms a task"]
     parts.append(Part("Tasks that do nothing", [*columns_of_empty, "processor, ms a task"], empty))
     if given.deaths:
         # The processor time of a worker that was killed is not known.
-        rows = [[*row[:6], row[-1]] for row in table(engines, *deaths)]
+        rows = [[*row[:5], row[-1]] for row in table(engines, *deaths)]
         note = f"{counted(given.deaths, 'round')}, the same hash of all."
-        parts.append(Part("With a worker killed", [*columns[:6], columns[-1]], rows, note))
+        parts.append(Part("With a worker killed", [*columns[:5], columns[-1]], rows, note))
     report_parts("cluster", f"{__doc__}".strip(), parts)
 
 

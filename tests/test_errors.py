@@ -16,7 +16,7 @@ from equipoise.errors import (
     Problem,
     Sweep,
 )
-from equipoise.parallel.processes import WorkerLostError
+from equipoise.parallel.tasks import WorkerLostError
 
 
 @pytest.mark.parametrize(

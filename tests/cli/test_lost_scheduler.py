@@ -18,10 +18,10 @@ import pytest
 
 from equipoise.analysis.partitioned.finished import RECORD
 from equipoise.cli import run
-from equipoise.parallel.shared import FOLDER_VARIABLE
-from trials.machines import LONG, Machines, wait_for_worker
 
-pytest.importorskip("distributed", reason="needs the extra cluster")
+distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
+
+from trials.machines import LONG, Machines, wait_for_worker  # noqa: E402
 
 pytestmark = [
     pytest.mark.slow,
@@ -38,11 +38,10 @@ POOLS = 40
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(FOLDER_VARIABLE, str(tmp_path / "shared"))
     return tmp_path
 
 
-def loses_its_scheduler(folder: Path, command: list[str], has_begun: Callable[[], bool]) -> int:
+def loses_its_scheduler(folder: Path, command: list[str], has_begun: Callable[[str], bool]) -> int:
     """Run a command, kill its scheduler in the middle, and return the port of the scheduler."""
     with Machines(folder / "log", "tcp://127.0.0.1") as machines:
         worker = machines.work("--no-nanny")
@@ -54,7 +53,7 @@ def loses_its_scheduler(folder: Path, command: list[str], has_begun: Callable[[]
             text=True,
         )
         deadline = time.monotonic() + LONG
-        while not has_begun():
+        while not has_begun(machines.address):
             assert begun.poll() is None, begun.communicate()[1]
             assert time.monotonic() < deadline
             time.sleep(0.002)
@@ -66,7 +65,6 @@ def loses_its_scheduler(folder: Path, command: list[str], has_begun: Callable[[]
     assert begun.returncode == 1, said
     assert f"connection to the scheduler at {machines.address} was lost; when it is back" in said
     assert "Traceback" not in said
-    assert [one for one in (folder / "shared").rglob("*") if one.is_file()] == []
     return machines.port
 
 
@@ -95,7 +93,7 @@ def test_pools_that_were_rated_are_kept(folder: Path, capsys: pytest.CaptureFixt
     def kept() -> int:
         return len(list((folder / "out").rglob(RECORD)))
 
-    port = loses_its_scheduler(folder, command, lambda: kept() > 1)
+    port = loses_its_scheduler(folder, command, lambda _: kept() > 1)
     before = kept()
     assert 1 < before < POOLS
     found = goes_on(folder, capsys, port, command)
@@ -123,7 +121,7 @@ def test_trials_of_a_study_are_kept(folder: Path, capsys: pytest.CaptureFixture[
         return 0
 
     command = [*search, "--study", str(study)]
-    port = loses_its_scheduler(folder, command, lambda: kept() > 1)
+    port = loses_its_scheduler(folder, command, lambda _: kept() > 1)
     before = kept()
     assert 1 < before < 40
     found = goes_on(folder, capsys, port, command)
@@ -134,11 +132,11 @@ def test_trials_of_a_study_are_kept(folder: Path, capsys: pytest.CaptureFixture[
 def test_a_backtest_is_made_again(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["backtest", CONTESTS, "--system", "elo", "--system", "elo-mmr", "--from", "50%"]
 
-    def shares() -> bool:
-        """Return whether the history was handed out, so that scoring begins."""
-        return any(one.is_dir() for one in (folder / "shared").glob("*"))
+    def works(address: str) -> bool:
+        with distributed.Client(address, set_as_default=False) as client:
+            return any(client.processing().values())
 
-    port = loses_its_scheduler(folder, command, shares)
+    port = loses_its_scheduler(folder, command, works)
     there = goes_on(folder, capsys, port, command)
     assert without_seconds(there) == without_seconds(answer(capsys, *command))
 

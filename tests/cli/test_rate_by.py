@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -26,7 +26,6 @@ from equipoise.analysis.partitioned.rating import RateByRequest, message_of, rat
 from equipoise.cli import run
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.opening.partitions import MISSING, folder_name, partition_files, values_of
-from equipoise.parallel.processes import ProcessPool
 from equipoise.rating.registry import make_system
 
 MODES, REGIONS = ("ranked", "casual"), ("eu", "na")
@@ -415,20 +414,17 @@ def test_a_worker_that_is_killed_changes_nothing(data: Path, tmp_path: Path) -> 
             history=HistoryRequest(source=str(data)), output=f"{tmp_path}/two/ratings.csv"
         ),
         by=("mode", "region"),
+        workers=2,
     )
     killed = []
-    with ProcessPool(2) as pool:
 
-        def kill() -> None:
-            while not list((tmp_path / "two").rglob(RECORD)):
-                time.sleep(0.001)
-            killed.extend(pool.pids()[:1])
-            os.kill(killed[0], signal.SIGKILL)
+    def kill(done: int, total: int, *_: object) -> None:
+        if not killed:
+            worker = multiprocessing.active_children()[0]
+            killed.append(worker.pid)
+            worker.kill()
 
-        killer = threading.Thread(target=kill)
-        killer.start()
-        answer = rate_by(make_system("elo"), request, executor=pool)
-        killer.join()
+    answer = rate_by(make_system("elo"), request, kill)
     assert killed
     assert message_of(answer).failed == 0
     assert contents(tmp_path / "two") == contents(tmp_path / "one")

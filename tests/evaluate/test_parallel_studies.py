@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import os
-import signal
+import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +17,6 @@ from equipoise.evaluate.backtest import backtest
 from equipoise.evaluate.incentives.audit import Effort, incentives
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.tuning import tune
-from equipoise.parallel.processes import ProcessPool
 
 #: Starts processes, and studies whole histories.
 pytestmark = pytest.mark.slow
@@ -104,19 +101,11 @@ def test_a_search_with_killed_workers_finds_the_same() -> None:
     killed: list[int] = []
 
     def kill_one(done: int, total: int) -> None:
-        if done in (5, 15) and pool.pids():
-            killed.append(pool.pids()[0])
-            os.kill(killed[-1], signal.SIGKILL)
+        if done in (5, 15):
+            worker = multiprocessing.active_children()[0]
+            killed.append(worker.pid or 0)
+            worker.kill()
 
-    with ProcessPool(2) as pool:
-        shot = tune(Elo(), contests(), choices, min_history=2, executor=pool, progress=kill_one)
+    shot = tune(Elo(), contests(), choices, min_history=2, workers=2, progress=kill_one)
     assert len(killed) == 2
     assert shot == alone
-
-
-def test_the_shared_history_is_gone_afterwards(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("EQUIPOISE_SHARED_FOLDER", str(tmp_path))
-    tune(Elo(), contests(), {"k": (8.0, 16.0)}, min_history=2, workers=2)
-    assert list(tmp_path.iterdir()) == []

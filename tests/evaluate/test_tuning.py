@@ -260,7 +260,7 @@ def sampled(
     )
 
     def carry_out(asked: Iterable[tuple[int, Mapping[str, Value]]]) -> Iterator[Trial]:
-        return run_tasks(lambda one: made_up(*one), asked, workers=1, under_way=under_way)
+        return run_tasks(lambda _, one: made_up(*one), None, asked, under_way=under_way)
 
     return _carry_out(sampler, carry_out, None, None)
 
@@ -383,29 +383,6 @@ def test_the_table_has_a_row_a_trial() -> None:
         one.value("pair_inversion") for one in found.trials
     ]
     assert set(table["status"]) == {"done"}
-
-
-def test_ids_that_workers_map_change_no_trial() -> None:
-    """Ids as text of fixed width give the same trial; labels with missing values stay objects."""
-    league = contests()
-    labels = np.array([None, *["a"] * (league.participations - 1)], dtype=object)
-    named = replace(
-        league,
-        match_ids=np.array([f"m{one}" for one in league.match_ids.tolist()], dtype=object),
-        player_ids=np.array([f"p{one}" for one in league.player_ids.tolist()], dtype=object),
-        team_labels=labels,
-    )
-    objective = tuning.Objective(
-        system=EloMMR(),
-        scored=Scored.of(named, min_history=2, first=0),
-        metric="pair_inversion",
-    )
-    mapped = tuning._mappable(objective)
-    history = mapped.scored.history
-    assert history.match_ids.dtype.kind == history.player_ids.dtype.kind == "U"
-    assert history.team_labels is not None
-    assert history.team_labels.dtype == object
-    assert mapped.trial(0, {"beta": 150.0}) == objective.trial(0, {"beta": 150.0})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -1,33 +1,33 @@
-"""Tasks that worker processes of tests carry out; this module imports nothing slow."""
+"""Tasks that worker processes of tests carry out; this module imports nothing that is slow."""
 
 from __future__ import annotations
 
 import os
 import signal
-import struct
 import time
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from pathlib import Path
 
+import numpy as np
 
-def square(number: int) -> int:
+
+def square(_: object, number: int) -> int:
     return number * number
 
 
-def slower_first(number: int) -> int:
+def slower_first(_: object, number: int) -> int:
     """Take longer the smaller the number is."""
     time.sleep(0.02 * max(0, 8 - number))
     return number * number
 
 
-def refuse(number: int) -> int:
+def refuse(_: object, number: int) -> int:
     if number == 3:
         raise ValueError(f"{number} is refused")
     return number
 
 
-def own_id(_: int) -> int:
+def own_id(_: object, number: int) -> int:
     return os.getpid()
 
 
@@ -38,7 +38,7 @@ class StubbornError(Exception):
         super().__init__(f"{one} and {other}")
 
 
-def stubborn(_: int) -> int:
+def stubborn(_: object, number: int) -> int:
     raise StubbornError("this", "that")
 
 
@@ -52,7 +52,7 @@ class DiesOnce:
     marks: Path
     numbers: tuple[int, ...]
 
-    def __call__(self, number: int) -> int:
+    def __call__(self, _: object, number: int) -> int:
         if number in self.numbers:
             mark = self.marks / str(number)
             if not mark.exists():
@@ -62,36 +62,17 @@ class DiesOnce:
 
 
 @dataclass(frozen=True)
-class HangsOnce:
-    """Sleeps on one number for longer than a test may take, once."""
+class Hangs:
+    """Sleeps on one number for longer than a test may take."""
 
     marks: Path
     number: int
 
-    def __call__(self, number: int) -> int:
-        mark = self.marks / str(number)
-        if number == self.number and not mark.exists():
-            mark.touch()
+    def __call__(self, _: object, number: int) -> int:
+        if number == self.number:
+            (self.marks / str(number)).touch()
             time.sleep(600)
         return number * number
-
-
-@dataclass(frozen=True)
-class StopsOnce:
-    """Stops its process in the middle of the answer for number 1, once."""
-
-    mark: Path
-
-    def __call__(self, number: int) -> int:
-        if number == 1 and not self.mark.exists():
-            self.mark.touch()
-            Connection._send_bytes = _stop_midway  # type: ignore[attr-defined]
-        return number * number
-
-
-def _stop_midway(connection: Connection, message: bytes) -> None:
-    os.write(connection.fileno(), struct.pack("!i", len(message)) + bytes(message)[:1])
-    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 @dataclass(frozen=True)
@@ -101,9 +82,18 @@ class Counts:
     file: Path
     deadly: int
 
-    def __call__(self, number: int) -> int:
+    def __call__(self, _: object, number: int) -> int:
         with self.file.open("a") as file:
             file.write(f"{number}\n")
         if number == self.deadly:
             os.kill(os.getpid(), signal.SIGKILL)
         return number * number
+
+
+def adds(shared: int, number: int) -> int:
+    return shared + number
+
+
+def writable(shared: list[np.ndarray], _: int) -> list[bool]:
+    """Return which arrays may be written."""
+    return [one.flags.writeable for one in shared]

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 from equipoise.errors import UnavailableError
 from equipoise.parallel.cluster import connect
@@ -67,14 +66,14 @@ class Machines:
                 one.wait()
 
 
-def wait_for_worker(address: str, **given: Any) -> None:
+def wait_for_worker(address: str) -> None:
     """Wait until a scheduler is there and has a worker."""
     deadline = time.monotonic() + LONG
     while True:
         try:
-            with connect(address, seconds=LONG, **given):
+            with connect(address, seconds=LONG):
                 return
         except UnavailableError as error:
-            waits = any(one in str(error) for one in ("has no workers", "no scheduler answers"))
+            waits = any(one in str(error) for one in ("has no workers", "no connection to"))
             if not waits or time.monotonic() > deadline:
                 raise

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, cast
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, cast
 
 from equipoise.cli import completion
 from equipoise.cli.declaring import argument, option
 from equipoise.errors import InvalidParameterError
+from equipoise.wording import how_to_install
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -326,40 +329,16 @@ class ReadingOnly(Reading):
     strict: None = None  # type: ignore[assignment]
 
 
-def _certificate(name: str, help_text: str) -> Any:
-    """Return the declaration of an option that names a file of a certificate."""
-    variable = f"EQUIPOISE_CLUSTER_{name.upper()}"
-    return option(
-        None,
-        f"{help_text} The environment variable {variable} also sets it. [default: what Dask's "
-        "configuration says]",
-        "FILE",
-        envvar=variable,
-        show_envvar=False,
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class Cluster:
     """Other machines that do the work."""
 
     cluster: str | None = option(
         None,
-        "Let the workers of a Dask scheduler do the work: tls://HOST:PORT, or tcp://127.0.0.1:PORT "
-        "for one on this machine. Results are the same. Needs the extra cluster.",
+        "Let the workers of a Dask scheduler do the work: tls://HOST:PORT, with the certificates "
+        "of Dask's configuration, or tcp://127.0.0.1:PORT for one on this machine. Results are the "
+        "same. Needs the extra cluster.",
         "ADDRESS",
-    )
-    cluster_ca: str | None = _certificate(
-        "ca", "With --cluster: certificate of the authority that signed those of the cluster."
-    )
-    cluster_cert: str | None = _certificate("cert", "With --cluster: certificate of this machine.")
-    cluster_key: str | None = _certificate(
-        "key", "With --cluster: its key, if it is not in the same file."
-    )
-    insecure_cluster: bool = option(
-        False,
-        "With --cluster: connect without encryption and certificates. Everybody in the network can "
-        "then run programs on the machines of the cluster, and on this one.",
     )
 
     @contextmanager
@@ -370,23 +349,20 @@ class Cluster:
         Raises : InvalidParameterError, UnavailableError, ConflictError
         """
         if self.cluster is None:
-            if self.insecure_cluster:
-                raise InvalidParameterError("--insecure-cluster needs --cluster")
             yield None
             return
         if workers is not None:
             raise InvalidParameterError("--workers cannot be combined with --cluster")
-        from equipoise.cli.report import say
-        from equipoise.parallel.cluster import Certificates, connect, silence
-
-        silence()
-        if self.insecure_cluster:
-            say(
-                "Warning: --insecure-cluster: everybody who can reach the cluster can run programs "
-                "on its machines, and on this one."
+        if find_spec("distributed") is None:
+            raise InvalidParameterError(
+                f"a cluster needs the library distributed: {how_to_install('cluster')}"
             )
-        papers = Certificates(ca=self.cluster_ca, cert=self.cluster_cert, key=self.cluster_key)
-        with connect(self.cluster, certificates=papers, insecure=self.insecure_cluster) as executor:
+        from equipoise.parallel.cluster import connect
+
+        # All that matters is raised.
+        for name in ("distributed", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+        with connect(self.cluster) as executor:
             yield executor
 
 

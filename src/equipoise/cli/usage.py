@@ -20,6 +20,14 @@ _GONE = {
     )
     for option in ("--accounts", "--accounts-in")
 }
+_CERTIFICATES = "The certificates for --cluster are those of Dask's configuration"
+#: Options that are gone from all commands that had them.
+_GONE_EVERYWHERE = {
+    "--cluster-ca": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE.",
+    "--cluster-cert": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT.",
+    "--cluster-key": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY.",
+    "--insecure-cluster": "Set DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION=False instead.",
+}
 #: Texts in quotes.
 _TEXTS = re.compile(r"'([^']*)'")
 
@@ -54,7 +62,8 @@ def _of_option(error: typer.TyperException, option: str, context: Any) -> str:
         return error.format_message()
     close: Sequence[str] = ()
     if context is not None:
-        if gone := _GONE.get((context.command_path, option)):
+        gone = _GONE.get((context.command_path, option)) or _GONE_EVERYWHERE.get(option)
+        if gone is not None:
             return f"No such option: {option}. {gone}"
         known = [name for one in context.command.get_params(context) for name in one.opts]
         close = get_close_matches(option, known, n=1, cutoff=_LIKE)

@@ -13,7 +13,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import combinations
 from typing import TypeVar
 
@@ -45,7 +45,6 @@ from equipoise.evaluate.scoring.metrics import PredictedTeams, Rule, score_teams
 from equipoise.evaluate.scoring.scored import Scored
 from equipoise.evaluate.scoring.tally import RATIOS, Sampled, Tally, TallyParts, draw, sampled
 from equipoise.numeric.workers import Workers
-from equipoise.parallel.shared import Shared, share
 from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces
@@ -135,21 +134,21 @@ class Scoring:
             if progress is not None:
                 progress(min(done * self.scored.history.participations, total), total)
 
-        with share(replace(self, threads=1), executor=executor) as shared:
-            results = run_tasks(
-                partial(_parts_of, shared),
-                [*systems.items(), (BASELINE, None)],
-                executor=executor,
-                workers=min(workers, len(labels)),
-                names=_label_of,
-                prepare=partial(_compile, shared, tuple(systems.values())),
-                finished=note,
-            )
-            for label, (seconds, parts) in zip(labels, results, strict=True):
-                tallies = (Tally.of_parts(*both) for both in zip(every, parts, strict=True))
-                found[label] = tuple(tallies)
-                if label != BASELINE:
-                    finished(label, seconds)
+        results = run_tasks(
+            _parts_of,
+            replace(self, threads=1),
+            [*systems.items(), (BASELINE, None)],
+            executor=executor,
+            workers=min(workers, len(labels)),
+            names=_label_of,
+            prepare=partial(_compile, tuple(systems.values())),
+            finished=note,
+        )
+        for label, (seconds, parts) in zip(labels, results, strict=True):
+            tallies = (Tally.of_parts(*both) for both in zip(every, parts, strict=True))
+            found[label] = tuple(tallies)
+            if label != BASELINE:
+                finished(label, seconds)
         return found
 
     def of_one(
@@ -194,22 +193,15 @@ class Scoring:
         return tallies
 
 
-@lru_cache(maxsize=1)
-def _loaded(shared: Shared) -> Scoring:
-    """Return what to score in a worker, which maps it once."""
-    scoring: Scoring = shared.load()
-    return scoring
-
-
 def _label_of(task: tuple[str, RatingSystem | None]) -> str:
     return task[0]
 
 
 def _parts_of(
-    shared: Shared, task: tuple[str, RatingSystem | None]
+    scoring: Scoring, task: tuple[str, RatingSystem | None]
 ) -> tuple[float, tuple[TallyParts, ...]]:
     """Return the seconds that a system took, and its sums; None is the baseline."""
-    scoring, system = _loaded(shared), task[1]
+    system = task[1]
     history = scoring.scored.history
     with _stopwatch() as seconds, Workers() as workers:
         if system is None:
@@ -228,9 +220,8 @@ def _stopwatch() -> Iterator[Callable[[], float]]:
         yield lambda: time.perf_counter() - start - compilation.seconds - compilation.loading
 
 
-def _compile(shared: Shared, systems: Sequence[RatingSystem]) -> None:
+def _compile(systems: Sequence[RatingSystem], scoring: Scoring) -> None:
     """Compile the kernels, by scoring the baseline and by rating the first matches."""
-    scoring = _loaded(shared)
     history = scoring.scored.history
     scoring.of_one(ConstantRate(history), False)
     with Workers() as workers:

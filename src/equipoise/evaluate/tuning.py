@@ -6,8 +6,8 @@ and the caller keeps the others. Departures (READINGS B9): as everywhere, every 
 before it is learned from, and players with few earlier matches are not scored. Ranges may be
 sampled instead of a grid.
 
-Trials are independent and run on any executor. Workers map the history from a file that they share,
-and get only parameters for each trial.
+Trials are independent and run on any executor. A worker gets the history once, and only parameters
+for each trial.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ import multiprocessing
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
 from equipoise.arguments import checks_arguments
@@ -47,7 +46,6 @@ from equipoise.evaluate.proposals import (
 )
 from equipoise.evaluate.scoring.scored import Scored
 from equipoise.numeric.workers import Workers
-from equipoise.parallel.shared import Shared, share
 from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.registry import kind_of, setting_of
 from equipoise.rating.replay import check_fit
@@ -139,84 +137,50 @@ Question: TypeAlias = tuple[int, Mapping[str, Value]]
 CarryOut: TypeAlias = Callable[[Iterable[Question]], Iterator[Trial]]
 
 
-@contextmanager
 def trial_workers(
     objective: Objective,
     workers: int,
     threads: int,
     executor: Executor | None = None,
     under_way: int | None = None,
-) -> Iterator[CarryOut]:
-    """Yield a function that carries out trials: here, in `workers` processes, or on an executor.
+) -> CarryOut:
+    """Return a function that carries out trials: here, in `workers` processes, or on an executor.
 
     threads : used by trials in this process; others use one
     under_way : as `run_tasks` has it
     """
-    if workers == 1 and executor is None:
-        here = partial(_trial_here, objective, threads)
-        yield lambda asked: run_tasks(here, asked, workers=1, under_way=under_way)
-        return
-    # The parameters given compiled the kernels of this machine already; others have none.
-    first = getattr(executor, "prepare", None)
-    objective = replace(_mappable(objective), piece=_PIECE_OF_WORKERS)
-    with share(objective, executor=executor) as shared:
-        work = partial(_trial, shared)
-        yield lambda asked: run_tasks(
-            work,
-            asked,
-            executor=executor,
-            workers=workers,
-            names=_name,
-            under_way=under_way,
-            prepare=None if first is None else partial(work, (GIVEN_TRIAL, {})),
-        )
+    here = workers == 1 and executor is None
+    return partial(
+        run_tasks,
+        partial(_trial, threads if here else 1),
+        objective if here else replace(objective, piece=_PIECE_OF_WORKERS),
+        executor=executor,
+        workers=workers,
+        names=_name,
+        under_way=under_way,
+        # The parameters given compiled the kernels of this machine already; others have none.
+        prepare=_compile if hasattr(executor, "prepare") else None,
+    )
 
 
-#: Most characters of an id that is written with as many as the longest one has.
-_LONGEST_ID = 64
-
-
-def _mappable(objective: Objective) -> Objective:
-    """Return the objective with ids as text of fixed width, which workers can map.
-
-    Trials need ids for messages only. As objects, every worker would have its own.
-    """
-    history = objective.scored.history
-    texts: dict[str, Any] = {}
-    for name in ("match_ids", "player_ids", "team_labels"):
-        ids = getattr(history, name)
-        if ids is None or ids.dtype != object:
-            continue
-        if all(isinstance(one, str) and len(one) <= _LONGEST_ID for one in ids):
-            texts[name] = ids.astype(str)
-    if not texts:
-        return objective
-    return replace(objective, scored=replace(objective.scored, history=replace(history, **texts)))
-
-
-def _trial_here(objective: Objective, threads: int, asked: Question) -> Trial:
+def _trial(threads: int, objective: Objective, asked: Question) -> Trial:
+    """Carry out a trial, maybe in a worker."""
+    if multiprocessing.parent_process() is not None:
+        # The parameters of a trial are not the user's choice; the chosen system warns when it is
+        # made.
+        warnings.simplefilter("ignore", ApproximationWarning)
     return objective.trial(*asked, threads)
 
 
-def _trial(shared: Shared, asked: Question) -> Trial:
-    return _loaded(shared).trial(*asked)
+def _compile(objective: Objective) -> None:
+    """Compile the kernels, by a trial of the given parameters."""
+    objective.trial(GIVEN_TRIAL, {})
 
 
 def _name(asked: Question) -> str:
     number, parameters = asked
     values = ", ".join(f"{name}={value}" for name, value in parameters.items())
     return f"trial {number} ({values})"
-
-
-@lru_cache(maxsize=1)
-def _loaded(shared: Shared) -> Objective:
-    """Return the objective in a worker, which maps it once."""
-    if multiprocessing.parent_process() is not None:
-        # The parameters of a trial are not the user's choice; the chosen system warns when it is
-        # made.
-        warnings.simplefilter("ignore", ApproximationWarning)
-    objective: Objective = shared.load()
-    return objective
 
 
 @runtime_checkable
@@ -309,8 +273,8 @@ def tune(
     proposals = _proposals(chosen, trials, recorded, metric, seed, under_way)
     given = _given(system, objective, chosen, threads)
     busy = min(workers, proposals.count)
-    with trial_workers(objective, busy, threads, executor, proposals.ahead) as carry_out:
-        found = _carry_out(proposals, carry_out, record, progress)
+    carry_out = trial_workers(objective, busy, threads, executor, proposals.ahead)
+    found = _carry_out(proposals, carry_out, record, progress)
     if not any(trial.status == "done" for trial in found):
         raise EquipoiseError(
             f"none of {counted(len(found), 'trial')} succeeded; the first: {found[0].reason}"

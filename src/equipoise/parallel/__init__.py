@@ -1,1 +1,1 @@
-"""Independent tasks on many cores or machines, on any executor, and large values they share."""
+"""Independent tasks on any executor: worker processes of this machine, or a Dask cluster."""

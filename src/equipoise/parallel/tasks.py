@@ -1,291 +1,376 @@
 """Independent tasks on any engine: results in the order of the tasks, whoever finishes first.
 
-An engine is any `concurrent.futures.Executor`: our own processes, threads, that of a
-Dask client. Results do not depend on it.
+An engine is any `concurrent.futures.Executor`: processes of this machine, threads, the workers of a
+cluster (`parallel/cluster.py`). Results do not depend on it. What all tasks have in common, such as
+a history, is sent to each worker once.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import pickle
 import queue
-from collections import deque
+import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import (
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from equipoise.errors import EquipoiseError, require
-from equipoise.numeric.workers import available_cores
-from equipoise.parallel.processes import ProcessPool, WorkerLostError
+from equipoise.option_names import are_options_named, options_named
 from equipoise.wording import printable
 
-#: Tasks taken before the result of the first is consumed, for each of our own workers.
+#: Tasks taken before the result of the first is consumed, for each worker process.
 _AHEAD = 32
-#: The same in all, for an executor of which it is not known how many workers it has.
+#: The same in all, for an executor: how many workers it has is not known.
 _AHEAD_ELSEWHERE = 256
+#: How often a task is given to a process that dies of it.
+_ATTEMPTS = 3
 
+Shared = TypeVar("Shared")
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
+class WorkerLostError(EquipoiseError):
+    """The workers of a task died of it: the task has no result."""
+
+
 def run_tasks(
-    function: Callable[[Task], Result],
+    function: Callable[[Shared, Task], Result],
+    shared: Shared,
     tasks: Iterable[Task],
     *,
     executor: Executor | None = None,
-    workers: int | None = None,
+    workers: int = 1,
     names: Callable[[Task], str] | None = None,
-    attempts: int = 3,
     under_way: int | None = None,
-    seconds: float | None = None,
-    prepare: Callable[[], object] | None = None,
+    prepare: Callable[[Shared], object] | None = None,
     finished: Callable[[int], object] | None = None,
     given_up: Callable[[Task, EquipoiseError], Result] | None = None,
 ) -> Iterator[Result]:
-    """Yield function(task) for every task, in the order of the tasks.
+    """Yield function(shared, task) for every task, in the order of the tasks.
 
-    function, tasks : picklable where the work leaves this process. A function is sent once to each
-        worker of our own processes, with all that it holds
-    executor : carries out the work and stays open; None for processes of our own
-    workers : how many processes of our own, by default one for each core; with 1 the work is done
-        in this process
+    function, shared, tasks : picklable where the work leaves this process. `shared` is sent to a
+        worker process, or to a cluster, once; other executors get it with each task
+    executor : carries out the work and stays open; None for processes of this machine
+    workers : number of processes; with 1 the work is done in this process
     names : name of a task, for errors
-    attempts : how often a task is given to a worker that dies of it or hangs
     under_way : tasks whose result has not been consumed. Task n is taken from `tasks` when result
         n - under_way has been consumed, no earlier and no later, so tasks may depend on results
-    seconds : a worker of our own that needs longer for a task is killed. Another executor
-        is given up when none of its tasks ends for so long
-    prepare : is called before any work, once on this machine: it compiles kernels. An executor with
-        a method `prepare` is asked to call it on all of its machines
+    prepare : is called with `shared` before any work, once on each machine: it compiles kernels
     finished : is called with the number of results that are there, consumed or not
-    given_up : returns the result of a task that lost its worker `attempts` times, and the others go
-        on; None raises the error
+    given_up : returns the result of a task whose workers died of it, and the others go on; None
+        raises the error
 
     An error of the function is raised as soon as it is known, with the name of its task as a note;
     tasks that have not begun are cancelled.
-    Raises : EquipoiseError   a task lost its worker `attempts` times, or the executor broke
+    Raises : EquipoiseError   the workers of a task died of it, or the executor broke
     """
-    require(attempts >= 1, "attempts", "at least 1", attempts)
-    require(seconds is None or seconds > 0, "seconds", "positive", seconds)
     require(under_way is None or under_way >= 1, "under_way", "at least 1", under_way)
-    require(workers is None or workers >= 1, "workers", "at least 1", workers)
-    naming = _Naming(names)
+    require(workers >= 1, "workers", "at least 1", workers)
+    run = _Run(function, shared, names, prepare, finished, given_up)
     if executor is not None:
-        ahead = under_way or _ahead_of(executor)
-        elsewhere = _Run(function, executor, naming, attempts, seconds, finished, given_up)
-        return elsewhere.results(tasks, ahead, prepare)
-    count = available_cores() if workers is None else workers
-    ahead = under_way or _AHEAD * count
-    if count == 1:
-        return _here(function, tasks, naming, ahead, prepare, finished)
-    return _embedded(
-        function,
-        tasks,
-        min(count, ahead),
-        naming,
-        attempts,
-        ahead,
-        seconds,
-        prepare,
-        finished,
-        given_up,
-    )
+        return run.results(nullcontext(executor), tasks, under_way or _AHEAD_ELSEWHERE)
+    ahead = under_way or _AHEAD * workers
+    if workers == 1:
+        return run.results(nullcontext(_Here()), tasks, ahead)
+    return run.results(Processes(min(workers, ahead)), tasks, ahead)
 
 
 @dataclass(frozen=True, slots=True)
-class _Naming(Generic[Task]):
-    """Names of tasks."""
+class _Run(Generic[Shared, Task, Result]):
+    """What is done with each task, and who is told about the results; as in `run_tasks`."""
 
+    function: Callable[[Shared, Task], Result]
+    shared: Shared
     names: Callable[[Task], str] | None
+    prepare: Callable[[Shared], object] | None
+    finished: Callable[[int], object] | None
+    given_up: Callable[[Task, EquipoiseError], Result] | None
 
-    def of(self, number: int, task: Task) -> str:
+    def results(
+        self, engine: AbstractContextManager[Executor], tasks: Iterable[Task], ahead: int
+    ) -> Iterator[Result]:
+        """Yield the results in order; at most `ahead` tasks are handed out and not consumed."""
+        ended: queue.SimpleQueue[Future[Result]] = queue.SimpleQueue()
+        pending: dict[Future[Result], tuple[int, Task]] = {}
+        results: dict[int, Result] = {}
+        coming = enumerate(tasks)
+        count = consumed = 0
+        with engine as executor:
+            try:
+                value = self._sent(executor)
+                while True:
+                    for number, task in islice(coming, ahead - len(pending) - len(results)):
+                        future = _submitted(executor, self.function, value, task)
+                        pending[future] = number, task
+                        future.add_done_callback(ended.put)
+                    if not pending and not results:
+                        return
+                    while consumed not in results:
+                        future = ended.get()
+                        number, task = pending.pop(future)
+                        results[number] = self._result(future, number, task)
+                        count += 1
+                        if self.finished is not None:
+                            self.finished(count)
+                    yield results.pop(consumed)
+                    consumed += 1
+            finally:
+                for future in pending:
+                    future.cancel()
+
+    def _sent(self, executor: Executor) -> Any:
+        """Send the shared value, and prepare; return what stands for the value in calls.
+
+        Processes and clusters have ways of their own to do so.
+        """
+        send: Callable[[Any], Any] = getattr(executor, "send", lambda value: value)
+        everywhere = getattr(executor, "prepare", lambda *call: executor.submit(*call).result())
+        value = send(self.shared)
+        if self.prepare is not None:
+            everywhere(self.prepare, value)
+        return value
+
+    def _result(self, future: Future[Result], number: int, task: Task) -> Result:
+        """Return the result of a task that ended, or raise its error."""
+        try:
+            return future.result()
+        except WorkerLostError as error:
+            lost = EquipoiseError(f"{self._name(number, task)} was given up after it {error}")
+            if self.given_up is None:
+                raise lost from error
+            return self.given_up(task, lost)
+        except CancelledError as error:
+            name = self._name(number, task)
+            raise EquipoiseError(f"the executor cancelled {name}") from error
+        except BrokenExecutor as error:
+            name = self._name(number, task)
+            raise EquipoiseError(
+                f"the executor broke while {name} was under way; it cannot replace a worker that "
+                "ended"
+            ) from error
+        except Exception as error:
+            error.add_note(f"in {self._name(number, task)}")
+            raise
+
+    def _name(self, number: int, task: Task) -> str:
         return f"task {number + 1:,}" if self.names is None else printable(self.names(task))
 
 
-def _ahead_of(executor: Executor) -> int:
-    workers = getattr(executor, "workers", None) or getattr(executor, "_max_workers", None)
-    return _AHEAD * workers if isinstance(workers, int) else _AHEAD_ELSEWHERE
+def _submitted(
+    executor: Executor, function: Callable[..., Result], value: object, task: object
+) -> Future[Result]:
+    """Return the future result of a task, also if the executor is broken already."""
+    try:
+        return executor.submit(function, value, task)
+    except BrokenExecutor as error:
+        future: Future[Result] = Future()
+        future.set_exception(error)
+        return future
 
 
-def _here(
-    function: Callable[[Task], Result],
-    tasks: Iterable[Task],
-    naming: _Naming[Task],
-    ahead: int,
-    prepare: Callable[[], object] | None,
-    finished: Callable[[int], object] | None,
-) -> Iterator[Result]:
-    """Yield the results of tasks carried out in this process."""
-    if prepare is not None:
-        prepare()
-    waiting: deque[tuple[int, Task]] = deque()
-    coming = enumerate(tasks)
-    while True:
-        waiting.extend(islice(coming, ahead - len(waiting)))
-        if not waiting:
-            return
-        number, task = waiting.popleft()
-        try:
-            result = function(task)
-        except Exception as error:
-            error.add_note(f"in {naming.of(number, task)}")
-            raise
-        if finished is not None:
-            finished(number + 1)
-        yield result
+class _Here(Executor):
+    """Carries out calls in this process, in order, each when its result is wanted."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        return _WhenWanted(partial(fn, *args, **kwargs))
 
 
-def _embedded(
-    function: Callable[[Task], Result],
-    tasks: Iterable[Task],
-    workers: int,
-    naming: _Naming[Task],
-    attempts: int,
-    ahead: int,
-    seconds: float | None,
-    prepare: Callable[[], object] | None,
-    finished: Callable[[int], object] | None,
-    given_up: Callable[[Task, EquipoiseError], Result] | None,
-) -> Iterator[Result]:
-    """Yield the results of tasks carried out by processes of this machine."""
-    if prepare is not None:
-        prepare()
-    with ProcessPool(workers, seconds=seconds) as pool:
-        # The pool itself limits the time of a task.
-        run = _Run(function, pool, naming, attempts, None, finished, given_up)
-        yield from run.results(tasks, ahead, None)
+class _WhenWanted(Future[Result]):
+    """The result of a call that is made when the result is asked for."""
+
+    def __init__(self, call: Callable[[], Result]) -> None:
+        super().__init__()
+        self._call = call
+
+    def add_done_callback(self, fn: Callable[[Future[Result]], object]) -> None:
+        fn(self)
+
+    def result(self, timeout: float | None = None) -> Result:
+        return self._call()
 
 
-class _UnderWay(Generic[Task, Result]):
-    """A task that was handed to an executor.
+class Processes(Executor):
+    """An executor of worker processes, of which each has one task at a time.
 
-    losses : number of workers lost
+    Each process is a `ProcessPoolExecutor` of its own, used by one thread: of a pool of several, a
+    process that dies would take all tasks with it, and nobody would know which one was the cause.
+    Here it takes one, which is repeated in a new process. Processes are started anew (spawn),
+    because threads of Polars and Numba do not survive a fork.
     """
 
-    def __init__(self, number: int, task: Task) -> None:
-        self.number = number
-        self.task = task
-        self.losses = 0
-        self.future: Future[Result] | None = None
-        self.is_done = False
-        self.result: Result
-
-
-class _Run(Generic[Task, Result]):
-    """Tasks on an executor: handed out, repeated and collected, by one thread."""
-
-    def __init__(
-        self,
-        function: Callable[[Task], Result],
-        executor: Executor,
-        naming: _Naming[Task],
-        attempts: int,
-        seconds: float | None,
-        finished: Callable[[int], object] | None,
-        given_up: Callable[[Task, EquipoiseError], Result] | None = None,
-    ) -> None:
-        self._function = function
-        self._executor = executor
-        self._naming = naming
-        self._attempts = attempts
-        self._seconds = seconds
-        self._finished = finished
-        self._given_up = given_up
-        self._count = 0
-        self._ended: queue.SimpleQueue[_UnderWay[Task, Result]] = queue.SimpleQueue()
-
-    def results(
-        self, tasks: Iterable[Task], ahead: int, prepare: Callable[[], object] | None
-    ) -> Iterator[Result]:
-        """Yield the results in order; at most `ahead` tasks are handed out and not consumed."""
-        if prepare is not None:
-            self._prepare(prepare)
-        waiting: deque[_UnderWay[Task, Result]] = deque()
-        coming = enumerate(tasks)
-        try:
-            while True:
-                for number, task in islice(coming, ahead - len(waiting)):
-                    one: _UnderWay[Task, Result] = _UnderWay(number, task)
-                    waiting.append(one)
-                    self._hand_out(one)
-                if not waiting:
-                    return
-                while not waiting[0].is_done:
-                    self._settle(self._next_ended(waiting))
-                yield waiting.popleft().result
-        finally:
-            for one in waiting:
-                if one.future is not None:
-                    one.future.cancel()
-
-    def _prepare(self, prepare: Callable[[], object]) -> None:
-        """Let an engine prepare its machines, or one of its workers if it cannot do more."""
-        everywhere: Any = getattr(self._executor, "prepare", None)
-        if everywhere is None:
-            self._executor.submit(prepare).result()
-        else:
-            everywhere(prepare)
-
-    def _hand_out(self, one: _UnderWay[Task, Result]) -> None:
-        try:
-            future = self._executor.submit(self._function, one.task)
-        except BrokenExecutor as error:
-            raise self._broken(one) from error
-        one.future = future
-        future.add_done_callback(lambda _: self._ended.put(one))
-
-    def _next_ended(self, waiting: Iterable[_UnderWay[Task, Result]]) -> _UnderWay[Task, Result]:
-        """Wait for a task to end. Raises : EquipoiseError if none does in time."""
-        try:
-            return self._ended.get(timeout=self._seconds)
-        except queue.Empty:
-            first = next(one for one in waiting if not one.is_done)
-            raise EquipoiseError(
-                f"no task ended within {self._seconds:g} seconds; the first under way is "
-                f"{self._name(first)}"
-            ) from None
-
-    def _settle(self, one: _UnderWay[Task, Result]) -> None:
-        """Keep the result of a task that ended, hand it out again, or raise its error."""
-        if one.future is None:
-            raise RuntimeError("a task that was not handed out cannot end")
-        try:
-            error = one.future.exception()
-        except CancelledError as cancelled:
-            raise EquipoiseError(f"the executor cancelled {self._name(one)}") from cancelled
-        if isinstance(error, WorkerLostError):
-            one.losses += error.losses
-            if one.losses < self._attempts:
-                self._hand_out(one)
-                return
-            lost = EquipoiseError(
-                f"{self._name(one)} was given up after it lost its worker {one.losses} "
-                f"time{'' if one.losses == 1 else 's'}: {error}"
-            )
-            if self._given_up is None:
-                raise lost from error
-            self._keep(one, self._given_up(one.task, lost))
-        elif isinstance(error, BrokenExecutor):
-            raise self._broken(one) from error
-        elif error is not None:
-            error.add_note(f"in {self._name(one)}")
-            raise error
-        else:
-            self._keep(one, one.future.result())
-
-    def _keep(self, one: _UnderWay[Task, Result], result: Result) -> None:
-        """Keep the result of a task."""
-        one.result = result
-        one.is_done, one.future = True, None
-        self._count += 1
-        if self._finished is not None:
-            self._finished(self._count)
-
-    def _name(self, one: _UnderWay[Task, Result]) -> str:
-        return self._naming.of(one.number, one.task)
-
-    def _broken(self, one: _UnderWay[Task, Result]) -> EquipoiseError:
-        return EquipoiseError(
-            f"the executor broke while {self._name(one)} was under way; it cannot replace a worker "
-            "that ended"
+    def __init__(self, workers: int) -> None:
+        self._shared: object = None
+        self._threads = ThreadPoolExecutor(
+            workers, "equipoise-worker", initializer=_block_interrupts
         )
+        #: The worker of each thread.
+        self._workers: dict[int, _Worker] = {}
+        self._lock = threading.Lock()
+        self._killed = False
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Hand a call to the next free process; function, arguments and result are picklable.
+
+        Raises from the future : WorkerLostError
+        """
+        return self._threads.submit(self._carry_out, partial(fn, *args, **kwargs))
+
+    def send(self, value: object) -> _OfWorker:
+        """Send a value to every process that begins from now on; return what stands for it."""
+        self._shared = value
+        return _OfWorker()
+
+    def prepare(self, function: Callable[[Any], object], _: _OfWorker) -> None:
+        """Call a function with the value that is sent, in this process."""
+        function(self._shared)
+
+    def _carry_out(self, call: Callable[[], Result]) -> Result:
+        """Return the result of a call, in a thread that has a process of its own."""
+        reason = ""
+        for _ in range(_ATTEMPTS):
+            worker = self._worker_of_thread()
+            try:
+                return worker.pool.submit(call).result()
+            except (BrokenProcessPool, BrokenPipeError) as error:
+                if error.__cause__ is not None:  # raised by the call, or it cannot be loaded
+                    raise
+                del self._workers[threading.get_ident()]
+                reason = worker.how_it_ended()
+        raise WorkerLostError(f"lost its worker {_ATTEMPTS} times: {reason}")
+
+    def _worker_of_thread(self) -> _Worker:
+        own = threading.get_ident()
+        if self._killed:
+            raise EquipoiseError("the worker processes were ended")
+        if own not in self._workers:
+            worker = _Worker(self._shared)
+            with self._lock:
+                self._workers[own] = worker
+                if self._killed:
+                    worker.kill()
+        return self._workers[own]
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Take no more calls, and end the processes when all calls are done."""
+        self._threads.shutdown(wait, cancel_futures=cancel_futures)
+        for worker in list(self._workers.values()):
+            worker.pool.shutdown(wait)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Wait for all calls; after an error or Ctrl-C kill the processes."""
+        with self._lock:
+            self._killed = kind is not None
+            for worker in self._workers.values() if self._killed else ():
+                worker.kill()
+        self.shutdown(cancel_futures=True)
+
+
+class _Worker:
+    """A process, and the pool that drives it; it is made when the process is ready."""
+
+    def __init__(self, shared: object) -> None:
+        context = multiprocessing.get_context("spawn")
+        setup = _Pickled(shared), are_options_named()
+        self.pool = ProcessPoolExecutor(1, context, initializer=_begin, initargs=setup)
+        self._process: BaseProcess | None = None
+        # That it has ended shows with the first call.
+        with suppress(BrokenProcessPool, BrokenPipeError):
+            pid = self.pool.submit(os.getpid).result()
+            found = [one for one in multiprocessing.active_children() if one.pid == pid]
+            self._process = found[0] if found else None
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+
+    def how_it_ended(self) -> str:
+        """Return how the process ended, as the end of a sentence."""
+        if self._process is None:
+            return (
+                "its process ended before it was ready, maybe because there was too little memory. "
+                "A script must be importable: what it does belongs under "
+                '`if __name__ == "__main__":`'
+            )
+        self.pool.shutdown()
+        code = self._process.exitcode
+        if code == -9:
+            return "its process was killed, maybe because there was too little memory"
+        return f"its process ended with exit code {code}"
+
+
+class _Pickled:
+    """A value that keeps which of its arrays may be written: kernels are compiled by it.
+
+    The protocol with which processes are started does not keep it.
+    """
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
+        return pickle.loads, (pickle.dumps(self._value, protocol=5),)
+
+
+class _Common:
+    """What all tasks of a worker process have in common; set when it begins."""
+
+    shared: Any = None
+    options: Any = None
+
+
+class _OfWorker:
+    """Stands for the shared value in calls: where it is loaded, it is that of the process."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[object, str]]:
+        return getattr, (_Common, "shared")
+
+
+def _begin(shared: object, named: bool) -> None:
+    """Begin a worker process.
+
+    named : whether messages name options, as in the process that started this one
+    """
+    _Common.shared = shared
+    _Common.options = options_named(named)  # kept, because its end would undo it
+    _Common.options.__enter__()
+    # Ctrl-C goes to all processes of a terminal; the main process decides when these end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the process that started it ends, however it does."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+
+def _block_interrupts() -> None:
+    """Keep Ctrl-C from processes that this thread starts, even before they are ready."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -138,13 +138,14 @@ def rate_by(
     pools: list[RatedPool] = []
     readings = [] if reading is None else [reading]
     results = run_tasks(
-        partial(_rate_part, job),
+        _rate_part,
+        job,
         parts,
         executor=executor,
         workers=min(request.workers, len(parts)),
         names=_name_of_part,
         given_up=partial(_lost, job),
-        prepare=partial(_compile, system.name, parameters_of(system)),
+        prepare=_compile,
         finished=None if progress is None else lambda done: progress(done, len(parts)),
     )
     for found in results:
@@ -405,14 +406,11 @@ _MATCHES = {
 }
 
 
-def _compile(name: str, parameters: Mapping[str, Any]) -> None:
+def _compile(job: _Job) -> None:
     """Compile the kernels of a system, once on this machine, by rating two matches."""
     reading = scan_history(_MATCHES)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ApproximationWarning)
-        system = make_system(name, parameters)
     if reading.history is None:
         raise RuntimeError("the matches that kernels are compiled for cannot be read")
     # A system that needs more columns is compiled by the first pool.
     with suppress(EquipoiseError):
-        replay(system, reading.history)
+        replay(job.made(), reading.history)

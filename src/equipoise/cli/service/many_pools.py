@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from equipoise.cli.service.databases import opened
 from equipoise.errors import EquipoiseError, InvalidParameterError
-from equipoise.parallel.batches import run_batches
+from equipoise.parallel.tasks import run_tasks
 
 if TYPE_CHECKING:
     from equipoise.messages.exchange import FailedImport, ImportMessage
@@ -79,15 +79,16 @@ def verify_pools(
     kinds: Sequence[PoolRequest],
     *,
     executor: Executor | None,
-    workers: int | None,
+    workers: int,
     finished: Callable[[int], object] | None,
 ) -> Iterator[VerifyMessage]:
     """Yield what `verify_pool` says of each pool, in the order of the names.
 
     kinds : settings of pools, for which kernels are compiled first
     """
-    return run_batches(
-        partial(_verify, database),
+    return run_tasks(
+        _verify,
+        database,
         names,
         executor=executor,
         workers=workers,
@@ -105,7 +106,7 @@ def _verify(database: Database, name: str) -> VerifyMessage:
         return verify_pool(store, name)
 
 
-def _compile(kinds: Sequence[PoolRequest]) -> None:
+def _compile(kinds: Sequence[PoolRequest], _: Database) -> None:
     from equipoise.pools.precompiling import precompile
 
     for one in kinds:
@@ -181,15 +182,16 @@ def import_pools(
     now: int,
     *,
     executor: Executor | None,
-    workers: int | None,
+    workers: int,
     finished: Callable[[int], object] | None,
 ) -> Iterator[ImportMessage | FailedImport]:
     """Yield what the import of each file into a pool of its own added, or why it failed.
 
     now : microseconds since 1970
     """
-    return run_batches(
-        partial(_import, database, now),
+    return run_tasks(
+        partial(_import, now),
+        database,
         files,
         executor=executor,
         workers=workers,
@@ -199,7 +201,7 @@ def import_pools(
     )
 
 
-def _import(database: Database, now: int, one: FileImport) -> ImportMessage | FailedImport:
+def _import(now: int, database: Database, one: FileImport) -> ImportMessage | FailedImport:
     """Import a file in a worker process. What goes wrong with it does not stop the others."""
     from equipoise.messages.exchange import FailedImport
     from equipoise.pools.exchange.importing import import_pool

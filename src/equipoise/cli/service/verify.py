@@ -71,7 +71,7 @@ def verify(
     ):
         names = pools or [one.pool for one in pool_messages(store)]
         if executor is not None or (workers or 1) > 1:
-            found = _at_the_same_time(store, database, names, executor, workers)
+            found = _at_the_same_time(store, database, names, executor, workers or 1)
         else:
             found = []
             for name in names:
@@ -116,7 +116,7 @@ def _at_the_same_time(
     database: str,
     names: list[str],
     executor: Executor | None,
-    workers: int | None,
+    workers: int,
 ) -> list[VerifyMessage]:
     """Verify pools in several processes, or on other machines."""
     from equipoise.cli.service.many_pools import Database, kinds_of, verify_pools

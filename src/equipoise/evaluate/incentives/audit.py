@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 from itertools import zip_longest
 
 import numpy as np
@@ -36,7 +36,6 @@ from equipoise.evaluate.incentives.plans import (
 )
 from equipoise.evaluate.incentives.search import Search, honest, last_places, search
 from equipoise.numeric.workers import Workers
-from equipoise.parallel.shared import Shared, share
 from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import Capabilities, RatingSystem
@@ -182,18 +181,18 @@ def incentives(
     else:
         # Every player costs a replay of the history; in this process all of them share one.
         soonest = min(considered, key=lambda one: int(one.match[0]))
-        with share(audit, executor=executor) as shared:
-            found = list(
-                run_tasks(
-                    partial(_audited, shared),
-                    considered,
-                    executor=executor,
-                    workers=min(workers, len(considered)),
-                    names=lambda one: str(history.player_ids[one.player]),
-                    prepare=partial(_compile, shared, soonest),
-                    finished=lambda done: note(done * each),
-                )
+        found = list(
+            run_tasks(
+                _audited,
+                audit,
+                considered,
+                executor=executor,
+                workers=min(workers, len(considered)),
+                names=lambda one: str(history.player_ids[one.player]),
+                prepare=partial(_compile, soonest),
+                finished=lambda done: note(done * each),
             )
+        )
     note(len(rows) * each)
     return found
 
@@ -323,22 +322,15 @@ class _Audit:
         )
 
 
-@lru_cache(maxsize=1)
-def _loaded(shared: Shared) -> _Audit:
-    """Return the audit in a worker, which maps its history once."""
-    audit: _Audit = shared.load()
-    return audit
-
-
-def _audited(shared: Shared, considered: PlayerMatches) -> Incentive:
+def _audited(audit: _Audit, considered: PlayerMatches) -> Incentive:
     """Return the best plan of a player."""
-    (found,) = _loaded(shared).here([considered], 1, 0, lambda tried: None)
+    (found,) = audit.here([considered], 1, 0, lambda tried: None)
     return found
 
 
-def _compile(shared: Shared, considered: PlayerMatches) -> None:
+def _compile(considered: PlayerMatches, audit: _Audit) -> None:
     """Compile the kernels, by the least audit of one match."""
-    least = replace(_loaded(shared), effort=Effort(matches=1, budget=2, replays=1))
+    least = replace(audit, effort=Effort(matches=1, budget=2, replays=1))
     player, match, row = considered
     least.here([PlayerMatches(player, match[:1], row[:1])], 1, 0, lambda tried: None)
 
