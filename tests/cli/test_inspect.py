@@ -244,16 +244,6 @@ def test_damaged_files_never_fail_in_another_way(tmp_path: Path) -> None:
             assert answer.ready or answer.problems or not answer.able
 
 
-def test_the_guide_shows_what_is_printed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
-    guide = (ROOT / "docs" / "guides" / "inspecting.md").read_text(encoding="utf-8")
-    shown = guide.partition("```text\n")[2].partition("```")[0]
-    assert run(["inspect", "examples/worldcup2022.csv"]) == 0
-    assert capsys.readouterr().out == shown
-
-
 @pytest.mark.parametrize(
     ("text", "options"),
     [
