@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from equipoise.data.lobby import Lobby as Lobby
     from equipoise.data.lobby import Split as Split
     from equipoise.data.prediction import Outlook as Outlook
+    from equipoise.data.prediction import PlaceDistribution as PlaceDistribution
     from equipoise.data.prediction import Prediction as Prediction
     from equipoise.data.prediction import TeamModel as TeamModel
     from equipoise.data.prediction import win_probability as win_probability
@@ -121,7 +122,6 @@ if TYPE_CHECKING:
     from equipoise.rating.federations.fide import FIDE as FIDE
     from equipoise.rating.federations.stephenson import Stephenson as Stephenson
     from equipoise.rating.federations.uscf import USCF as USCF
-    from equipoise.rating.one_call.placing import PlaceDistribution as PlaceDistribution
     from equipoise.rating.one_call.placing import place_distribution as place_distribution
     from equipoise.rating.one_call.pool import Pool as Pool
     from equipoise.rating.one_call.prediction import MatchPrediction as MatchPrediction

@@ -16,6 +16,7 @@ from equipoise.charts.rating import Along
 from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others
 from equipoise.data.backtest import BASELINE, Backtest, Calibration
 from equipoise.data.comparison import RatingComparison
+from equipoise.data.prediction import PlaceDistribution
 from equipoise.data.ratings import Ratings, Trace
 from equipoise.data.tournaments.tournament import (
     ClassGraph,
@@ -24,7 +25,6 @@ from equipoise.data.tournaments.tournament import (
 )
 from equipoise.data.tuning import Tuning
 from equipoise.errors import InvalidParameterError, NotFoundError, require
-from equipoise.rating.one_call.placing import PlaceDistribution
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
