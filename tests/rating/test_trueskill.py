@@ -9,7 +9,6 @@ import pytest
 
 from equipoise.data.history import History
 from equipoise.errors import ConvergenceError, InvalidParameterError
-from equipoise.rating.bayes import trueskill
 from equipoise.rating.bayes.trueskill import TrueSkill, TrueSkillSPb
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
@@ -139,7 +138,7 @@ def test_the_trace_without_expected_scores_is_the_same_otherwise() -> None:
 
 def test_messages_that_do_not_settle_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     """No match is known that does this, so the kernel is made to say that one did."""
-    monkeypatch.setattr(trueskill, "rate_matches", lambda *arguments: (0, 0.25))
+    monkeypatch.setattr(TrueSkillSPb, "loop", staticmethod(lambda *arguments: (0, 0.25)))
     what = r"messages of trueskill-spb, match 1, did not converge in 2000 .*residual 0.25"
     with pytest.raises(ConvergenceError, match=what):
         rated(TrueSkillSPb(), [1500.0, 1700.0, 1600.0], [100.0] * 3, [0, 1, 2])

@@ -163,14 +163,14 @@ SYSTEMS: dict[str, SystemSpec] = {
     "trueskill": SystemSpec(
         "equipoise.rating.bayes.trueskill",
         "TrueSkill",
-        "equipoise.rating.bayes.trueskill_explain",
+        "equipoise.rating.bayes.trueskill",
         "teams of any size and number; ties have a probability",
         "Herbrich, Minka and Graepel 2006",
     ),
     "trueskill-spb": SystemSpec(
         "equipoise.rating.bayes.trueskill",
         "TrueSkillSPb",
-        "equipoise.rating.bayes.trueskill_explain",
+        "equipoise.rating.bayes.trueskill",
         "as trueskill, with places between the teams: for contests with many ties",
         "Nikolenko and Sirotkin 2010",
     ),

@@ -8,37 +8,40 @@ error if that never happens. A match weight w raises the message of a match to t
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import replace
 from statistics import NormalDist
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from equipoise.arguments import check_fields
 from equipoise.arrays import Floats
+from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.prediction import Outlook, chance
 from equipoise.errors import InvalidParameterError, require
-from equipoise.numeric.workers import Workers
 from equipoise.rating.advantage.home_system import HomeSystem
-from equipoise.rating.base_system import Job, Rate, TraceArrays
-from equipoise.rating.bayes.partial_play import Played, played_of, rewrite_share
+from equipoise.rating.base_system import DEVIATION
+from equipoise.rating.bayes.partial_play import part_played
 from equipoise.rating.bayes.trueskill_match import (
     BY_PLAYERS,
     BY_RATING,
     CONSTANT,
     MAX_SWEEPS,
+    Inferred,
     Settings,
+    Teams,
+    inferred,
     margin_between,
-    rate_matches,
-    rate_with_both,
-    rate_with_entry,
-    rate_with_home,
+    part_of,
+    rate,
+    teams_of,
 )
+from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.rated_system import RatedSystem, rating_system
+from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, check_newcomer
+from equipoise.rating.system import Capabilities
 
 #: Largest change of a mean in the last pass of classic TrueSkill, as a share of beta.
 _SETTLED = 1e-11
@@ -66,71 +69,32 @@ _SHARES_NOTE = (
 )
 
 
-class TrueSkillSystem(HomeSystem):
-    """The base class of both systems; each adds its parameters and `settings`."""
+class TrueSkillSystem(RatedSystem, HomeSystem):
+    """The base class of both systems; each adds its parameters and `settings`.
+
+    allows_ties : the parameter that allows ties, and its values, in words
+    """
 
     __slots__ = ()
 
-    shares: Literal["off", "play"]
-
     sought: ClassVar[str] = "the messages of "
+    adds_players: ClassVar[bool] = True
     predicts_shares: ClassVar[bool] = True
     iterations: ClassVar[int] = MAX_SWEEPS
+    uses: ClassVar[Mapping[str, str]] = {"weight": "", "share": "shares"}
+    columns: ClassVar[Mapping[str, float | str]] = {
+        "rating": "initial_rating",
+        "deviation": "initial_deviation",
+        "matches": 0.0,
+        "last_time": math.nan,
+    }
+    allows_ties: ClassVar[str]
+    loop = staticmethod(rate)
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """Matches of any kind; no ties where the margin of a draw is 0."""
-        draws, plays = self.settings().margin > 0.0, self.shares == "play"
-        return self.with_home(
-            Capabilities(
-                draws=draws,
-                ties_need="" if draws else self.allows_ties,
-                adds_players=True,
-                uses=frozenset({"weight", "share"} if plays else {"weight"}),
-                needed={} if plays else {"share": "shares"},
-                idle=self.idle_entry | self.idle_draws,
-            )
-        )
-
-    def own(self, state: State, history: History, start: int, stop: int) -> Played:
-        """Return shares, if they are used."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        return played_of(history, low, high, shares=self.shares == "play", scores=False)
-
-    def rewrite_own(
-        self,
-        own: Played,
-        performance: Sequence[float],
-        share: Sequence[float],
-        at_home: Sequence[bool],
-    ) -> None:
-        """Write the shares."""
-        rewrite_share(own, share)
-
-    @property
-    @abstractmethod
-    def allows_ties(self) -> str:
-        """The parameter that allows ties, and its values, in words."""
-
-    @property
-    def idle_draws(self) -> frozenset[str]:
-        """The parameters of draws that change nothing."""
-        return frozenset()
-
-    @abstractmethod
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
-
-    def kernel(self, job: Job[Settings, TraceArrays, Played]) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
-        return self.choose_kernel(job, *kernels)
-
-    def update(
-        self, job: Job[Settings, TraceArrays, Played], workers: Workers
-    ) -> tuple[int, float]:
-        """Rate all matches of a job in order."""
-        return self.kernel(job)(job, 0, len(job.matches.time))
+    def able(self, able: Capabilities) -> Capabilities:
+        """Return capabilities without ties where the margin of a draw is 0."""
+        draws = self.settings().margin > 0.0
+        return replace(able, draws=draws, ties_need="" if draws else self.allows_ties)
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return normal performances that add up within a team."""
@@ -140,7 +104,7 @@ class TrueSkillSystem(HomeSystem):
         return Outlook(centre=centre, scale=scale, curve="normal", team="sum")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class TrueSkill(TrueSkillSystem):
     """TrueSkill [TS]_ for teams of any size, any number of teams in a match, and ties.
 
@@ -169,23 +133,20 @@ class TrueSkill(TrueSkillSystem):
     [0.136, 0.3, 0.76]
     """
 
-    initial_rating: float = 1500.0
-    initial_deviation: float = 350.0
-    beta: float = 175.0
-    drift: float = 3.5
+    initial_rating: float = initial_rating()
+    initial_deviation: float = initial_deviation()
+    beta: float = param(175.0, 1e-6, 1e9)
+    drift: float = param(3.5, 0, 1e9)
     draw_probability: float = 0.1
-    draw_rule: Literal["constant", "rating", "players"] = field(
-        default="constant", metadata={"later": True, "note": _DRAW_RULE_NOTE}
+    draw_rule: Literal["constant", "rating", "players"] = param(
+        "constant", later=True, note=_DRAW_RULE_NOTE
     )
-    draw_slope: float = field(default=0.0, metadata={"later": True, "note": _DRAW_SLOPE_NOTE})
-    draw_rating: float | None = field(
-        default=None, metadata={"later": True, "note": _DRAW_RATING_NOTE}
-    )
-    shares: Literal["off", "play"] = field(
-        default="off", metadata={"later": True, "note": _SHARES_NOTE}
-    )
+    draw_slope: float = param(0.0, -10, 10, later=True, note=_DRAW_SLOPE_NOTE)
+    draw_rating: float | None = param(None, -1e9, 1e9, later=True, note=_DRAW_RATING_NOTE)
+    shares: Literal["off", "play"] = param("off", later=True, note=_SHARES_NOTE)
 
     name: ClassVar[str] = "trueskill"
+    allows_ties: ClassVar[str] = "draw_probability above 0"
 
     def __post_init__(self) -> None:
         """Check every parameter."""
@@ -195,16 +156,12 @@ class TrueSkill(TrueSkillSystem):
                 "a function of the teams cannot be saved, so it is for one match only, as in "
                 "system.rate(teams, draw_probability=function); got a function or class"
             )
-        check_fields(self)
-        self.check_entry()
-        check_newcomer(self.initial_rating, self.initial_deviation)
-        require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
-        require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
+        TrueSkillSystem.__post_init__(self)
+
+    def check(self) -> None:
+        """Refuse what is no draw probability."""
         chance, rule = self.draw_probability, "0, or from 1e-9 to below 1"
         require(chance == 0 or 1e-9 <= chance < 1, "draw_probability", rule, chance)
-        slope, rating = self.draw_slope, self._draws_at
-        require(-10 <= slope <= 10, "draw_slope", "from -10 to 10", slope)
-        require(-1e9 <= rating <= 1e9, "draw_rating", "from -1e9 to 1e9", rating)
 
     @property
     def _draws_at(self) -> float:
@@ -227,14 +184,8 @@ class TrueSkill(TrueSkillSystem):
             rating=self._draws_at,
         )
 
-    @property
-    def allows_ties(self) -> str:
-        """The parameter that allows ties, and its values, in words."""
-        return "draw_probability above 0"
-
-    @property
-    def idle_draws(self) -> frozenset[str]:
-        """The parameters of draws that change nothing."""
+    def idle(self) -> frozenset[str]:
+        """Return the parameters of draws that change nothing."""
         if not self.draw_probability:
             return frozenset({"draw_rule", "draw_slope", "draw_rating"})
         if self.draw_rule == "constant":
@@ -260,7 +211,7 @@ class TrueSkill(TrueSkillSystem):
         return math.erf(margin / (self.beta * math.sqrt(2.0 * players)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class TrueSkillSPb(TrueSkillSystem):
     """TrueSkill as extended by Nikolenko and Sirotkin [NS]_: places between the teams.
 
@@ -282,31 +233,21 @@ class TrueSkillSPb(TrueSkillSystem):
     <Ratings: 120 players, the best jade-kite with 2,082.2>
     """
 
-    initial_rating: float = 1500.0
-    initial_deviation: float = 350.0
+    initial_rating: float = initial_rating()
+    initial_deviation: float = initial_deviation()
     eps: float = 1.0
-    beta: float = 175.0
-    convergence_eps: float = 1e-4
-    sigma_drift: float = 35.0
-    shares: Literal["off", "play"] = field(
-        default="off", metadata={"later": True, "note": _SHARES_NOTE}
-    )
+    beta: float = param(175.0, 1e-6, 1e9)
+    convergence_eps: float = positive(1e-4)
+    sigma_drift: float = param(35.0, 0, 1e9)
+    shares: Literal["off", "play"] = param("off", later=True, note=_SHARES_NOTE)
 
     name: ClassVar[str] = "trueskill-spb"
+    allows_ties: ClassVar[str] = "eps above 0"
 
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        check_fields(self)
-        self.check_entry()
-        check_newcomer(self.initial_rating, self.initial_deviation)
-        require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
-        least, most = 1e-5 * self.beta, 10.0 * self.beta
-        fits = self.eps == 0 or least <= self.eps <= most
+    def check(self) -> None:
+        """Check the width of a place."""
+        fits = self.eps == 0 or 1e-5 * self.beta <= self.eps <= 10.0 * self.beta
         require(fits, "eps", "0, or from 1e-5 to 10 times beta", self.eps)
-        drift = self.sigma_drift
-        require(0 <= drift <= 1e9, "sigma_drift", "from 0 to 1e9", drift)
-        eps = self.convergence_eps
-        require(0 < eps < math.inf, "convergence_eps", "positive", eps)
 
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
@@ -319,11 +260,109 @@ class TrueSkillSPb(TrueSkillSystem):
             tolerance=float(self.convergence_eps),
         )
 
-    @property
-    def allows_ties(self) -> str:
-        """The parameter that allows ties, and its values, in words."""
-        return "eps above 0"
-
     def draw_margin(self, players: int) -> float:
         """Return 2 eps: within it both teams can be within eps of one place."""
         return 2.0 * float(self.eps)
+
+
+def explain(
+    system: TrueSkillSystem, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating: the messages of its neighbours.
+
+    A team's performance receives messages from the factors to the team ranked just above and to
+    the team just below [TS]_ Fig. 1. The messages add up, and so do their parts of the change.
+    With places [NS]_ a team receives one message, from its place.
+    """
+    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    one, job = single.history, system.job(single.before, single.history, 0, 1)
+    teams = teams_of(job, job.inputs.share, 0, int(one.teams()[0]))
+    found, _ = inferred(teams, job.settings)
+    own, weight = int(one.team[i]), float(one.weights()[0])
+    variance = float(single.trace["deviation_before"][i]) ** 2 + job.settings.drift**2
+    after = float(single.after.table[one.player[i], DEVIATION]) ** 2
+    share = part_played(job.inputs.share, i)
+    parts = _parts(found, teams, own, share * share * variance, weight)
+    effects = {neighbour: after * share * part for neighbour, part in parts.items()}
+
+    def numbers(j: int, score: float) -> tuple[float, float, float, float]:
+        q = int(one.team[j])
+        z = (teams.mean[own] - teams.mean[q]) / math.sqrt(teams.variance[own] + teams.variance[q])
+        expected, deviation = float(chance(np.array(z), "normal")), math.sqrt(teams.variance[q])
+        return float(teams.mean[q]), deviation, expected, effects.get(q, 0.0)
+
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=_contributions(effects, one, own),
+        quantities=_quantities(found, teams, own, variance),
+        opponents=by_opponent(single, i, numbers),
+    )
+
+
+def _parts(
+    found: Inferred, teams: Teams, own: int, variance: float, weight: float
+) -> dict[int, float]:
+    """Return what each neighbour adds to the precision-weighted mean; -1 is the team's place."""
+    at = int(np.flatnonzero(found.order == own)[0])
+    precision = weight * float(found.better[own] + found.worse[own])
+    weighted = weight * float(found.better_mean[own] + found.worse_mean[own])
+    complete = float(part_of(precision, weighted, teams, own, variance))
+    messages = {}
+    if found.better[own] == 0.0 and found.better_mean[own] == 0.0 and at > 0:
+        return {-1: complete}
+    # Both have the same denominator, so the sum splits in proportion to the numerators.
+    if at > 0:
+        messages[int(found.order[at - 1])] = float(
+            found.better_mean[own] - found.better[own] * teams.mean[own]
+        )
+    if at + 1 < len(found.order):
+        messages[int(found.order[at + 1])] = float(
+            found.worse_mean[own] - found.worse[own] * teams.mean[own]
+        )
+    total = math.fsum(messages.values())
+    if total == 0.0:
+        return dict.fromkeys(messages, 0.0)
+    scale = weight / (1.0 + precision * float(teams.variance[own] - variance))
+    return {team: scale * message for team, message in messages.items()}
+
+
+def _contributions(effects: dict[int, float], match: History, own: int) -> list[Contribution]:
+    """Return the change by neighbour, or by the team's place."""
+    ranks = dict(zip(match.team.tolist(), match.rank.tolist(), strict=True))
+    parts = []
+    for team, change in effects.items():
+        if team < 0:
+            name, reason = "the place", "the performance of this place by all other teams"
+        elif ranks[team] == ranks[own]:
+            name, reason = "a neighbour tied with", "tied teams perform about equally"
+        elif ranks[team] < ranks[own]:
+            name, reason = "the team just above", "and, through it, all teams ranked above it"
+        else:
+            name, reason = "the team just below", "and, through it, all teams ranked below it"
+        parts.append(Contribution(name=name, change=change, reason=reason))
+    return parts
+
+
+def _quantities(found: Inferred, teams: Teams, own: int, variance: float) -> list[Quantity]:
+    precision = float(found.better[own] + found.worse[own])
+    weighted = float(found.better_mean[own] + found.worse_mean[own])
+    quantities = [
+        quantity(
+            "team strength",
+            float(teams.mean[own]),
+            "the sum of the ratings of the team's members",
+            "points",
+        ),
+        quantity(
+            "widened deviation",
+            math.sqrt(variance),
+            "the deviation before the match plus the drift of a match",
+            "points",
+        ),
+    ]
+    if precision > 0.0:
+        meaning = "the team's performance inferred from this match"
+        quantities.append(quantity("performance", weighted / precision, meaning, "points"))
+    return quantities

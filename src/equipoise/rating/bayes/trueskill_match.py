@@ -16,33 +16,19 @@ classic chain does not do.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
+from equipoise._jit import inlined_update, inner_kernel, kernel
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.numeric.exponential import logistic
 from equipoise.numeric.field_scores import normal_scores_against_field
 from equipoise.numeric.normal import above_zero, lower_normal_quantile, within
-from equipoise.rating.advantage.head_start import rate_at_home, read_standing
-from equipoise.rating.base_system import (
-    DEVIATION,
-    LAST_TIME,
-    MATCHES,
-    RATING,
-    Job,
-    Matches,
-    TraceArrays,
-)
-from equipoise.rating.bayes.partial_play import Played, part_played
-from equipoise.rating.draws import count_match
-from equipoise.rating.entry.entering import (
-    first_match_after_drift,
-    move_rating,
-    rate_each,
-    read_rating,
-)
+from equipoise.rating.base_system import DEVIATION, RATING
+from equipoise.rating.bayes.partial_play import part_played
+from equipoise.rating.entry.entering import first_match_after_drift
+from equipoise.rating.loop import move_rating, rate_teams, read_columns
 
 #: Passes through all messages after which inference has failed.
 MAX_SWEEPS = 2000
@@ -224,19 +210,18 @@ def message_to(chain: Chain, k: int) -> tuple[float, float]:
 
 
 @kernel
-def teams_of(
-    table: Floats, matches: Matches, share: Floats | None, start: int, stop: int, settings: Settings
-) -> Teams:
-    """Return the teams of the match in rows start:stop."""
-    count = 0
-    for i in range(start, stop):
-        count = max(count, matches.team[i] + 1)
+def teams_of(job: Any, share: Floats | None, m: int, count: int) -> Teams:
+    """Return the teams of match m, so many.
+
+    share : `job.inputs.share`
+    """
+    matches, settings = job.matches, job.settings
     mean, variance, members = np.zeros(count), np.zeros(count), np.zeros(count)
     total = np.zeros(count)
     rank = np.zeros(count, np.int64)
     noise = settings.beta * settings.beta + settings.drift * settings.drift
-    for i in range(start, stop):
-        t, player = matches.team[i], table[matches.player[i]]
+    for i in range(matches.offsets[m], matches.offsets[m + 1]):
+        t, player = matches.team[i], job.table[matches.player[i]]
         part = part_played(share, i)
         mean[t] += part * player[RATING]
         total[t] += player[RATING]
@@ -400,77 +385,37 @@ def part_of(precision: float, weighted: float, teams: Teams, t: int, variance: f
     return float((weighted - precision * teams.mean[t]) / (1.0 + precision * noise))
 
 
-@kernel
-def rate_matches(
-    job: Job[Settings, TraceArrays, Played], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last in order; return (match, residual) of a failure, or (-1, -1)."""
-    table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
-    traced = len(trace.rating) > 0
-    drift2 = settings.drift * settings.drift
-    for m in range(first, last):
-        start, stop = matches.offsets[m], matches.offsets[m + 1]
-        teams = teams_of(table, matches, job.own.share, start, stop, settings)
-        if len(teams.rank) < 2:
-            continue
-        found, moved = inferred(teams, settings)
-        if not moved <= settings.tolerance:
-            return m, moved
-        if len(job.draws) and len(teams.rank) == 2:
-            scale = math.sqrt(teams.variance[0] + teams.variance[1])
-            advantage = (teams.mean[0] - teams.mean[1]) / scale
-            count_match(job.draws, teams.rank[0] == teams.rank[1], advantage, True)
-        expected = np.empty(0)
-        if len(trace.expected):
-            expected = normal_scores_against_field(teams.mean, 1.0 / np.sqrt(teams.variance))
-        for i in range(start, stop):
-            t, player, weight = matches.team[i], table[matches.player[i]], matches.weight[m]
-            variance = player[DEVIATION] * player[DEVIATION] + drift2
-            precision = weight * (found.better[t] + found.worse[t])
-            weighted = weight * (found.better_mean[t] + found.worse_mean[t])
-            # The team performs at the sum of shares times performances.
-            part = part_played(job.own.share, i)
-            seen = part * part * variance
-            added = part * part * (precision / (1.0 + precision * (teams.variance[t] - seen)))
-            after = 1.0 / (1.0 / variance + added)
-            if len(trace.expected):
-                trace.expected[i] = expected[t] / (len(teams.rank) - 1.0)
-            if traced:
-                trace.rating_before[i] = player[RATING]
-                trace.deviation_before[i] = player[DEVIATION]
-            player[RATING] += after * (part * part_of(precision, weighted, teams, t, seen))
-            player[DEVIATION] = math.sqrt(after)
-            player[MATCHES] += 1.0
-            player[LAST_TIME] = matches.time[m]
-            if traced:
-                trace.rating[i] = player[RATING]
-                trace.deviation[i] = player[DEVIATION]
-    return -1, -1.0
+@inlined_update
+def rate_match(job: Any, m: int, count: int) -> tuple[float, float]:
+    """Rate a match by messages between its teams; return z of the first two and a residual."""
+    matches, settings, weight = job.matches, job.settings, job.matches.weight[m]
+    teams, drift2 = teams_of(job, job.inputs.share, m, count), settings.drift * settings.drift
+    found, moved = inferred(teams, settings)
+    if not moved <= settings.tolerance:
+        return math.nan, moved
+    expected = np.empty(0)
+    if len(job.trace.expected):
+        expected = normal_scores_against_field(teams.mean, 1.0 / np.sqrt(teams.variance))
+    for i in range(matches.offsets[m], matches.offsets[m + 1]):
+        t, player = matches.team[i], job.table[matches.player[i]]
+        variance = player[DEVIATION] * player[DEVIATION] + drift2
+        precision = weight * (found.better[t] + found.worse[t])
+        weighted = weight * (found.better_mean[t] + found.worse_mean[t])
+        # The team performs at the sum of shares times performances.
+        part = part_played(job.inputs.share, i)
+        seen = part * part * variance
+        added = part * part * (precision / (1.0 + precision * (teams.variance[t] - seen)))
+        after = 1.0 / (1.0 / variance + added)
+        player[RATING] += after * (part * part_of(precision, weighted, teams, t, seen))
+        player[DEVIATION] = math.sqrt(after)
+        if len(job.trace.expected):
+            job.trace.expected[i] = expected[t] / (count - 1.0)
+    scale = math.sqrt(teams.variance[0] + teams.variance[1])
+    return (teams.mean[0] - teams.mean[1]) / scale, -1.0
 
 
 @kernel
-def rate_with_entry(
-    job: Job[Settings, TraceArrays, Played], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last like `rate_matches`, with their entry and level."""
-    return rate_each(
-        job, first, last, rate_matches, first_match_after_drift, move_rating, read_rating
-    )
-
-
-@kernel
-def rate_with_home(
-    job: Job[Settings, TraceArrays, Played], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last like `rate_matches`, with head starts."""
-    return rate_at_home(job, first, last, rate_matches, read_standing)
-
-
-@kernel
-def rate_with_both(
-    job: Job[Settings, TraceArrays, Played], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last with head starts, entry and level."""
-    return rate_each(
-        job, first, last, rate_with_home, first_match_after_drift, move_rating, read_rating
-    )
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last."""
+    read, evidence = read_columns, first_match_after_drift
+    return rate_teams(job, first, last, rate_match, None, read, evidence, move_rating)
