@@ -54,7 +54,12 @@ class RatedSystem(System):
 
     __slots__ = ()
 
-    columns: ClassVar[Mapping[str, float | str]]
+    columns: ClassVar[Mapping[str, float | str]] = {
+        "rating": "initial_rating",
+        "deviation": "initial_deviation",
+        "matches": 0.0,
+        "last_time": math.nan,
+    }
     uses: ClassVar[Mapping[str, str]] = {"weight": ""}
     max_team_size: ClassVar[int | None] = None
     max_teams: ClassVar[int | None] = None

@@ -51,7 +51,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "bradley-terry": SystemSpec(
         "equipoise.rating.bayes.weng_lin",
         "BradleyTerry",
-        "equipoise.rating.bayes.weng_lin_explain",
+        "equipoise.rating.bayes.weng_lin",
         "teams of any size and number, as all pairs; closed form",
         "Weng and Lin 2011",
     ),
@@ -128,7 +128,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "plackett-luce": SystemSpec(
         "equipoise.rating.bayes.weng_lin",
         "PlackettLuce",
-        "equipoise.rating.bayes.weng_lin_explain",
+        "equipoise.rating.bayes.weng_lin",
         "teams of any size and number, place by place; closed form",
         "Weng and Lin 2011",
     ),
@@ -149,7 +149,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "thurstone-mosteller": SystemSpec(
         "equipoise.rating.bayes.weng_lin",
         "ThurstoneMosteller",
-        "equipoise.rating.bayes.weng_lin_explain",
+        "equipoise.rating.bayes.weng_lin",
         "teams of any size and number, as all pairs with normal performances; closed form",
         "Weng and Lin 2011",
     ),

@@ -10,54 +10,13 @@ Departure: a match in which all shares are 1 is not scaled; openskill scales a t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
-
 import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.data.history import History
 
 #: The smallest share; a smaller one counts as this, as in trueskill.
 LEAST_PLAYED = 1e-4
-
-
-class Played(NamedTuple):
-    """What a system is told of its participations beside their ranks.
-
-    Kernels leave out what is None, and a call that rates one match does not hand it over.
-
-    share : shape (N,), or None if shares are not used
-    score : shape (N,), of the player's team, NaN if unknown, or None if scores are not used
-    """
-
-    share: Floats | None
-    score: Floats | None
-
-
-def played_of(history: History, low: int, high: int, *, shares: bool, scores: bool) -> Played:
-    """Return what participations low:high played; shares, scores : whether they are used."""
-    share: Floats | None = None
-    score: Floats | None = None
-    if shares:
-        share = np.ones(high - low) if history.share is None else history.share[low:high].copy()
-    if scores:
-        found = history.scores(low, high)
-        score = np.full(high - low, np.nan) if found is None else found
-    return Played(share, score)
-
-
-def rewrite_share(own: Played, share: Sequence[float]) -> None:
-    """Write the shares of another match of the same shape, if shares are used."""
-    if own.share is not None:
-        own.share[:] = share if len(share) else 1.0
-
-
-def rewrite_score(column: Floats | None, score: Sequence[float]) -> None:
-    """Write the scores of another match of the same shape, if scores are used."""
-    if column is not None:
-        column[:] = score if len(score) else np.nan
 
 
 @inner_kernel

@@ -82,12 +82,6 @@ class TrueSkillSystem(RatedSystem, HomeSystem):
     predicts_shares: ClassVar[bool] = True
     iterations: ClassVar[int] = MAX_SWEEPS
     uses: ClassVar[Mapping[str, str]] = {"weight": "", "share": "shares"}
-    columns: ClassVar[Mapping[str, float | str]] = {
-        "rating": "initial_rating",
-        "deviation": "initial_deviation",
-        "matches": 0.0,
-        "last_time": math.nan,
-    }
     allows_ties: ClassVar[str]
     loop = staticmethod(rate)
 

@@ -14,53 +14,39 @@ the cost is linear in the number of teams.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
-from equipoise.arguments import check_fields
+from equipoise._jit import inlined_update, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanations.explanation import Explanation, Quantity
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.prediction import Outlook, chance
 from equipoise.errors import InvalidDataError, require
 from equipoise.numeric.exponential import exp, logistic
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.numeric.normal import normal_cdf
-from equipoise.numeric.workers import Workers
-from equipoise.rating.advantage.head_start import rate_at_home, read_standing
 from equipoise.rating.advantage.home_system import HomeSystem
-from equipoise.rating.base_system import (
-    DEVIATION,
-    LAST_TIME,
-    MATCHES,
-    RATING,
-    Job,
-    Matches,
-    Rate,
-    TraceArrays,
-)
-from equipoise.rating.bayes.partial_play import (
-    Played,
-    contributions,
-    factor_of_gain,
-    part_played,
-    played_of,
-    rewrite_score,
-    rewrite_share,
-)
-from equipoise.rating.bayes.weng_lin_pairs import by_pairs, strengths_by_margin
-from equipoise.rating.draws import count_match
-from equipoise.rating.entry.entering import (
-    first_match_after_drift,
-    move_rating,
-    rate_each,
-    read_rating,
+from equipoise.rating.base_system import DEVIATION, RATING, Matches
+from equipoise.rating.bayes.partial_play import contributions, factor_of_gain, part_played
+from equipoise.rating.bayes.trueskill_match import by_rank
+from equipoise.rating.bayes.weng_lin_pairs import by_pairs, of_pair, strengths_by_margin
+from equipoise.rating.entry.entering import first_match_after_drift
+from equipoise.rating.loop import move_rating, rate_teams, read_columns
+from equipoise.rating.parameters import initial_deviation, initial_rating, param
+from equipoise.rating.rated_system import RatedSystem, rating_system
+from equipoise.rating.single_match import (
+    TEAMS_BY_RESULT,
+    by_opponent,
+    explanation,
+    quantity,
+    single_match,
+    sum_by_result,
 )
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, check_newcomer
 
 #: Bound of differences of strength, in units of c: e^-600 is negligible compared with 1.
 _FARTHEST = 600.0
@@ -135,35 +121,31 @@ class Teams(NamedTuple):
 
 
 @kernel
-def _team_scores(
-    score: Floats | None, matches: Matches, start: int, stop: int, count: int
-) -> Floats | None:
+def _team_scores(score: Floats | None, matches: Matches, m: int, count: int) -> Floats | None:
     """Return the score of every team, None if scores are not used."""
     if score is None:
         return None
     found = np.empty(count)
-    for i in range(start, stop):
+    for i in range(matches.offsets[m], matches.offsets[m + 1]):
         found[matches.team[i]] = score[i]
     return found
 
 
 @kernel
-def teams_of(
-    table: Floats, matches: Matches, own: Played, start: int, stop: int, settings: Settings
-) -> Teams:
-    """Return the teams of the match in rows start:stop."""
-    drift, count = settings.drift, 0
-    for i in range(start, stop):
-        count = max(count, matches.team[i] + 1)
+def teams_of(job: Any, share: Floats | None, score: Floats | None, m: int, count: int) -> Teams:
+    """Return the teams of match m, so many.
+
+    share, score : `job.inputs.share` and `job.inputs.score`
+    """
+    matches, settings, drift = job.matches, job.settings, job.settings.drift
     strength, variance, rank = np.zeros(count), np.zeros(count), np.zeros(count, np.int64)
-    for i in range(start, stop):
-        t, player = matches.team[i], table[matches.player[i]]
-        part = 1.0 if settings.contribution else part_played(own.share, i)
+    for i in range(matches.offsets[m], matches.offsets[m + 1]):
+        t, player = matches.team[i], job.table[matches.player[i]]
+        part = 1.0 if settings.contribution else part_played(share, i)
         strength[t] += part * player[RATING]
         variance[t] += part * part * (player[DEVIATION] * player[DEVIATION] + drift * drift)
         rank[t] = matches.rank[i]
-    score = _team_scores(own.score, matches, start, stop, count)
-    return Teams(strength, variance, rank, score)
+    return Teams(strength, variance, rank, _team_scores(score, matches, m, count))
 
 
 @kernel
@@ -280,87 +262,52 @@ def _expected(teams: Teams, settings: Settings) -> Floats:
     return out / (n - 1.0)
 
 
-@kernel
-def rate_matches(
-    job: Job[Settings, TraceArrays, Played], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
-    table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
-    traced = len(trace.rating) > 0
-    for m in range(first, last):
-        start, stop = matches.offsets[m], matches.offsets[m + 1]
-        teams = teams_of(table, matches, job.own, start, stop, settings)
-        if len(teams.rank) < 2:
-            continue
-        if len(job.draws) and len(teams.rank) == 2:
-            advantage = (teams.strength[0] - teams.strength[1]) / spread(teams, settings.beta)
-            count_match(job.draws, teams.rank[0] == teams.rank[1], advantage, settings.normal)
-        if settings.plain:
-            omega, delta = _bradley_terry(teams, settings.beta)
-        elif settings.pairs:
-            omega, delta = by_pairs(teams, settings)
-        else:
-            moved = strengths_by_margin(teams.strength, teams.score, settings.margin)
-            by_score = Teams(moved, teams.variance, teams.rank, teams.score)
-            omega, delta = _plackett_luce(by_score, settings.beta)
-        # Without contributions every factor is 1, and no bit changes by it.
-        factors = contributions(job.own.share, matches.team, start, stop, settings.contribution)
-        expected = _expected(teams, settings) if len(trace.expected) else np.empty(0)
-        for i in range(start, stop):
-            t, player, weight = matches.team[i], table[matches.player[i]], matches.weight[m]
-            variance = player[DEVIATION] * player[DEVIATION] + settings.drift * settings.drift
-            part = 1.0 if settings.contribution else part_played(job.own.share, i)
-            share = part * variance / teams.variance[t]
-            gains = omega[t] > 0.0 or (omega[t] == 0.0 and not settings.normal)
-            factor = factor_of_gain(factors, i - start, gains)
-            shrinks = weight * part * share * delta[t] * factor
-            left = max(1.0 - shrinks, settings.least_share)
-            if len(trace.expected):
-                trace.expected[i] = expected[t]
-            if traced:
-                trace.rating_before[i] = player[RATING]
-                trace.deviation_before[i] = player[DEVIATION]
-            player[RATING] += weight * share * omega[t] * factor
-            deviation = math.sqrt(variance * left)
-            player[DEVIATION] = min(deviation, player[DEVIATION]) if settings.limit else deviation
-            player[MATCHES] += 1.0
-            player[LAST_TIME] = matches.time[m]
-            if traced:
-                trace.rating[i] = player[RATING]
-                trace.deviation[i] = player[DEVIATION]
-    return -1, -1.0
+@inlined_update
+def rate_match(job: Any, m: int, count: int) -> tuple[float, float]:
+    """Rate a match of teams; return z of two teams, and that nothing failed."""
+    matches, settings, weight = job.matches, job.settings, job.matches.weight[m]
+    start, stop = matches.offsets[m], matches.offsets[m + 1]
+    teams = teams_of(job, job.inputs.share, job.inputs.score, m, count)
+    if settings.plain:
+        omega, delta = _bradley_terry(teams, settings.beta)
+    elif settings.pairs:
+        omega, delta = by_pairs(teams, settings)
+    else:
+        moved = strengths_by_margin(teams.strength, teams.score, settings.margin)
+        by_score = Teams(moved, teams.variance, teams.rank, teams.score)
+        omega, delta = _plackett_luce(by_score, settings.beta)
+    # Without contributions every factor is 1, and no bit changes by it.
+    factors = contributions(job.inputs.share, matches.team, start, stop, settings.contribution)
+    expected = _expected(teams, settings) if len(job.trace.expected) else np.empty(0)
+    for i in range(start, stop):
+        t, player = matches.team[i], job.table[matches.player[i]]
+        variance = player[DEVIATION] * player[DEVIATION] + settings.drift * settings.drift
+        part = 1.0 if settings.contribution else part_played(job.inputs.share, i)
+        share = part * variance / teams.variance[t]
+        gains = omega[t] > 0.0 or (omega[t] == 0.0 and not settings.normal)
+        factor = factor_of_gain(factors, i - start, gains)
+        shrinks = weight * part * share * delta[t] * factor
+        left = max(1.0 - shrinks, settings.least_share)
+        player[RATING] += weight * share * omega[t] * factor
+        deviation = math.sqrt(variance * left)
+        player[DEVIATION] = min(deviation, player[DEVIATION]) if settings.limit else deviation
+        if len(job.trace.expected):
+            job.trace.expected[i] = expected[t]
+    z = math.nan
+    if count == 2:
+        z = (teams.strength[0] - teams.strength[1]) / spread(teams, settings.beta)
+    return z, -1.0
 
 
 @kernel
-def rate_with_entry(
-    job: Job[Settings, TraceArrays, Played], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last like `rate_matches`, with their entry and level."""
-    return rate_each(
-        job, first, last, rate_matches, first_match_after_drift, move_rating, read_rating
-    )
-
-
-@kernel
-def rate_with_home(
-    job: Job[Settings, TraceArrays, Played], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last like `rate_matches`, with head starts."""
-    return rate_at_home(job, first, last, rate_matches, read_standing)
-
-
-@kernel
-def rate_with_both(
-    job: Job[Settings, TraceArrays, Played], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last with head starts, entry and level."""
-    return rate_each(
-        job, first, last, rate_with_home, first_match_after_drift, move_rating, read_rating
-    )
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last."""
+    read, evidence = read_columns, first_match_after_drift
+    return rate_teams(job, first, last, rate_match, None, read, evidence, move_rating)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class WengLinParameters(HomeSystem):
+class WengLinParameters(RatedSystem, HomeSystem):
     """The base class of all three models, with their parameters [WL]_.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -376,79 +323,19 @@ class WengLinParameters(HomeSystem):
     margin : score difference above which it counts, by openskill's rule; 0 for never
     """
 
-    initial_rating: float = 1500.0
-    initial_deviation: float = 350.0
-    beta: float = 175.0
-    drift: float = 3.5
-    least_share: float = 1e-4
-    shares: Literal["off", "play", "contribution"] = field(
-        default="off", metadata={"later": True, "note": _SHARES_NOTE}
-    )
-    limit_deviation: bool = field(default=False, metadata={"later": True, "note": _LIMIT_NOTE})
-    margin: float = field(default=0.0, metadata={"later": True, "note": _MARGIN_NOTE})
+    initial_rating: float = initial_rating()
+    initial_deviation: float = initial_deviation()
+    beta: float = param(175.0, 1e-6, 1e9)
+    drift: float = param(3.5, 0, 1e9)
+    least_share: float = param(1e-4, 0, 1, above=True, rule="above 0 and at most 1")
+    shares: Literal["off", "play", "contribution"] = param("off", later=True, note=_SHARES_NOTE)
+    limit_deviation: bool = param(False, later=True, note=_LIMIT_NOTE)
+    margin: float = param(0.0, 0, 1e9, later=True, note=_MARGIN_NOTE)
 
     name: ClassVar[str]
-
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        check_fields(self)
-        self.check_entry()
-        check_newcomer(self.initial_rating, self.initial_deviation)
-        require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
-        require(0 <= self.drift <= 1e9, "drift", "from 0 to 1e9", self.drift)
-        share = self.least_share
-        require(0 < share <= 1, "least_share", "above 0 and at most 1", share)
-        require(0 <= self.margin <= 1e9, "margin", "from 0 to 1e9", self.margin)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Matches of any kind."""
-        turned_on = {"share": self.shares != "off", "score": self.margin > 0}
-        by = {"share": "shares", "score": "margin"}
-        return self.with_home(
-            Capabilities(
-                adds_players=True,
-                uses=frozenset({"weight"} | {name for name, on in turned_on.items() if on}),
-                needed={name: by[name] for name, on in turned_on.items() if not on},
-                idle=self.idle_parameters,
-            )
-        )
-
-    def own(self, state: State, history: History, start: int, stop: int) -> Played:
-        """Return shares and scores, as far as they are used."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        shares, scores = self.shares != "off", self.margin > 0
-        return played_of(history, low, high, shares=shares, scores=scores)
-
-    def rewrite_own(
-        self,
-        own: Played,
-        performance: Sequence[float],
-        share: Sequence[float],
-        at_home: Sequence[bool],
-    ) -> None:
-        """Write the shares."""
-        rewrite_share(own, share)
-
-    def rewrite_scores(self, own: Played, score: Sequence[float]) -> None:
-        """Write the scores."""
-        rewrite_score(own.score, score)
-
-    @property
-    def idle_parameters(self) -> frozenset[str]:
-        """The parameters that change nothing."""
-        return self.idle_entry
-
-    def kernel(self, job: Job[Settings, TraceArrays, Played]) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
-        return self.choose_kernel(job, *kernels)
-
-    def update(
-        self, job: Job[Settings, TraceArrays, Played], workers: Workers
-    ) -> tuple[int, float]:
-        """Rate all matches of a job in order."""
-        return self.kernel(job)(job, 0, len(job.matches.time))
+    adds_players: ClassVar[bool] = True
+    uses: ClassVar[Mapping[str, str]] = {"weight": "", "share": "shares", "score": "margin"}
+    loop = staticmethod(rate)
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook of a match of two: logistic, c^2 = the sum of sigma^2 + beta^2."""
@@ -479,7 +366,7 @@ class WengLinParameters(HomeSystem):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class PlackettLuce(WengLinParameters):
     """Plackett-Luce [WL]_ Algorithm 4: places are drawn one after another, the best first.
 
@@ -514,20 +401,13 @@ class PairParameters(WengLinParameters):
     pairing, window, average : see `BradleyTerry`
     """
 
-    pairing: Literal["full", "partial"] = field(
-        default="full", metadata={"later": True, "note": _PAIRING_NOTE}
-    )
-    window: int = field(default=1, metadata={"later": True, "note": _WINDOW_NOTE})
-    average: bool = field(default=False, metadata={"later": True, "note": _AVERAGE_NOTE})
+    pairing: Literal["full", "partial"] = param("full", later=True, note=_PAIRING_NOTE)
+    window: int = param(1, 1, 10**6, rule="from 1 to 1,000,000", later=True, note=_WINDOW_NOTE)
+    average: bool = param(False, later=True, note=_AVERAGE_NOTE)
 
     #: Teams of a match above which a sum over all pairs is too large: in 30 random matches with
     #: changing fields, ratings left their true range of some 1,000 points by more than its width.
     most_added: ClassVar[int] = 30
-
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        WengLinParameters.__post_init__(self)
-        require(1 <= self.window <= 10**6, "window", "from 1 to 1,000,000", self.window)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -574,10 +454,9 @@ class PairParameters(WengLinParameters):
                 f"pairs of teams, too many for these matches; set {_FOR_LARGE_FIELDS}",
             )
 
-    @property
-    def idle_parameters(self) -> frozenset[str]:
-        """The parameters that change nothing: with all pairs there is no window."""
-        return self.idle_entry | ({"window"} if self.pairing == "full" else set())
+    def idle(self) -> frozenset[str]:
+        """Return the parameters that change nothing: with all pairs there is no window."""
+        return frozenset({"window"} if self.pairing == "full" else ())
 
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
@@ -591,7 +470,7 @@ class PairParameters(WengLinParameters):
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class BradleyTerry(PairParameters):
     """Bradley-Terry [WL]_ Algorithms 1 and 2: pairs of teams of a match are games.
 
@@ -614,7 +493,7 @@ class BradleyTerry(PairParameters):
     name: ClassVar[str] = "bradley-terry"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class ThurstoneMosteller(PairParameters):
     """Thurstone-Mosteller [WL]_ Algorithm 3: as `BradleyTerry`, with normal performances.
 
@@ -637,9 +516,8 @@ class ThurstoneMosteller(PairParameters):
     #: Its changes are not bounded by the number of pairs, as those of Bradley-Terry are.
     most_added: ClassVar[int] = 8
 
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        PairParameters.__post_init__(self)
+    def check(self) -> None:
+        """Check the width of a draw."""
         least, most = 1e-5 * self.beta, 10.0 * self.beta
         require(least <= self.eps <= most, "eps", "from 1e-5 to 10 times beta", self.eps)
 
@@ -655,3 +533,101 @@ class ThurstoneMosteller(PairParameters):
     def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
         return PairParameters.settings(self)._replace(plain=False, normal=True, eps=float(self.eps))
+
+
+def explain(
+    system: WengLinParameters, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating: the part of every other team."""
+    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    one, job = single.history, system.job(single.before, single.history, 0, 1)
+    settings, played = job.settings, job.inputs.share
+    teams = teams_of(job, played, job.inputs.score, 0, int(one.teams()[0]))
+    own = int(one.team[i])
+    if settings.pairs:
+        parts = _pairwise(teams, settings, own)
+    else:
+        moved = strengths_by_margin(teams.strength, teams.score, settings.margin)
+        parts = _staged(teams._replace(strength=moved), settings, own)
+    deviation = float(single.trace["deviation_before"][i])
+    part = 1.0 if settings.contribution else part_played(played, i)
+    share = part * (deviation**2 + system.drift**2) / float(teams.variance[own])
+    unit = float(one.weights()[0]) * share * float(teams.variance[own])
+    if settings.contribution:
+        factors = contributions(played, one.team, 0, one.participations, True)
+        unit *= factor_of_gain(factors, i, float(np.sum(parts)) >= 0.0)
+    shared = spread(teams, settings.beta)
+
+    def numbers(j: int, score: float) -> tuple[float, float, float, float]:
+        q, c = int(one.team[j]), shared
+        if settings.pairs:
+            c = math.sqrt(teams.variance[own] + teams.variance[q] + 2.0 * settings.beta**2)
+        z = np.array((teams.strength[own] - teams.strength[q]) / c)
+        expected = float(chance(z, "normal" if settings.normal else "logistic"))
+        strength, deviation = float(teams.strength[q]), math.sqrt(teams.variance[q])
+        return strength, deviation, expected, unit * float(parts[q])
+
+    opponents = by_opponent(single, i, numbers)
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=sum_by_result(opponents, TEAMS_BY_RESULT),
+        quantities=_quantities(teams, settings, own, share),
+        opponents=opponents,
+    )
+
+
+def _pairwise(teams: Teams, settings: Settings, own: int) -> Floats:
+    """Return what every team adds to omega over the team's variance, shape (T,); 0 at `own`.
+
+    Every opposing team is a game, or every neighbour with partial pairing.
+    """
+    order = by_rank(teams.rank)
+    place = int(np.flatnonzero(order == own)[0])
+    reach = settings.window or len(order)
+    near = [int(q) for q in order[max(0, place - reach) : place + reach + 1] if q != own]
+    parts = np.zeros(len(order))
+    for q in near:
+        omega, _ = of_pair(teams, settings, own, q)
+        parts[q] = omega / float(teams.variance[own])
+    return parts / len(near) if settings.average else parts
+
+
+def _staged(teams: Teams, settings: Settings, own: int) -> Floats:
+    """Return what `_pairwise` returns, for Plackett-Luce: omega is exactly a sum over other teams.
+
+    A team with a better place adds -e_i/S, where S is the sum of e over all teams not yet placed at
+    its stage. A team with a worse place adds its e/S at the stage of the player's team.
+    """
+    c = spread(teams, settings.beta)
+    e, sums, held = stages(teams, c)
+    rank = int(teams.rank[own])
+    better, tied = teams.rank < rank, teams.rank == rank
+    parts = e / sums[rank] / held[rank]
+    parts[tied] = (e[tied] - e[own]) / sums[rank] / held[rank]
+    parts[better] = -e[own] / sums[teams.rank[better]] / held[teams.rank[better]]
+    parts[own] = 0.0
+    return np.asarray(parts / c, dtype=np.float64)
+
+
+def _quantities(teams: Teams, settings: Settings, own: int, share: float) -> list[Quantity]:
+    quantities = [
+        quantity(
+            "team strength",
+            float(teams.strength[own]),
+            "the sum of the ratings of the team's members",
+            "points",
+        ),
+        quantity(
+            "team deviation",
+            math.sqrt(float(teams.variance[own])),
+            "standard deviation of that sum, with the drift of a match",
+            "points",
+        ),
+        quantity("share", share, "the player's part of the team's variance, and of its change"),
+    ]
+    if not settings.pairs:
+        meaning = "the standard deviation of all teams' performances together"
+        quantities.append(quantity("c", spread(teams, settings.beta), meaning, "points"))
+    return quantities
