@@ -145,9 +145,22 @@ def close_match(
 ) -> None:
     """Count the match in rows start:stop, which was rated, and learn from it."""
     for i in range(start, stop):
-        player = job.table[job.matches.player[i]]
-        player[job.matches_at] += 1.0
-        player[job.time_at] = job.matches.time[m]
+        _count(job, m, job.table[job.matches.player[i]])
+    _learn_and_show(job, entry, m, start, stop, evidence, move, read)
+
+
+@inlined_kernel
+def _count(job: Any, m: int, player: Floats) -> None:
+    """Count a match that was rated for a player."""
+    player[job.matches_at] += 1.0
+    player[job.time_at] = job.matches.time[m]
+
+
+@inlined_kernel
+def _learn_and_show(
+    job: Any, entry: Any, m: int, start: int, stop: int, evidence: Any, move: Any, read: Any
+) -> None:
+    """Learn from the match in rows start:stop, and write what it made of its players."""
     if entry is not None:
         learn_and_hold(job, m, start, stop, evidence, move, read)
     _show(job, start, stop, math.nan, read, job.trace.after)
@@ -196,7 +209,9 @@ def _rate_duels(
                 learn_advantage(job, m, lever, outlook, score)
         if residual >= 0.0:
             return m, residual
-        close_match(job, entry, m, start, stop, evidence, move, read)
+        _count(job, m, one)
+        _count(job, m, other)
+        _learn_and_show(job, entry, m, start, stop, evidence, move, read)
     return -1, -1.0
 
 

@@ -13,8 +13,8 @@ import sys
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
-from typing import Any, ClassVar, dataclass_transform
+from functools import cache, lru_cache
+from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 import numpy as np
 
@@ -87,6 +87,10 @@ class RatedSystem(System):
     @property
     def capabilities(self) -> Capabilities:
         """Which matches the system can rate with these parameters, and what it uses of them."""
+        return _prepared(self).able
+
+    def _capabilities(self) -> Capabilities:
+        """Return the capabilities of these parameters."""
         needed = {name: by for name, by in self.uses.items() if by and self._is_off(by)}
         able = Capabilities(
             max_team_size=self.max_team_size,
@@ -133,6 +137,10 @@ class RatedSystem(System):
 
         A word is its number, and None is infinity.
         """
+        return _prepared(self).settings
+
+    def numbers(self) -> Any:
+        """Return what `settings` says, made anew: every own parameter, and `derived`."""
         numbers = {name: _as_number(self, name) for name in _own_parameters(type(self))}
         numbers |= self.derived()
         return _settings_type(type(self), tuple(numbers))(**numbers)
@@ -147,19 +155,18 @@ class RatedSystem(System):
     ) -> Any:
         """Return matches start:stop in the form that kernels use."""
         low, high = int(history.offsets[start]), int(history.offsets[stop])
-        columns, able = list(state.initial), self.capabilities
-        home = self.home_of(state, history, start, stop, None)
+        prepared, home = _prepared(self), self.home_of(state, history, start, stop, None)
         return Job(
             table=state.table,
             matches=matches_of(history, start, stop),
-            settings=self.settings(),
-            trace=self._trace(trace or {}, low, high),
+            settings=prepared.settings,
+            trace=self._trace(trace, low, high) if trace else prepared.untraced,
             draws=sums_of(state),
-            normal=self._normal(),
-            skips_ties=able.skips_all_tied,
-            inputs=self._inputs(able, home, history, low, high),
-            matches_at=columns.index("matches"),
-            time_at=columns.index("last_time"),
+            normal=prepared.normal,
+            skips_ties=prepared.able.skips_all_tied,
+            inputs=self._inputs(prepared.able, home, history, low, high),
+            matches_at=prepared.matches_at,
+            time_at=prepared.time_at,
             own=self.own(state, history, start, stop),
             entry=self.entry_of(state, handed_out(trace, low, high)),
             home=home,
@@ -192,9 +199,9 @@ class RatedSystem(System):
 
         def columns(names: Sequence[str]) -> tuple[Floats, ...]:
             # One that is not wanted beside others is filled and dropped.
-            rows = high - low if any(name in wanted for name in names) else 0
+            rows = 0 if wanted.keys().isdisjoint(names) else high - low
             return tuple(
-                wanted[name][low:high] if name in wanted else np.empty(rows) for name in names
+                [wanted[name][low:high] if name in wanted else np.empty(rows) for name in names]
             )
 
         # Systems without deviations read 0, which is dropped.
@@ -219,14 +226,14 @@ class RatedSystem(System):
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return players' ratings as of a time in days (None: as of their last match)."""
-        names = ("rating", "deviation", *self.shown[2:])
-        found = {name: np.full(len(rows), np.nan) for name in names}
         if self.read_players is None:
-            found |= {name: state.column(name)[rows] for name in self.shown}
+            found = {name: state.column(name)[rows] for name in self.shown}
         else:
             day = math.nan if time is None else time
             read = type(self).read_players(state.table, rows, day, self.settings())
-            found |= dict(zip(self.shown, read, strict=False))
+            found = dict(zip(self.shown, read, strict=False))
+        if "deviation" not in found:
+            found["deviation"] = np.full(len(rows), np.nan)
         return {
             "rating": self.entered(state, rows, found.pop("rating")),
             "deviation": found.pop("deviation"),
@@ -236,10 +243,35 @@ class RatedSystem(System):
         }
 
 
+class _Prepared(NamedTuple):
+    """What every job of a system has, from the capabilities to the columns the loop writes."""
+
+    able: Capabilities
+    settings: Any
+    normal: Option
+    untraced: Trace
+    matches_at: int
+    time_at: int
+
+
+@lru_cache(maxsize=1024)
+def _prepared(system: RatedSystem) -> _Prepared:
+    """Return what all jobs of a system share; making it takes longer than rating a duel."""
+    columns = list(system.newcomer())
+    return _Prepared(
+        able=system._capabilities(),
+        settings=system.numbers(),
+        normal=system._normal(),
+        untraced=system._trace({}, 0, 0),
+        matches_at=columns.index("matches"),
+        time_at=columns.index("last_time"),
+    )
+
+
 @cache
 def _own_parameters(kind: type[Any]) -> tuple[str, ...]:
-    """Return the parameters of a system without those of the entry and the advantage."""
-    shared = {one.name for one in fields(HomeSystem)}
+    """Return the parameters of a system but those of newcomers, the entry and the advantage."""
+    shared = {one.name for one in fields(HomeSystem)} | set(kind.columns.values())
     return tuple(one.name for one in fields(kind) if one.name not in shared)
 
 

@@ -178,7 +178,7 @@ def closed(player: Floats, periods: float, settings: Any) -> tuple[float, float,
         rating += player[PENDING]
     if periods > 0.0:
         phi = math.sqrt(phi * phi + periods * sigma * sigma)  # [G2] step 6 without games
-    phi = min(phi, max(settings.max_phi, player[DEVIATION] / GLICKO2_SCALE))
+    phi = min(phi, max(settings.max_deviation, player[DEVIATION] / GLICKO2_SCALE))
     return rating, GLICKO2_SCALE * phi, sigma, residual
 
 
@@ -232,7 +232,7 @@ def rate_duel(
     return expected, expected_other, z, residual
 
 
-@inner_kernel
+@inlined_kernel
 def read(player: Floats, day: float, settings: Any) -> tuple[float, float, float]:
     """Return (rating, deviation, volatility) with the periods until a day closed."""
     periods = 0.0
@@ -325,9 +325,13 @@ class Glicko2(RatedSystem, HomeSystem):
         return {**RatedSystem.newcomer(self), **({"pending": 0.0} if self._pends else {})}
 
     def derived(self) -> Mapping[str, Any]:
-        """Return the caps; pends : whether the state has the column `PENDING`."""
+        """Return the caps in use on the internal scale, and what the update subtracts.
+
+        pends : whether the state has the column `PENDING`
+        """
         return {
-            "max_phi": float(self.max_deviation) / GLICKO2_SCALE,
+            "initial_rating": float(self.initial_rating),
+            "max_deviation": float(self.max_deviation) / GLICKO2_SCALE,
             "max_volatility": max(float(self.max_volatility), float(self.initial_volatility)),
             "pends": self._pends,
         }
