@@ -107,7 +107,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "glicko": SystemSpec(
         "equipoise.rating.classical.glicko",
         "Glicko",
-        "equipoise.rating.classical.glicko_explain",
+        "equipoise.rating.classical.glicko",
         "duels and contests as all pairs, with rating periods; deviation",
         "Glickman 1999",
     ),

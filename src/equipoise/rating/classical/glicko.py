@@ -15,40 +15,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
-from equipoise.arguments import check_fields
+from equipoise._jit import inlined_kernel, inlined_update, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
-from equipoise.errors import require
+from equipoise.data.prediction import Outlook, chance
 from equipoise.numeric.field_scores import scores_against_field, weighted_scores
-from equipoise.numeric.workers import Workers
-from equipoise.rating.advantage.head_start import rate_at_home
 from equipoise.rating.advantage.home_system import HomeSystem
-from equipoise.rating.base_system import (
-    DEVIATION,
-    LAST_TIME,
-    MATCHES,
-    RATING,
-    Job,
-    Rate,
-    TraceArrays,
-)
-from equipoise.rating.draws import count_match
-from equipoise.rating.entry.entering import (
-    FirstMatch,
-    first_match,
-    move_rating,
-    rate_each,
-    read_rating,
+from equipoise.rating.base_system import DEVIATION, LAST_TIME, RATING
+from equipoise.rating.entry.entering import FirstMatch, first_match
+from equipoise.rating.loop import rate_teams, read_rows
+from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.rated_system import RatedSystem, rating_system
+from equipoise.rating.single_match import (
+    PLAYERS_BY_RESULT,
+    by_opponent,
+    explanation,
+    quantity,
+    single_match,
+    sum_by_result,
 )
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
+from equipoise.rating.system import Capabilities
 
 #: q of [G1]_, 1/rating points.
 Q = math.log(10.0) / 400.0
@@ -57,27 +50,18 @@ Q = math.log(10.0) / 400.0
 #: are then those before the period in progress. `PENDING` exists only where the level is held.
 PERIOD, INFORMATION, SURPRISE, PENDING = range(4, 8)
 
-
 #: What `equipoise systems` says of rating periods.
 _PERIOD_NOTE = "the length of a rating period in days; without it, every match is a period"
 
 
-class Settings(NamedTuple):
-    """Parameters in the form that kernels use.
-
-    period_days : inf if every match is a period
-    pends : whether the state has the column `PENDING`
-    """
-
-    drift: float
-    drift_per_day: float
-    max_deviation: float
-    period_days: float
-    pends: bool
+@inner_kernel
+def in_periods(settings: Any) -> bool:
+    """Return whether there are rating periods longer than a match."""
+    return not math.isinf(settings.period_days)
 
 
 @inner_kernel
-def rested(player: Floats, time: float, settings: Settings) -> float:
+def rested(player: Floats, time: float, settings: Any) -> float:
     """Return the deviation after the days since the last match."""
     variance = player[DEVIATION] * player[DEVIATION]
     if settings.drift_per_day > 0.0 and not (math.isnan(player[LAST_TIME]) or math.isnan(time)):
@@ -88,10 +72,10 @@ def rested(player: Floats, time: float, settings: Settings) -> float:
 
 
 @inner_kernel
-def widened(deviation: float, settings: Settings) -> float:
+def widened(deviation: float, settings: Any) -> float:
     """Return the deviation plus the drift of a match (step 1)."""
     cap = max(settings.max_deviation, deviation)
-    return min(math.sqrt(deviation * deviation + settings.drift * settings.drift), cap)
+    return float(min(math.sqrt(deviation * deviation + settings.drift * settings.drift), cap))
 
 
 @inner_kernel
@@ -118,55 +102,8 @@ def _scored(rank: Ints, weight: Floats) -> Floats:
     return scores
 
 
-@kernel
-def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -> tuple[int, float]:
-    """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
-    table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
-    traced = len(trace.rating) > 0
-    for m in range(first, last):
-        start, stop = matches.offsets[m], matches.offsets[m + 1]
-        n, day, weight = stop - start, matches.time[m], matches.weight[m]
-        if n < 2:
-            continue
-        ratings, deviations, g = np.empty(n), np.empty(n), np.empty(n)
-        variance = 0.0
-        for i in range(n):
-            player = table[matches.player[start + i]]
-            ratings[i] = player[RATING]
-            deviations[i] = rested(player, day, settings)
-            if traced:
-                trace.rating_before[start + i] = player[RATING]
-                trace.deviation_before[start + i] = deviations[i]
-            variance += deviations[i] * deviations[i]
-            deviations[i] = widened(deviations[i], settings)
-            g[i] = opponent_weight(deviations[i])
-        if len(job.draws) and n == 2:
-            # As in `outlook`: E at g(sqrt(RD_A^2 + RD_B^2)).
-            advantage = Q * opponent_weight(math.sqrt(variance)) * (ratings[0] - ratings[1])
-            tied = matches.rank[start] == matches.rank[start + 1]
-            count_match(job.draws, tied, advantage, False)
-        expected, slopes = weighted_scores(ratings, Q * g, g)
-        scores = _scored(matches.rank[start:stop], g)
-        if len(trace.expected):
-            chances = scores_against_field(ratings, Q * g)
-            for i in range(n):
-                trace.expected[start + i] = chances[i] / (n - 1.0)
-        for i in range(n):
-            player = table[matches.player[start + i]]
-            # Q times the slope is 1/d^2.
-            precision = 1.0 / (deviations[i] * deviations[i]) + weight * Q * slopes[i]
-            player[RATING] += weight * Q / precision * (scores[i] - expected[i])
-            player[DEVIATION] = math.sqrt(1.0 / precision)
-            player[MATCHES] += 1.0
-            player[LAST_TIME] = day
-            if traced:
-                trace.rating[start + i] = player[RATING]
-                trace.deviation[start + i] = player[DEVIATION]
-    return -1, -1.0
-
-
 @inner_kernel
-def closed(player: Floats, periods: float, settings: Settings) -> tuple[float, float]:
+def closed(player: Floats, periods: float, settings: Any) -> tuple[float, float]:
     """Return (rating, deviation) with the period in progress closed (steps 2 and 1).
 
     periods : number of periods since the one in progress began
@@ -186,7 +123,7 @@ def closed(player: Floats, periods: float, settings: Settings) -> tuple[float, f
 
 
 @inner_kernel
-def settle(player: Floats, period: float, settings: Settings) -> None:
+def settle(player: Floats, period: float, settings: Any) -> None:
     """Move a player to the beginning of a period."""
     if player[PERIOD] == period:
         return
@@ -198,185 +135,92 @@ def settle(player: Floats, period: float, settings: Settings) -> None:
     player[PERIOD] = period
 
 
-@kernel
-def rate_in_periods(
-    job: Job[Settings, TraceArrays, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last in order like `rate_matches`, with rating periods."""
-    table, matches, settings, trace = job.table, job.matches, job.settings, job.trace
-    traced = len(trace.rating) > 0
-    for m in range(first, last):
-        start, stop = matches.offsets[m], matches.offsets[m + 1]
-        n, day, weight = stop - start, matches.time[m], matches.weight[m]
-        if n < 2:
-            continue
-        period = float(math.floor(day / settings.period_days))
-        ratings, g = np.empty(n), np.empty(n)
-        variance = 0.0
+@inlined_kernel
+def begin(job: Any, m: int, i: int) -> float:
+    """Close the rating periods before that of a match; no equation can fail."""
+    if in_periods(job.settings):
+        period = float(math.floor(job.matches.time[m] / job.settings.period_days))
+        settle(job.table[job.matches.player[i]], period, job.settings)
+    return -1.0
+
+
+@inlined_update
+def rate_match(job: Any, m: int, teams: int) -> tuple[float, float]:
+    """Rate a match of single players; return z of two of them, and that nothing failed."""
+    matches, settings, periods = job.matches, job.settings, in_periods(job.settings)
+    start, stop, weight = matches.offsets[m], matches.offsets[m + 1], matches.weight[m]
+    n, variance = stop - start, 0.0
+    ratings, deviations, g = np.empty(n), np.empty(n), np.empty(n)
+    for i in range(n):
+        player = job.table[matches.player[start + i]]
+        ratings[i], deviations[i] = player[RATING], player[DEVIATION]
+        if not periods:
+            deviations[i] = rested(player, matches.time[m], settings)
+        variance += deviations[i] * deviations[i]
+        if not periods:
+            deviations[i] = widened(deviations[i], settings)
+        g[i] = opponent_weight(deviations[i])
+    expected, slopes = weighted_scores(ratings, Q * g, g)
+    scores = _scored(matches.rank[start:stop], g)
+    if len(job.trace.expected):
+        chances = scores_against_field(ratings, Q * g)
         for i in range(n):
-            player = table[matches.player[start + i]]
-            settle(player, period, settings)
-            ratings[i] = player[RATING]
-            g[i] = opponent_weight(player[DEVIATION])
-            variance += player[DEVIATION] * player[DEVIATION]
-            if traced:
-                rating, deviation = closed(player, 0.0, settings)
-                trace.rating_before[start + i] = rating
-                trace.deviation_before[start + i] = deviation
-        if len(job.draws) and n == 2:
-            # As in `outlook`, from the ratings before the period, which the games use.
-            advantage = Q * opponent_weight(math.sqrt(variance)) * (ratings[0] - ratings[1])
-            tied = matches.rank[start] == matches.rank[start + 1]
-            count_match(job.draws, tied, advantage, False)
-        expected, slopes = weighted_scores(ratings, Q * g, g)
-        scores = _scored(matches.rank[start:stop], g)
-        if len(trace.expected):
-            chances = scores_against_field(ratings, Q * g)
-            for i in range(n):
-                trace.expected[start + i] = chances[i] / (n - 1.0)
-        for i in range(n):
-            player = table[matches.player[start + i]]
-            player[INFORMATION] += weight * Q * slopes[i]
-            player[SURPRISE] += weight * (scores[i] - expected[i])
-            player[MATCHES] += 1.0
-            player[LAST_TIME] = day
-            if traced:
-                rating, deviation = closed(player, 0.0, settings)
-                trace.rating[start + i] = rating
-                trace.deviation[start + i] = deviation
-    return -1, -1.0
+            job.trace.expected[start + i] = chances[i] / (n - 1.0)
+    for i in range(n):
+        player = job.table[matches.player[start + i]]
+        # Q times the slope is 1/d^2.
+        information, surprise = weight * Q * slopes[i], scores[i] - expected[i]
+        if periods:
+            player[INFORMATION] += information
+            player[SURPRISE] += weight * surprise
+        else:
+            precision = 1.0 / (deviations[i] * deviations[i]) + information
+            player[RATING] += weight * Q / precision * surprise
+            player[DEVIATION] = math.sqrt(1.0 / precision)
+    # As in `outlook`: E at g(sqrt(RD_A^2 + RD_B^2)), in a period from the ratings before it.
+    return Q * opponent_weight(math.sqrt(variance)) * (ratings[0] - ratings[1]), -1.0
 
 
 @inner_kernel
-def _evidence(job: Job[Settings, TraceArrays, None], m: int, i: int) -> FirstMatch:
-    """Return what a first match said of a newcomer."""
-    player = job.table[job.matches.player[i]]
-    before = widened(job.entry.deviation, job.settings)
-    diffused = before * before - job.entry.deviation * job.entry.deviation
-    return first_match(job.entry, player, player[RATING], player[DEVIATION], diffused)
-
-
-@kernel
-def rate_with_entry(
-    job: Job[Settings, TraceArrays, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last like `rate_matches`, with their entry and level."""
-    return rate_each(job, first, last, rate_matches, _evidence, move_rating, read_rating)
+def read(player: Floats, day: float, settings: Any) -> tuple[float, float]:
+    """Return (rating, deviation) after the days until then, or with ended periods closed."""
+    if not in_periods(settings):
+        return player[RATING], rested(player, day, settings)
+    periods = 0.0
+    if not (math.isnan(day) or math.isnan(player[PERIOD])):
+        periods = max(math.floor(day / settings.period_days) - player[PERIOD], 0.0)
+    return closed(player, periods, settings)
 
 
 @inner_kernel
-def _standing(job: Job[Settings, TraceArrays, None], m: int, i: int) -> tuple[float, float]:
-    """Return (rating, deviation) of participation i as of match m."""
-    player = job.table[job.matches.player[i]]
-    return player[RATING], rested(player, job.matches.time[m], job.settings)
-
-
-@kernel
-def rate_with_home(
-    job: Job[Settings, TraceArrays, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last like `rate_matches`, with head starts."""
-    return rate_at_home(job, first, last, rate_matches, _standing)
-
-
-@kernel
-def rate_with_both(
-    job: Job[Settings, TraceArrays, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last with head starts, entry and level."""
-    return rate_each(job, first, last, rate_with_home, _evidence, move_rating, read_rating)
-
-
-@inner_kernel
-def _evidence_in_period(job: Job[Settings, TraceArrays, None], m: int, i: int) -> FirstMatch:
+def evidence(job: Any, m: int, i: int) -> FirstMatch:
     """Return what a first match said of a newcomer, as if the period had ended with it."""
-    player = job.table[job.matches.player[i]]
-    rating, deviation = closed(player, 0.0, job.settings)
-    return first_match(job.entry, player, rating, deviation, 0.0)
+    player, first = job.table[job.matches.player[i]], job.entry.deviation
+    rating, deviation = read(player, math.nan, job.settings)
+    before = first if in_periods(job.settings) else widened(first, job.settings)
+    return first_match(job.entry, player, rating, deviation, before * before - first * first)
 
 
 @inner_kernel
-def _move_in_period(job: Job[Settings, TraceArrays, None], i: int, delta: float) -> None:
-    """Add delta to the rating of participation i when the period closes."""
-    player = job.table[job.matches.player[i]]
-    player[PENDING] += delta
-    if len(job.trace.rating):
-        job.trace.rating[i] = _read_in_period(job, job.matches.player[i])
-
-
-@inner_kernel
-def _read_in_period(job: Job[Settings, TraceArrays, None], row: int) -> float:
-    """Return a player's rating with the period in progress closed."""
-    rating, _ = closed(job.table[row], 0.0, job.settings)
-    return rating
+def move(job: Any, row: int, delta: float) -> None:
+    """Add delta to a rating, within a period when that closes."""
+    job.table[row, PENDING if job.settings.pends else RATING] += delta
 
 
 @kernel
-def rate_in_periods_with_entry(
-    job: Job[Settings, TraceArrays, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last like `rate_in_periods`, with their entry and level."""
-    return rate_each(
-        job, first, last, rate_in_periods, _evidence_in_period, _move_in_period, _read_in_period
-    )
-
-
-@inner_kernel
-def _standing_in_period(
-    job: Job[Settings, TraceArrays, None], m: int, i: int
-) -> tuple[float, float]:
-    """Return (rating, deviation) of participation i as of match m, with ended periods closed."""
-    player, periods = job.table[job.matches.player[i]], 0.0
-    if not math.isnan(player[PERIOD]):
-        now = math.floor(job.matches.time[m] / job.settings.period_days)
-        periods = max(now - player[PERIOD], 0.0)
-    return closed(player, periods, job.settings)
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last."""
+    return rate_teams(job, first, last, rate_match, begin, read, evidence, move)
 
 
 @kernel
-def rate_in_periods_with_home(
-    job: Job[Settings, TraceArrays, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last like `rate_in_periods`, with head starts."""
-    return rate_at_home(job, first, last, rate_in_periods, _standing_in_period)
+def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats:
+    """Return rating and deviation of players as of a day, shape (2, rows)."""
+    return read_rows(table, rows, day, settings, read)
 
 
-@kernel
-def rate_in_periods_with_both(
-    job: Job[Settings, TraceArrays, None], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last in periods with head starts, entry and level."""
-    return rate_each(
-        job,
-        first,
-        last,
-        rate_in_periods_with_home,
-        _evidence_in_period,
-        _move_in_period,
-        _read_in_period,
-    )
-
-
-@kernel
-def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings) -> Floats:
-    """Return rating and deviation of players with periods closed, shape (2, rows)."""
-    out = np.empty((2, len(rows)))
-    for i in range(len(rows)):
-        out[0, i], out[1, i] = closed(table[rows[i]], periods[i], settings)
-    return out
-
-
-@kernel
-def read_deviations(table: Floats, rows: Ints, time: float, settings: Settings) -> Floats:
-    """Return the deviations of players as of a day (NaN: as of their last match)."""
-    out = np.empty(len(rows))
-    for i in range(len(rows)):
-        out[i] = rested(table[rows[i]], time, settings)
-    return out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Glicko(HomeSystem):
+@rating_system
+class Glicko(RatedSystem, HomeSystem):
     """Glicko [G1]_ for duels and contests of single players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -393,81 +237,48 @@ class Glicko(HomeSystem):
     <Ratings: 6 players, the best ada with 1,980.7>
     """
 
-    initial_rating: float = 1500.0
-    initial_deviation: float = 350.0
-    drift: float = 35.0
-    drift_per_day: float = 0.0
-    max_deviation: float = 350.0
-    period_days: float | None = field(default=None, metadata={"later": True, "note": _PERIOD_NOTE})
+    initial_rating: float = initial_rating()
+    initial_deviation: float = initial_deviation()
+    drift: float = param(35.0, 0.0, 1e9)
+    drift_per_day: float = param(0.0, 0.0, 1e9)
+    max_deviation: float = positive(350.0)
+    period_days: float | None = positive(None, later=True, note=_PERIOD_NOTE)
 
     name: ClassVar[str] = "glicko"
+    max_team_size: ClassVar[int] = 1
+    needs_time: ClassVar[str] = "drift_per_day"
+    uses: ClassVar[Mapping[str, str]] = {"weight": "", "time": "drift_per_day"}
+    columns: ClassVar[Mapping[str, float | str]] = {
+        "rating": "initial_rating",
+        "deviation": "initial_deviation",
+        "matches": 0.0,
+        "last_time": math.nan,
+    }
+    loop = staticmethod(rate)
+    read_players = staticmethod(read_players)
 
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        check_fields(self)
-        self.check_entry()
-        check_newcomer(self.initial_rating, self.initial_deviation)
-        limit = self.max_deviation
-        require(0 < limit < math.inf, "max_deviation", "positive", limit)
-        for name in ("drift", "drift_per_day"):
-            require(0 <= getattr(self, name) <= 1e9, name, "from 0 to 1e9", getattr(self, name))
-        period = self.period_days
-        require(period is None or 0 < period < math.inf, "period_days", "positive", period)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Any number of single players; time with `drift_per_day` or rating periods."""
-        drifts = self.drift_per_day > 0 or self.period_days is not None
-        able = Capabilities(
-            max_team_size=1,
-            needs_time=drifts,
-            uses=frozenset({"weight", "time"} if drifts else {"weight"}),
-            needed={} if drifts else {"time": "drift_per_day"},
-            idle=self.idle_entry,
-        )
-        return self.with_home(able)
-
-    def newcomer(self) -> Mapping[str, float]:
-        """Return a new player; with rating periods, one who is in none yet."""
-        usual = HomeSystem.newcomer(self)
+    def able(self, able: Capabilities) -> Capabilities:
+        """Return capabilities with time, which rating periods need too."""
         if self.period_days is None:
-            return usual
-        pending = {"pending": 0.0} if self._pends else {}
-        return {**usual, "period": math.nan, "information": 0.0, "surprise": 0.0, **pending}
+            return able
+        return replace(able, needs_time=True, uses=able.uses | {"time"}, needed={})
 
     @property
     def _pends(self) -> bool:
         """Whether what holds the level waits for the end of a rating period."""
         return self.holds_level and self.period_days is not None
 
-    def kernel(self, job: Job[Settings, TraceArrays, None]) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        if self.period_days is not None:
-            return self.choose_kernel(
-                job,
-                rate_in_periods,
-                rate_in_periods_with_entry,
-                rate_in_periods_with_home,
-                rate_in_periods_with_both,
-            )
-        kernels = rate_matches, rate_with_entry, rate_with_home, rate_with_both
-        return self.choose_kernel(job, *kernels)
-
-    def update(self, job: Job[Settings, TraceArrays, None], workers: Workers) -> tuple[int, float]:
-        """Rate all matches of a job in order."""
-        return self.kernel(job)(job, 0, len(job.matches.time))
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings with the period in progress closed and the later periods without games."""
-        found = HomeSystem.at(self, state, rows, time)
+    def newcomer(self) -> Mapping[str, float]:
+        """Return a new player; with rating periods, one who is in none yet."""
+        usual = RatedSystem.newcomer(self)
         if self.period_days is None:
-            return found
-        periods = np.zeros(len(rows))
-        if time is not None:
-            elapsed = np.floor(time / self.period_days) - state.table[rows, PERIOD]
-            periods = np.maximum(np.nan_to_num(elapsed, nan=0.0), 0.0)
-        rating, deviation = read_players(state.table, rows, periods, self.settings())
-        return {**found, "rating": self.entered(state, rows, rating), "deviation": deviation}
+            return usual
+        pending = {"pending": 0.0} if self._pends else {}
+        return {**usual, "period": math.nan, "information": 0.0, "surprise": 0.0, **pending}
+
+    def derived(self) -> Mapping[str, Any]:
+        """Return whether the state has the column `PENDING`."""
+        return {"pends": self._pends}
 
     def begin_period(self, state: State, rows: Ints, day: float) -> None:
         """Move players to the beginning of the rating period of a day."""
@@ -476,10 +287,6 @@ class Glicko(HomeSystem):
             for row in rows.tolist():
                 settle(state.table[row], float(math.floor(day / self.period_days)), settings)
 
-    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
-        """Return deviations, increased by the days until then."""
-        return read_deviations(state.table, rows, day, self.settings())
-
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return the outlook in which A beats B with E at g(sqrt(RD_A^2 + RD_B^2)) [G1]_."""
         shared = 0.5 / Q**2
@@ -487,12 +294,76 @@ class Glicko(HomeSystem):
         centre = self.at_home(rating, history)
         return Outlook(centre=centre, scale=scale, curve="logistic", shared=shared)
 
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
-        return Settings(
-            float(self.drift),
-            float(self.drift_per_day),
-            float(self.max_deviation),
-            math.inf if self.period_days is None else float(self.period_days),
-            self._pends,
+
+def explain(system: Glicko, before: State, history: History, match: int, row: int) -> Explanation:
+    """Return why a participation changed its player's rating: the games of [G1]_ step 2.
+
+    The change is a sum over games, so its parts add up exactly. Within a rating period a later
+    match reduces the deviation after it, and so the weight of the earlier matches.
+    """
+    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    one, settled = single.history, single.before.copy()
+    system.begin_period(settled, one.player, float(one.days()[0]))
+    ratings, me, after = settled.table[:, RATING], settled.table[i], single.after.table[i]
+    earlier: list[Contribution] = []
+    if system.period_days is None:
+        shown = single.trace["deviation_before"].tolist()
+        widths = [widened(width, system.settings()) for width in shown]
+        precision = 1.0 / float(after[DEVIATION]) ** 2
+        information = precision - 1.0 / widths[i] ** 2
+        meaning = "the deviation before the match plus the drift of a match"
+    else:
+        widths = settled.table[:, DEVIATION].tolist()
+        precision = 1.0 / widths[i] ** 2 + float(after[INFORMATION])
+        information = float(after[INFORMATION] - me[INFORMATION])
+        meaning = "the deviation at the beginning of the rating period"
+        earlier = _earlier(widths[i], precision, me)
+    g = np.array([opponent_weight(width) for width in widths])
+    expected = chance(Q * g * (ratings[i] - ratings), "logistic")
+    unit = float(one.weights()[0]) * Q / precision
+
+    def numbers(j: int, score: float) -> tuple[float, float, float, float]:
+        effect = unit * float(g[j]) * (score - float(expected[j]))
+        return float(ratings[j]), widths[j], float(expected[j]), effect
+
+    opponents = by_opponent(single, i, numbers)
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=[*sum_by_result(opponents, PLAYERS_BY_RESULT), *earlier],
+        quantities=[
+            quantity("widened deviation", widths[i], meaning, "points"),
+            quantity(
+                "d",
+                math.inf if information <= 0 else math.sqrt(1.0 / information),
+                "deviation of a rating estimated from this match alone",
+                "points",
+            ),
+            quantity(
+                "share of the surprise",
+                Q / precision,
+                "points for one unit of g (score - expected score)",
+                "points",
+            ),
+        ],
+        opponents=opponents,
+    )
+
+
+def _earlier(deviation: float, precision: float, player: Floats) -> list[Contribution]:
+    """Return what a later match changes of the earlier matches of a rating period.
+
+    deviation, player : before the match, the deviation at the beginning of the period
+    precision : after the match
+    """
+    if player[INFORMATION] <= 0.0:
+        return []
+    before = 1.0 / deviation**2 + float(player[INFORMATION])
+    return [
+        Contribution(
+            name="earlier matches of the period",
+            change=Q * (1.0 / precision - 1.0 / before) * float(player[SURPRISE]),
+            reason="another match reduces the deviation, and with it the weight of each match",
         )
+    ]
