@@ -121,7 +121,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "lichess": SystemSpec(
         "equipoise.rating.platforms.lichess",
         "Lichess",
-        "equipoise.rating.platforms.lichess_explain",
+        "equipoise.rating.platforms.lichess",
         "duels as Lichess rates them: Glicko-2 at once, inactivity by the hour, limits",
         "Lichess 2026",
     ),
