@@ -5,6 +5,7 @@ The guide docs/guides/own-system.md shows how; `examples/plugin` is such a packa
 
 from __future__ import annotations
 
+from equipoise._jit import inlined_kernel as inlined_kernel
 from equipoise._jit import inner_kernel as inner_kernel
 from equipoise._jit import kernel as kernel
 from equipoise.arguments import check_fields as check_fields
@@ -22,5 +23,15 @@ from equipoise.rating.base_system import Matches as Matches
 from equipoise.rating.base_system import System as System
 from equipoise.rating.base_system import TraceArrays as TraceArrays
 from equipoise.rating.draws import count_match as count_match
+from equipoise.rating.loop import move_rating as move_rating
+from equipoise.rating.loop import rate_duels as rate_duels
+from equipoise.rating.loop import rate_teams as rate_teams
+from equipoise.rating.loop import read_columns as read_columns
+from equipoise.rating.loop import read_rating_only as read_rating_only
+from equipoise.rating.loop import read_rows as read_rows
+from equipoise.rating.parameters import param as param
+from equipoise.rating.parameters import positive as positive
+from equipoise.rating.rated_system import RatedSystem as RatedSystem
+from equipoise.rating.rated_system import rating_system as rating_system
 from equipoise.rating.state import State as State
 from equipoise.rating.system import Capabilities as Capabilities
