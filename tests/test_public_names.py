@@ -23,7 +23,6 @@ ROOT = Path(__file__).parents[1]
 #: their types are those of the kernels of one system.
 OF_KERNELS = {
     "settings",
-    "numbers",
     "update",
     "own",
     "entry_of",

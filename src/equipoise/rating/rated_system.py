@@ -135,12 +135,8 @@ class RatedSystem(System):
     def settings(self) -> Any:
         """Return the parameters in the form that kernels use: numbers by name.
 
-        A word is its number, and None is infinity.
+        A word is its number, and None is infinity. Jobs get what this returns.
         """
-        return _prepared(self).settings
-
-    def numbers(self) -> Any:
-        """Return what `settings` says, made anew: every own parameter, and `derived`."""
         numbers = {name: _as_number(self, name) for name in _own_parameters(type(self))}
         numbers |= self.derived()
         return _settings_type(type(self), tuple(numbers))(**numbers)
@@ -230,7 +226,8 @@ class RatedSystem(System):
             found = {name: state.column(name)[rows] for name in self.shown}
         else:
             day = math.nan if time is None else time
-            read = type(self).read_players(state.table, rows, day, self.settings())
+            settings = _prepared(self).settings
+            read = type(self).read_players(state.table, rows, day, settings)
             found = dict(zip(self.shown, read, strict=False))
         if "deviation" not in found:
             found["deviation"] = np.full(len(rows), np.nan)
@@ -260,7 +257,7 @@ def _prepared(system: RatedSystem) -> _Prepared:
     columns = list(system.newcomer())
     return _Prepared(
         able=system._capabilities(),
-        settings=system.numbers(),
+        settings=system.settings(),
         normal=system._normal(),
         untraced=system._trace({}, 0, 0),
         matches_at=columns.index("matches"),

@@ -70,7 +70,7 @@ _SHARES_NOTE = (
 
 
 class TrueSkillSystem(RatedSystem, HomeSystem):
-    """The base class of both systems; each adds its parameters and `numbers`.
+    """The base class of both systems; each adds its parameters and `settings`.
 
     allows_ties : the parameter that allows ties, and its values, in words
     """
@@ -87,12 +87,12 @@ class TrueSkillSystem(RatedSystem, HomeSystem):
 
     def able(self, able: Capabilities) -> Capabilities:
         """Return capabilities without ties where the margin of a draw is 0."""
-        draws = self.numbers().margin > 0.0
+        draws = self.settings().margin > 0.0
         return replace(able, draws=draws, ties_need="" if draws else self.allows_ties)
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return normal performances that add up within a team."""
-        settings = self.numbers()
+        settings = self.settings()
         scale = np.sqrt(deviation**2 + settings.drift**2 + settings.beta**2)
         centre = self.at_home(rating, history)
         return Outlook(centre=centre, scale=scale, curve="normal", team="sum")
@@ -162,7 +162,7 @@ class TrueSkill(TrueSkillSystem):
         """The mean rating of players who draw with `draw_probability`."""
         return float(self.initial_rating if self.draw_rating is None else self.draw_rating)
 
-    def numbers(self) -> Settings:
+    def settings(self) -> Settings:
         """Return the parameters for kernels; the margin is that of a duel [TS]_ sec. 2."""
         chance = self.draw_probability
         z = NormalDist().inv_cdf(0.5 * (1.0 + chance)) if chance else 0.0
@@ -243,7 +243,7 @@ class TrueSkillSPb(TrueSkillSystem):
         fits = self.eps == 0 or 1e-5 * self.beta <= self.eps <= 10.0 * self.beta
         require(fits, "eps", "0, or from 1e-5 to 10 times beta", self.eps)
 
-    def numbers(self) -> Settings:
+    def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
         return Settings(
             beta=float(self.beta),

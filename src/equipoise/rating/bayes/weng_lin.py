@@ -348,7 +348,7 @@ class WengLinParameters(RatedSystem, HomeSystem):
             shared=self.beta**2,
         )
 
-    def numbers(self) -> Settings:
+    def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
         return Settings(
             beta=float(self.beta),
@@ -458,9 +458,9 @@ class PairParameters(WengLinParameters):
         """Return the parameters that change nothing: with all pairs there is no window."""
         return frozenset({"window"} if self.pairing == "full" else ())
 
-    def numbers(self) -> Settings:
+    def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
-        plain = WengLinParameters.numbers(self)
+        plain = WengLinParameters.settings(self)
         full = self.pairing == "full"
         return plain._replace(
             pairs=True,
@@ -530,9 +530,9 @@ class ThurstoneMosteller(PairParameters):
         """Return the largest difference of two teams that is a draw, whatever their size."""
         return float(self.eps)
 
-    def numbers(self) -> Settings:
+    def settings(self) -> Settings:
         """Return the parameters in the form that kernels use."""
-        return PairParameters.numbers(self)._replace(plain=False, normal=True, eps=float(self.eps))
+        return PairParameters.settings(self)._replace(plain=False, normal=True, eps=float(self.eps))
 
 
 def explain(
