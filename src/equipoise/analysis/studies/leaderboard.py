@@ -295,7 +295,7 @@ def _systems(
 ) -> tuple[dict[str, str], dict[str, RatingSystem], list[str]]:
     """Return the names by label, the rating systems among them by label, and notes."""
     single = bool(np.array_equal(history.teams(), history.sizes()))
-    duels = single and bool(np.all(history.sizes() == 2))
+    duels = _are_duels(history)
     of_all_matches = (PERFORMANCE,) if duels else (STRENGTHS,) if single else ()
     texts = request.systems or ("elo", "bradley-terry", *of_all_matches)
     labels: dict[str, str] = {}
