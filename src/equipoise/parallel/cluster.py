@@ -8,6 +8,7 @@ a result depend.
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import platform
@@ -77,6 +78,10 @@ def connect(address: str, *, seconds: float = SECONDS) -> Iterator[Cluster]:
         _check_code(client, code_of_this_process())
         yield Cluster(client, target)
     finally:
+        if client.status != "running":
+            # Whoever lost the connection was told so by an error. Dask still tries to connect, and
+            # would log with a traceback that closing ends that.
+            logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         # That nobody confirms it in time must not hide the error that ended the block.
         with suppress(Exception):
             client.close(timeout=_MOMENT if client.status == "running" else 0.1)
