@@ -124,7 +124,7 @@ class RatedSystem(System):
     def newcomer(self) -> Mapping[str, float]:
         """Return the columns of the state with their values for players who have not played."""
         return {
-            name: float(getattr(self, value) if isinstance(value, str) else value)
+            name: float(_as_number(self, value) if isinstance(value, str) else value)
             for name, value in self.columns.items()
         }
 

@@ -65,14 +65,14 @@ SYSTEMS: dict[str, SystemSpec] = {
     "dwz": SystemSpec(
         "equipoise.rating.federations.dwz",
         "DWZ",
-        "equipoise.rating.federations.explain",
+        "equipoise.rating.federations.together",
         "duels, event by event, as the German Chess Federation does; age, number of events",
         "Deutscher Schachbund",
     ),
     "egf": SystemSpec(
         "equipoise.rating.federations.egf",
         "EGF",
-        "equipoise.rating.federations.egf_explain",
+        "equipoise.rating.federations.egf",
         "duels, tournament by tournament, as the European Go Federation does; handicap stones",
         "European Go Federation 2021",
     ),
@@ -100,7 +100,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "fide": SystemSpec(
         "equipoise.rating.federations.fide",
         "FIDE",
-        "equipoise.rating.federations.explain",
+        "equipoise.rating.federations.together",
         "duels, month by month, as FIDE does by the rules of the day; age, number of games",
         "FIDE Handbook B.02",
     ),
@@ -177,7 +177,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "uscf": SystemSpec(
         "equipoise.rating.federations.uscf",
         "USCF",
-        "equipoise.rating.federations.uscf_explain",
+        "equipoise.rating.federations.uscf",
         "duels, event by event, as the first pass of US Chess; age, number of games, floors",
         "Glickman and Doan 2020",
     ),

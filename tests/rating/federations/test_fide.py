@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.rating.federations.fide import Settings, first_rating
+from equipoise.rating.federations.fide import first_rating
 from equipoise.rating.federations.fide_table import STEPS, expected_score
 from equipoise.rating.federations.together import month_of
 from equipoise.tournament.fide_expected import fide_rating_change, percent_expected
@@ -159,7 +159,7 @@ def test_the_calculator_agrees_but_for_players_of_2650(
 @pytest.mark.parametrize(("mean", "points", "games", "old", "new"), FIRST_RATINGS)
 def test_first_ratings(mean: float, points: float, games: int, old: float, new: float) -> None:
     """By the rules of 2022, which FIDE's calculator still has, and by those of 2024."""
-    settings = Settings(-1, False, True, True)
+    settings = eq.FIDE(newcomers="unrated").settings()
     assert first_rating(mean * games, points, games, 1, settings) == old
     assert first_rating(mean * games, points, games, 2, settings) == new
 

@@ -30,34 +30,37 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
-from equipoise.arguments import check_fields
+from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
-from equipoise.errors import require
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.normal import lower_normal_quantile, normal_cdf
-from equipoise.rating.base_system import Job, Rate, System, TraceArrays
-from equipoise.rating.federations.facts import KNOWN, NEWCOMERS_NOTE, RATED_HERE, UNRATED, Facts
+from equipoise.rating.federations.facts import (
+    KNOWN,
+    NEWCOMERS,
+    NEWCOMERS_NOTE,
+    RATED_HERE,
+    UNRATED,
+)
 from equipoise.rating.federations.together import (
     EVENTS_BEFORE,
+    LOG_ODDS,
     OWN,
     RATED,
     RATING,
     Federation,
     age_of,
-    enter_as_is,
-    event_key,
-    rate_together,
+    begin_event,
     read_closed,
 )
-from equipoise.rating.system import Capabilities
+from equipoise.rating.loop import rate_duels, read_rows
+from equipoise.rating.parameters import param
+from equipoise.rating.rated_system import rating_system
 
 #: Standard deviation of the difference of two performances.
 CURVE_DEVIATION = 200.0 * math.sqrt(2.0)
@@ -73,14 +76,8 @@ _KNOWN_EVENTS = 6.0
 _FIRST_GAMES = 5.0
 
 
-class Settings(NamedTuple):
-    """Parameters in the form that kernels use."""
-
-    rounded: bool
-
-
 @inner_kernel
-def expected_score(difference: float, settings: Settings) -> float:
+def expected_score(difference: float, settings: Any) -> float:
     """Return P(D), the expected score of a player who is rated D points higher."""
     # The smaller one is rounded, so that the two of a game add up to 1.
     smaller = normal_cdf(-abs(difference) / CURVE_DEVIATION)
@@ -115,7 +112,7 @@ def development(rating: float, age: float, index: float, points: float, expected
 
 
 @inner_kernel
-def _round(value: float, settings: Settings) -> float:
+def _round(value: float, settings: Any) -> float:
     return math.floor(value + 0.5) if settings.rounded else value
 
 
@@ -137,7 +134,7 @@ def _worth(player: Floats) -> float:
 
 
 @inner_kernel
-def _close(player: Floats, settings: Settings) -> None:
+def _close(player: Floats, settings: Any) -> None:
     """Publish a rating at the end of an event."""
     if player[RATED] != UNRATED:
         games = player[GAMES]
@@ -160,13 +157,20 @@ def _close(player: Floats, settings: Settings) -> None:
     player[POINTS] = player[EXPECTED] = player[GAMES] = 0.0
 
 
-@inner_kernel
-def _key(player: Floats, day: float, event: float, settings: Settings) -> float:
-    return event_key(player, day, event)
+@inlined_kernel
+def begin(job: Any, m: int, i: int) -> float:
+    """Close the event before that of a match; return that nothing failed."""
+    return begin_event(job, m, i, _close)
 
 
 @inner_kernel
-def _add_to(player: Floats, other: Floats, score: float, settings: Settings) -> float:
+def read(player: Floats, day: float, settings: Any) -> tuple[float, float]:
+    """Return (rating, 0) with the event in progress closed."""
+    return read_closed(player, settings, _close)
+
+
+@inner_kernel
+def _add_to(player: Floats, other: Floats, score: float, settings: Any) -> float:
     """Add a game to the sums of one player; return the expected score."""
     expected = expected_score(player[RATING] - other[RATING], settings)
     if other[RATED] != UNRATED:
@@ -181,33 +185,30 @@ def _add_to(player: Floats, other: Floats, score: float, settings: Settings) -> 
     return expected
 
 
-@inner_kernel
-def _add(first: Floats, second: Floats, score: float, settings: Settings) -> tuple[float, float]:
-    expected = _add_to(first, second, score, settings)
-    return expected, _add_to(second, first, 1.0 - score, settings)
+@inlined_kernel
+def rate_duel(
+    job: Any, m: int, one: Floats, other: Floats, lead: float, score: float
+) -> tuple[float, float, float, float]:
+    """Add a game to the events of both players; return the expected scores, z and a residual."""
+    z = LOG_ODDS * (one[RATING] - other[RATING])
+    expected = _add_to(one, other, score, job.settings)
+    expected_other = _add_to(other, one, 1.0 - score, job.settings)
+    return expected, expected_other, z, -1.0
 
 
 @kernel
-def rate_matches(
-    job: Job[Settings, TraceArrays, Facts], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
-    return rate_together(job, first, last, _key, enter_as_is, _add, _close)
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last."""
+    return rate_duels(job, first, last, rate_duel, begin, read, None, None)
 
 
 @kernel
-def read_ratings(table: Floats, rows: Ints, settings: Settings) -> Floats:
-    """Return the ratings of players with their events closed, shape (rows,)."""
-    return read_closed(table, rows, settings, _close)
+def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats:
+    """Return what tables show of players, shape (2, rows)."""
+    return read_rows(table, rows, day, settings, read)
 
 
-@kernel
-def worth_of(player: Floats) -> float:
-    """Return what a point above the expected score is worth to a player now."""
-    return _worth(player)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class DWZ(Federation):
     """DWZ [DWZ]_, the rating of the German Chess Federation, for matches of two players.
 
@@ -230,10 +231,8 @@ class DWZ(Federation):
     <Ratings: 6 players, the best ada with 1,318.0>
     """
 
-    initial_rating: float = 1000.0
-    newcomers: Literal["rated", "unrated"] = field(
-        default="rated", metadata={"note": NEWCOMERS_NOTE}
-    )
+    initial_rating: float = param(1000.0, -1e9, 1e9)
+    newcomers: Literal["rated", "unrated"] = param("rated", words=NEWCOMERS, note=NEWCOMERS_NOTE)
     rounded: bool = True
 
     name: ClassVar[str] = "dwz"
@@ -245,51 +244,26 @@ class DWZ(Federation):
         "else none",
     }
 
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        check_fields(self)
-        System.__post_init__(self)
-        require(
-            -1e9 <= self.initial_rating <= 1e9,
-            "initial_rating",
-            "from -1e9 to 1e9",
-            self.initial_rating,
-        )
-
-    @property
-    def newcomer_rated(self) -> float:
-        """What `RATED` is for a newcomer."""
-        return UNRATED if self.newcomers == "unrated" else RATED_HERE
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Two players; `event`, or the time, says which matches are rated together."""
-        return Capabilities(
-            max_team_size=1,
-            max_teams=2,
-            uses=frozenset({"time", "event", "birth_year", "events_before"}),
-        )
-
-    def sums(self) -> Mapping[str, float]:
-        """Return the sums over the games of the event, and of a player without a rating."""
-        names = ("points", "expected", "games", "events")
-        return dict.fromkeys((*names, "first_sum", "first_points", "first_games"), 0.0)
-
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
-        return Settings(self.rounded)
-
-    def kernel(self, job: Job[Settings, TraceArrays, Facts]) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches
-
-    def closed_ratings(self, table: Floats, rows: Ints) -> Floats:
-        """Return the ratings of players with their events closed."""
-        return read_ratings(table, rows, self.settings())
+    uses: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("time", "event", "birth_year", "events_before"), ""
+    )
+    columns: ClassVar[Mapping[str, float | str]] = {
+        **Federation.columns,
+        "rated": "newcomers",
+        "points": 0.0,
+        "expected": 0.0,
+        "games": 0.0,
+        "events": 0.0,
+        "first_sum": 0.0,
+        "first_points": 0.0,
+        "first_games": 0.0,
+    }
+    loop = staticmethod(rate)
+    read_players = staticmethod(read_players)
 
     def factor(self, player: Floats) -> float:
         """Return 800/(E + n)."""
-        return float(worth_of(player))
+        return float(_worth(player))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return centres at the ratings, and the scale by which P is the chance of two players."""

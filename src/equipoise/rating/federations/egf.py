@@ -18,31 +18,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
+from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import require
-from equipoise.rating.base_system import Job, Rate, System, TraceArrays
-from equipoise.rating.draws import count_match
-from equipoise.rating.federations.facts import RATED_HERE, Facts, facts_of
-from equipoise.rating.federations.together import (
-    LAST_TIME,
-    MATCHES,
-    OWN,
-    RATING,
-    Federation,
-    closed,
-    event_key,
-    read_closed,
-    settle,
-)
-from equipoise.rating.system import Capabilities
+from equipoise.rating.federations.facts import facts_of
+from equipoise.rating.federations.together import OWN, RATING, Federation, begin_event
+from equipoise.rating.loop import rate_duels, read_rows
+from equipoise.rating.parameters import param
+from equipoise.rating.rated_system import rating_system
+from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
+from equipoise.rating.state import State
 
 #: The column of the state beside those of all federations: the change in the event in progress.
 PENDING = OWN
@@ -63,15 +55,6 @@ _UNIT = 1200.0 / _STEEPNESS
 
 #: What `equipoise systems` says of the parameter.
 _FLOOR_NOTE = "the lowest rating, rating points; a known rating below it is not raised"
-
-
-class Settings(NamedTuple):
-    """Parameters in the form that kernels use."""
-
-    floor: float
-
-
-EgfJob = Job[Settings, TraceArrays, Facts]
 
 
 @inner_kernel
@@ -108,65 +91,60 @@ def expected_score(strength: float, strength_opponent: float) -> float:
 
 
 @inner_kernel
-def _key(player: Floats, day: float, event: float, settings: Settings) -> float:
-    return event_key(player, day, event)
+def closed(player: Floats, settings: Any) -> float:
+    """Return a player's rating after the event. A known rating below the floor is not raised."""
+    floor = min(settings.floor, player[RATING])
+    return float(max(player[RATING] + player[PENDING], floor))
 
 
 @inner_kernel
-def _close(player: Floats, settings: Settings) -> None:
-    """Add the change of the event to the rating. A known rating below the floor is not raised."""
-    floor = min(settings.floor, player[RATING])
-    player[RATING] = max(player[RATING] + player[PENDING], floor)
-    player[PENDING] = 0.0
+def _close(player: Floats, settings: Any) -> None:
+    """Publish a rating at the end of an event."""
+    player[RATING], player[PENDING] = closed(player, settings), 0.0
+
+
+@inlined_kernel
+def begin(job: Any, m: int, i: int) -> float:
+    """Close the event before that of a match; return that nothing failed."""
+    return begin_event(job, m, i, _close)
+
+
+@inner_kernel
+def read(player: Floats, day: float, settings: Any) -> tuple[float, float]:
+    """Return (rating, 0) with the event in progress closed."""
+    return closed(player, settings), 0.0
+
+
+@inlined_kernel
+def rate_duel(
+    job: Any, m: int, one: Floats, other: Floats, lead: float, score: float
+) -> tuple[float, float, float, float]:
+    """Add a game to the events of both players; return the expected scores, z and a residual."""
+    i, weight, stones = job.matches.offsets[m], job.matches.weight[m], job.own.handicap
+    strength = beta(one[RATING] + head_start(stones[i]))
+    strength_other = beta(other[RATING] + head_start(stones[i + 1]))
+    expected = expected_score(strength, strength_other)
+    expected_other = expected_score(strength_other, strength)
+    one[PENDING] += weight * (con(one[RATING]) * (score - expected) + bonus(one[RATING]))
+    other[PENDING] += weight * (
+        con(other[RATING]) * (1.0 - score - expected_other) + bonus(other[RATING])
+    )
+    return expected, expected_other, strength - strength_other, -1.0
+
+
+@inner_kernel
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last."""
+    return rate_duels(job, first, last, rate_duel, begin, read, None, None)
 
 
 @kernel
-def rate_matches(job: EgfJob, first: int, last: int) -> tuple[int, float]:
-    """Rate matches first:last of two players in order; return (-1, -1), because none can fail."""
-    matches, settings, trace, facts = job.matches, job.settings, job.trace, job.own
-    traced = len(trace.rating) > 0
-    for m in range(first, last):
-        i, j = matches.offsets[m], matches.offsets[m] + 1
-        if matches.offsets[m + 1] - i != 2:
-            continue
-        one, other = job.table[matches.player[i]], job.table[matches.player[j]]
-        day, weight = matches.time[m], matches.weight[m]
-        settle(one, day, facts.event[i], settings, _key, _close)
-        settle(other, day, facts.event[j], settings, _key, _close)
-        score = 0.5
-        if matches.rank[i] != matches.rank[j]:
-            score = 1.0 if matches.rank[i] < matches.rank[j] else 0.0
-        strength = beta(one[RATING] + head_start(facts.handicap[i]))
-        strength_other = beta(other[RATING] + head_start(facts.handicap[j]))
-        if len(job.draws):
-            count_match(job.draws, score == 0.5, strength - strength_other, False)
-        if traced:
-            trace.rating_before[i] = closed(one, settings, _close)
-            trace.rating_before[j] = closed(other, settings, _close)
-        expected = expected_score(strength, strength_other)
-        expected_other = expected_score(strength_other, strength)
-        one[PENDING] += weight * (con(one[RATING]) * (score - expected) + bonus(one[RATING]))
-        other[PENDING] += weight * (
-            con(other[RATING]) * (1.0 - score - expected_other) + bonus(other[RATING])
-        )
-        for player in (one, other):
-            player[MATCHES] += 1.0
-            player[LAST_TIME] = day
-        if traced:
-            trace.rating[i] = closed(one, settings, _close)
-            trace.rating[j] = closed(other, settings, _close)
-            if len(trace.expected):
-                trace.expected[i], trace.expected[j] = expected, expected_other
-    return -1, -1.0
+def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats:
+    """Return what tables show of players, shape (2, rows)."""
+    return read_rows(table, rows, day, settings, read)
 
 
-@kernel
-def _read(table: Floats, rows: Ints, settings: Settings) -> Floats:
-    """Return the ratings of players with the events in progress closed, shape (rows,)."""
-    return read_closed(table, rows, settings, _close)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class EGF(Federation):
     """The rating of the European Go Federation [EGF]_, for matches of two players.
 
@@ -186,7 +164,9 @@ class EGF(Federation):
     """
 
     initial_rating: float = 100.0
-    floor: float = field(default=-900.0, metadata={"note": _FLOOR_NOTE})
+    floor: float = param(
+        -900.0, -1e9, _END, below=True, rule="from -1e9 to less than 3300", note=_FLOOR_NOTE
+    )
 
     name: ClassVar[str] = "egf"
     together: ClassVar[str] = "the tournament"
@@ -195,46 +175,15 @@ class EGF(Federation):
         "handicap": "all games are even",
     }
 
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        System.__post_init__(self)
+    uses: ClassVar[Mapping[str, str]] = dict.fromkeys(("weight", "time", "event", "handicap"), "")
+    columns: ClassVar[Mapping[str, float | str]] = {**Federation.columns, "pending": 0.0}
+    loop = staticmethod(rate)
+    read_players = staticmethod(read_players)
+
+    def check(self) -> None:
+        """Check the initial rating against the floor."""
         floor, start = self.floor, self.initial_rating
-        require(-1e9 <= floor < _END, "floor", "from -1e9 to less than 3300", floor)
         require(floor <= start < _END, "initial_rating", "from floor to less than 3300", start)
-
-    @property
-    def newcomer_rated(self) -> float:
-        """Return that newcomers have a rating from their first match on."""
-        return RATED_HERE
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Two players; events and handicaps where the history has them."""
-        return Capabilities(
-            max_team_size=1,
-            max_teams=2,
-            uses=frozenset({"weight", "time", "event", "handicap"}),
-        )
-
-    def sums(self) -> Mapping[str, float]:
-        """Return the change of the event in progress."""
-        return {"pending": 0.0}
-
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
-        return Settings(float(self.floor))
-
-    def kernel(self, job: EgfJob) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches
-
-    def closed_ratings(self, table: Floats, rows: Ints) -> Floats:
-        """Return the ratings of players with the events in progress closed."""
-        return _read(table, rows, self.settings())
-
-    def factor(self, player: Floats) -> float:
-        """Return con, what a point above the expected score is worth at weight 1."""
-        return float(con(player[RATING]))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return E of [EGF]_, with the handicaps of a history."""
@@ -247,3 +196,59 @@ class EGF(Federation):
         shared = 0.5 * _UNIT**2
         scale = np.full(len(rating), math.sqrt(shared))
         return Outlook(centre=_UNIT * strength, scale=scale, curve="logistic", shared=shared)
+
+
+def explain(system: EGF, before: State, history: History, match: int, row: int) -> Explanation:
+    """Return why a participation changed its player's rating: the result, and the bonus.
+
+    The changes of all games of a tournament add up; only the lowest rating can cut the sum.
+    """
+    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    one, j = single.history, 1 - i
+    weight = float(one.weights()[0])
+    # The ratings before the tournament stay in the table until the next one begins.
+    published = single.after.table[:, RATING]
+    score, expected = float(single.scores(i)[j]), float(single.trace["expected"][i])
+    factor = weight * con(float(published[i]))
+    gift = weight * bonus(float(published[i]))
+    change = float(single.trace["rating"][i] - single.trace["rating_before"][i])
+    own = factor * (score - expected)
+    reason = f"scored {score:g} where {expected:.2f} was expected"
+    parts = [
+        Contribution(name="this match", change=own, reason=reason),
+        Contribution(name="the bonus", change=gift, reason="every game adds it, against deflation"),
+    ]
+    rest = change - own - gift
+    if abs(rest) > 1e-9 * (1.0 + abs(published[i])):
+        reason = f"no rating falls below {system.floor:g}"
+        parts.append(Contribution(name="the lowest rating", change=rest, reason=reason))
+    stones = facts_of(one, system.capabilities.uses).handicap
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=parts,
+        quantities=[
+            quantity(
+                "published rating",
+                float(published[i]),
+                "the rating before the tournament, which the match is compared with",
+                "points",
+            ),
+            quantity(
+                "handicap",
+                head_start(float(stones[i])) - head_start(float(stones[j])),
+                "what the player's stones are worth, minus the opponent's",
+                "points",
+            ),
+            quantity(
+                "con",
+                factor,
+                "con times the weight of the match: points for a whole point of surprise",
+                "points",
+            ),
+        ],
+        opponents=by_opponent(
+            single, i, lambda j, score: (float(published[j]), math.nan, expected, own)
+        ),
+    )

@@ -48,8 +48,9 @@ _LEAST_CODE = 2.0**32
 #: that was known before the first match.
 UNRATED, RATED_HERE, KNOWN = 0.0, 1.0, 2.0
 
-
-#: What `equipoise systems` says of the parameter `newcomers` of federations.
+#: What `rated` is for newcomers, by the parameter `newcomers` of federations; and what `equipoise
+#: systems` says of it.
+NEWCOMERS = {"unrated": int(UNRATED), "rated": int(RATED_HERE)}
 NEWCOMERS_NOTE = (
     "whether newcomers are rated from their first match on (rated), or, as the federation does it, "
     "only after enough games against rated players (unrated); unrated needs known ratings"

@@ -37,37 +37,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
-from equipoise.arguments import check_fields
+from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
-from equipoise.errors import require
-from equipoise.rating.base_system import Job, Rate, System, TraceArrays
-from equipoise.rating.federations.facts import KNOWN, NEWCOMERS_NOTE, RATED_HERE, UNRATED, Facts
+from equipoise.rating.federations.facts import (
+    KNOWN,
+    NEWCOMERS,
+    NEWCOMERS_NOTE,
+    RATED_HERE,
+    UNRATED,
+)
 from equipoise.rating.federations.fide_table import difference_shown, expected_score
 from equipoise.rating.federations.together import (
     GAMES_BEFORE,
     LAST_TIME,
+    LOG_ODDS,
     OWN,
     PERIOD,
     RATED,
     RATING,
     Federation,
     age_of,
-    enter_as_is,
+    begin_period,
     event_key,
     month_of,
-    rate_together,
-    read_closed,
 )
-from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns
+from equipoise.rating.loop import rate_duels, read_rows
+from equipoise.rating.parameters import param
+from equipoise.rating.rated_system import rating_system
 
 Rules: TypeAlias = Literal["dated", "2014-07", "2022-01", "2024-03", "2025-10"]
 
@@ -118,6 +120,9 @@ _KNOWN_GAMES = 30.0
 #: Standard deviation of the normal curve of the tables.
 CURVE_DEVIATION = 2000.0 / 7.0
 
+#: Numbers of the time controls: rapid and blitz chess have the same rules.
+STANDARD, FAST = range(2)
+_SPEEDS = {"standard": STANDARD, "rapid": FAST, "blitz": FAST}
 
 #: What `equipoise systems` says of the parameters `time_control` and `rules`.
 _TIME_CONTROL_NOTE = (
@@ -129,25 +134,11 @@ _RULES_NOTE = (
 )
 
 
-class Settings(NamedTuple):
-    """Parameters in the form that kernels use.
-
-    rules : number of the rules, -1 for those of the day
-    fast : whether these are ratings of rapid or blitz chess
-    floors : whether a rating that is too low is lost
-    """
-
-    rules: int
-    fast: bool
-    floors: bool
-    rounded: bool
-
-
 @inner_kernel
-def rules_of(day: float, settings: Settings) -> int:
+def rules_of(day: float, settings: Any) -> int:
     """Return the number of the rules of a day; without times the newest."""
     if settings.rules >= 0:
-        return settings.rules
+        return int(settings.rules)
     if math.isnan(day) or day >= _DAY_2025:
         return CAPPED_BELOW
     if day >= _DAY_2024:
@@ -156,7 +147,7 @@ def rules_of(day: float, settings: Settings) -> int:
 
 
 @inner_kernel
-def _round(value: float, settings: Settings) -> float:
+def _round(value: float, settings: Any) -> float:
     """Return a number rounded, a half away from zero."""
     if not settings.rounded:
         return value
@@ -166,12 +157,12 @@ def _round(value: float, settings: Settings) -> float:
 
 
 @inner_kernel
-def coefficient(player: Floats, settings: Settings) -> float:
+def coefficient(player: Floats, settings: Any) -> float:
     """Return K of a player in the month in progress (8.3.3)."""
     before = player[GAMES_BEFORE]
     if math.isnan(before):
         before = _KNOWN_GAMES if player[RATED] == KNOWN else 0.0
-    if settings.fast and rules_of(player[LAST_TIME], settings) < CAPPED_AGAIN:
+    if settings.time_control == FAST and rules_of(player[LAST_TIME], settings) < CAPPED_AGAIN:
         k = 20.0
     elif player[HAD_2400] != 0.0 or player[RATING] >= 2400.0:
         k = 10.0
@@ -185,9 +176,7 @@ def coefficient(player: Floats, settings: Settings) -> float:
 
 
 @inner_kernel
-def first_rating(
-    ratings: float, points: float, games: float, rules: int, settings: Settings
-) -> float:
+def first_rating(ratings: float, points: float, games: float, rules: int, settings: Any) -> float:
     """Return the first rating of a player (8.2), NaN if it is too low to be published.
 
     ratings : sum of the ratings of the opponents
@@ -208,7 +197,7 @@ def first_rating(
 
 
 @inner_kernel
-def _close_unrated(player: Floats, settings: Settings) -> None:
+def _close_unrated(player: Floats, settings: Any) -> None:
     """Give a player a first rating at the end of a month, if there are enough games."""
     games, points = player[FIRST_GAMES], player[FIRST_POINTS]
     if games == 0.0:
@@ -236,7 +225,7 @@ def _note_rating(player: Floats) -> None:
 
 
 @inner_kernel
-def _close(player: Floats, settings: Settings) -> None:
+def _close(player: Floats, settings: Any) -> None:
     """Publish a rating at the end of a month."""
     # The rating with which a player begins was published too.
     _note_rating(player)
@@ -260,15 +249,30 @@ def _close(player: Floats, settings: Settings) -> None:
 
 
 @inner_kernel
-def _key(player: Floats, day: float, event: float, settings: Settings) -> float:
-    """Return the month of a match; note its event, and that the rise of March 2024 is due."""
-    player[EVENT] = event
-    if math.isnan(day):
-        return event_key(player, day, event)
-    month = month_of(day)
-    if settings.rules < 0 and player[PERIOD] < _MONTH_2024 <= month and player[RAISED] == 0.0:
+def _note_rise(player: Floats, day: float, settings: Any) -> None:
+    """Keep that the rise of March 2024 is due, for a player of an earlier month."""
+    late = day >= _DAY_2024 and player[PERIOD] < _MONTH_2024
+    if settings.rules < 0 and late and player[RAISED] == 0.0:
         player[RAISED] = 1.0
-    return month
+
+
+@inlined_kernel
+def begin(job: Any, m: int, i: int) -> float:
+    """Close the month before that of a match; return that nothing failed."""
+    player, day, event = job.table[job.matches.player[i]], job.matches.time[m], job.own.event[i]
+    player[EVENT] = event
+    _note_rise(player, day, job.settings)
+    period = event_key(player, day, event) if math.isnan(day) else month_of(day)
+    return begin_period(job, i, period, _close)
+
+
+@kernel
+def read(player: Floats, day: float, settings: Any) -> tuple[float, float]:
+    """Return (rating, 0) with the month in progress closed, raised if it is March 2024."""
+    shown = player.copy()
+    _note_rise(shown, day, settings)
+    _close(shown, settings)
+    return float(shown[RATING]), 0.0
 
 
 @inner_kernel
@@ -278,12 +282,12 @@ def _event(player: Floats) -> float:
 
 
 @inner_kernel
-def _counted(player: Floats, gap: float, rules: int, settings: Settings) -> float:
+def _counted(player: Floats, gap: float, rules: int, settings: Any) -> float:
     """Return the difference that counts for a player (8.3.1), and keep what is cut once.
 
     gap : rating of the player less that of the opponent
     """
-    if rules == CAPPED_BELOW and player[RATING] >= _TRUE_FROM and not settings.fast:
+    if rules == CAPPED_BELOW and player[RATING] >= _TRUE_FROM and settings.time_control != FAST:
         return gap
     if rules != ONE_CAPPED or gap <= _LARGEST:
         return min(max(gap, -_LARGEST), _LARGEST)
@@ -298,7 +302,7 @@ def _counted(player: Floats, gap: float, rules: int, settings: Settings) -> floa
 
 
 @inner_kernel
-def _add_to(player: Floats, gap: float, score: float, rules: int, settings: Settings) -> float:
+def _add_to(player: Floats, gap: float, score: float, rules: int, settings: Any) -> float:
     """Add a game of two rated players to the sums of one; return the expected score."""
     expected = expected_score(_counted(player, gap, rules, settings))
     player[SURPRISE] += score - expected
@@ -319,16 +323,17 @@ def _add_first(player: Floats, rating: float, score: float) -> None:
 
 
 @inner_kernel
-def _add(first: Floats, second: Floats, score: float, settings: Settings) -> tuple[float, float]:
+def _add(
+    first: Floats, second: Floats, score: float, day: float, settings: Any
+) -> tuple[float, float]:
     """Add a match to the sums of both players; return their expected scores."""
-    day = first[LAST_TIME]
     rules = rules_of(day, settings)
     gap = math.floor(first[RATING] + 0.5) - math.floor(second[RATING] + 0.5)
     if first[RATED] != UNRATED and second[RATED] != UNRATED:
         # On a day that is not known the newest rules hold.
         late = rules >= CAPPED_AGAIN and not day < _DAY_EXCLUDED
         top = max(first[RATING], second[RATING]) > 2600.0
-        if not (settings.fast and late and top and abs(gap) >= 600.0):
+        if not (settings.time_control == FAST and late and top and abs(gap) >= 600.0):
             return (
                 _add_to(first, gap, score, rules, settings),
                 _add_to(second, -gap, 1.0 - score, rules, settings),
@@ -341,27 +346,29 @@ def _add(first: Floats, second: Floats, score: float, settings: Settings) -> tup
     return expected_score(shown), expected_score(-shown)
 
 
-@kernel
-def rate_matches(
-    job: Job[Settings, TraceArrays, Facts], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
-    return rate_together(job, first, last, _key, enter_as_is, _add, _close)
+@inlined_kernel
+def rate_duel(
+    job: Any, m: int, one: Floats, other: Floats, lead: float, score: float
+) -> tuple[float, float, float, float]:
+    """Add a game to the months of both players; return the expected scores, z and a residual."""
+    z = LOG_ODDS * (one[RATING] - other[RATING])
+    expected, expected_other = _add(one, other, score, job.matches.time[m], job.settings)
+    return expected, expected_other, z, -1.0
 
 
 @kernel
-def read_ratings(table: Floats, rows: Ints, settings: Settings) -> Floats:
-    """Return the ratings of players with their months closed, shape (rows,)."""
-    return read_closed(table, rows, settings, _close)
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last."""
+    return rate_duels(job, first, last, rate_duel, begin, read, None, None)
 
 
 @kernel
-def coefficient_of(player: Floats, settings: Settings) -> float:
-    """Return K of a player in the month in progress."""
-    return coefficient(player, settings)
+def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats:
+    """Return what tables show of players as of a day, shape (2, rows)."""
+    return read_rows(table, rows, day, settings, read)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class FIDE(Federation):
     """FIDE's ratings [FIDE]_ for matches of two players, by the rules of the day of the match.
 
@@ -386,13 +393,11 @@ class FIDE(Federation):
     <Ratings: 6 players, the best ada with 2,108.0>
     """
 
-    initial_rating: float = 1800.0
-    newcomers: Literal["rated", "unrated"] = field(
-        default="rated", metadata={"note": NEWCOMERS_NOTE}
-    )
-    rules: Rules = field(default="dated", metadata={"note": _RULES_NOTE})
-    time_control: Literal["standard", "rapid", "blitz"] = field(
-        default="standard", metadata={"note": _TIME_CONTROL_NOTE}
+    initial_rating: float = param(1800.0, -1e9, 1e9)
+    newcomers: Literal["rated", "unrated"] = param("rated", words=NEWCOMERS, note=NEWCOMERS_NOTE)
+    rules: Rules = param("dated", words=_NUMBERS, note=_RULES_NOTE)
+    time_control: Literal["standard", "rapid", "blitz"] = param(
+        "standard", words=_SPEEDS, note=_TIME_CONTROL_NOTE
     )
     rounded: bool = True
 
@@ -406,80 +411,37 @@ class FIDE(Federation):
         "else none",
     }
 
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        check_fields(self)
-        System.__post_init__(self)
-        require(
-            -1e9 <= self.initial_rating <= 1e9,
-            "initial_rating",
-            "from -1e9 to 1e9",
-            self.initial_rating,
-        )
+    uses: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("time", "event", "birth_year", "games_before"), ""
+    )
+    columns: ClassVar[Mapping[str, float | str]] = {
+        **Federation.columns,
+        "rated": "newcomers",
+        "surprise": 0.0,
+        "games": 0.0,
+        "games_rated": 0.0,
+        "had_2300": 0.0,
+        "had_2400": 0.0,
+        "event": math.nan,
+        "cut_event": math.nan,
+        "cut_gap": 0.0,
+        "raised": 0.0,
+        "first_sum": 0.0,
+        "first_points": 0.0,
+        "first_games": 0.0,
+        "first_month": math.nan,
+        "debut_over": 0.0,
+    }
+    loop = staticmethod(rate)
+    read_players = staticmethod(read_players)
 
-    @property
-    def newcomer_rated(self) -> float:
-        """What `RATED` is for a newcomer."""
-        return UNRATED if self.newcomers == "unrated" else RATED_HERE
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Two players; the time says which matches are rated together, and by which rules."""
-        return Capabilities(
-            max_team_size=1,
-            max_teams=2,
-            uses=frozenset({"time", "event", "birth_year", "games_before"}),
-        )
-
-    def sums(self) -> Mapping[str, float]:
-        """Return the sums over the games of the month, and of a player without a rating."""
-        return {
-            "surprise": 0.0,
-            "games": 0.0,
-            "games_rated": 0.0,
-            "had_2300": 0.0,
-            "had_2400": 0.0,
-            "event": math.nan,
-            "cut_event": math.nan,
-            "cut_gap": 0.0,
-            "raised": 0.0,
-            "first_sum": 0.0,
-            "first_points": 0.0,
-            "first_games": 0.0,
-            "first_month": math.nan,
-            "debut_over": 0.0,
-        }
-
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
-        return Settings(
-            rules=_NUMBERS[self.rules],
-            fast=self.time_control != "standard",
-            floors=self.newcomers == "unrated",
-            rounded=self.rounded,
-        )
-
-    def kernel(self, job: Job[Settings, TraceArrays, Facts]) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches
-
-    def closed_ratings(self, table: Floats, rows: Ints) -> Floats:
-        """Return the ratings of players with their months closed."""
-        return read_ratings(table, rows, self.settings())
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings with the month in progress closed, and raised if it is March 2024."""
-        if time is None or self.rules != "dated" or time < _DAY_2024:
-            return Federation.at(self, state, rows, time)
-        table = state.table[rows]
-        due = (table[:, PERIOD] < _MONTH_2024) & (table[:, RAISED] == 0.0)
-        table[due, RAISED] = 1.0
-        raised = self.closed_ratings(table, np.arange(len(rows)))
-        return {**System.at(self, state, rows, time), "rating": raised}
+    def derived(self) -> Mapping[str, Any]:
+        """Return whether a rating that is too low is lost."""
+        return {"floors": self.newcomers == "unrated"}
 
     def factor(self, player: Floats) -> float:
         """Return K."""
-        return float(coefficient_of(player, self.settings()))
+        return float(coefficient(player, self.settings()))
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return centres at the ratings, and the scale of the curve of which P is a table."""

@@ -2,46 +2,39 @@
 
 A federation rates a month or an event as a whole. Here matches come one at a time, so a player's
 row keeps the published rating, which is the one before the period in progress, and sums over the
-matches of that period. The next match of the player in another period closes it. Reading a rating
-closes it on a copy, so that ratings include every match, as in `glicko2`.
+matches of that period. The next match of the player in another period closes it (`begin_period`).
+Reading a rating closes it on a copy (`read_closed`), so that ratings include every match, as in
+`glicko2`.
 
-A system says three things, as kernels:
-
-    key(player, day, event, settings)       number of the period that a match belongs to
-    add(first, second, score, settings)     add a match to the sums of both players; returns their
-                                            expected scores
-    close(player, settings)                 publish a new rating, and begin new sums
-
-`month_of` and `event_key` are keys. A player's event ends when the player's next match names
-another event. So matches of two events that are played in turn count as several events.
+A system says how a period ends, by a kernel close(player, settings), which publishes a new rating
+and begins new sums. A player's event ends when the player's next match names another event. So
+matches of two events that are played in turn count as several events.
 """
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy as np
-
-from equipoise._jit import inner_kernel, kernel
-from equipoise.arrays import Floats, Ints
+from equipoise._jit import Option, inlined_kernel, inner_kernel, kernel, option
+from equipoise.arrays import Floats
+from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
-from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, Rate, System
-from equipoise.rating.draws import count_match
 from equipoise.rating.federations.facts import (
     EVENT,
     FACTS_OF_PLAYERS,
+    RATED_HERE,
+    UNRATED,
     Facts,
     facts_of,
     matches_of_two_events,
     players_with_several,
     players_without,
 )
+from equipoise.rating.rated_system import RatedSystem
+from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
 from equipoise.rating.state import State
-from equipoise.rating.system import RatingColumns
 from equipoise.wording import counted
 
 #: First columns of the state; those of the system follow from `OWN` on. `RATED` says how the player
@@ -50,7 +43,7 @@ RATING, MATCHES, LAST_TIME, PERIOD, RATED, BIRTH_YEAR, GAMES_BEFORE, EVENTS_BEFO
 OWN = 8
 
 #: Logarithm of the odds for a rating point, to estimate how often two players draw.
-_LOG_ODDS = math.log(10.0) / 400.0
+LOG_ODDS = math.log(10.0) / 400.0
 
 
 @inner_kernel
@@ -112,127 +105,59 @@ def _note(player: Floats, facts: Facts, i: int) -> None:
         player[EVENTS_BEFORE] = facts.events_before[i]
 
 
-@kernel
-def settle(
-    player: Floats,
-    day: float,
-    event: float,
-    settings: Any,
-    key: Callable[[Floats, float, float, Any], float],
-    close: Callable[[Floats, Any], None],
-) -> None:
-    """Move a player to the period of a match."""
-    period = key(player, day, event, settings)
+@inlined_kernel
+def begin_period(job: Any, i: int, period: float, close: Any) -> float:
+    """Move the player of participation i to a period; return that nothing failed."""
+    player = job.table[job.matches.player[i]]
     if player[PERIOD] != period:
         if not math.isnan(player[PERIOD]):
-            close(player, settings)
+            close(player, job.settings)
         player[PERIOD] = period
+    _note(player, job.own, i)
+    return -1.0
+
+
+@inlined_kernel
+def begin_event(job: Any, m: int, i: int, close: Any) -> float:
+    """Move the player of participation i to the event of match m; return that nothing failed."""
+    player = job.table[job.matches.player[i]]
+    event = event_key(player, job.matches.time[m], job.own.event[i])
+    return begin_period(job, i, event, close)
 
 
 @kernel
-def closed(player: Floats, settings: Any, close: Callable[[Floats, Any], None]) -> float:
-    """Return a player's rating with the period in progress closed."""
+def read_closed(player: Floats, settings: Any, close: Any) -> tuple[float, float]:
+    """Return (rating, 0) of a player with the period in progress closed."""
     after = player.copy()
     close(after, settings)
-    return float(after[RATING])
+    return float(after[RATING]), 0.0
 
 
-@kernel
-def enter_as_is(player: Floats, day: float, settings: Any) -> None:
-    """Leave a newcomer's rating as it is."""
-
-
-@kernel
-def rate_together(
-    job: Any,
-    first: int,
-    last: int,
-    key: Callable[[Floats, float, float, Any], float],
-    enter: Callable[[Floats, float, Any], None],
-    add: Callable[[Floats, Floats, float, Any], tuple[float, float]],
-    close: Callable[[Floats, Any], None],
-) -> tuple[int, float]:
-    """Rate matches first:last of two players in order; return (-1, -1), because none can fail.
-
-    enter : called with (player, day, settings) before each match, to give newcomers a rating
-    """
-    matches, settings, trace, facts = job.matches, job.settings, job.trace, job.own
-    for m in range(first, last):
-        i = matches.offsets[m]
-        if matches.offsets[m + 1] - i != 2:
-            continue
-        j, day = i + 1, matches.time[m]
-        one, other = job.table[matches.player[i]], job.table[matches.player[j]]
-        settle(one, day, facts.event[i], settings, key, close)
-        settle(other, day, facts.event[j], settings, key, close)
-        _note(one, facts, i)
-        _note(other, facts, j)
-        enter(one, day, settings)
-        enter(other, day, settings)
-        score = 0.5
-        if matches.rank[i] != matches.rank[j]:
-            score = 1.0 if matches.rank[i] < matches.rank[j] else 0.0
-        if len(job.draws):
-            advantage = _LOG_ODDS * (one[RATING] - other[RATING])
-            count_match(job.draws, score == 0.5, advantage, False)
-        traced = len(trace.rating) > 0
-        if traced:
-            trace.rating_before[i] = closed(one, settings, close)
-            trace.rating_before[j] = closed(other, settings, close)
-        # Before the sums, which may depend on the year of the match.
-        for player in (one, other):
-            player[MATCHES] += 1.0
-            player[LAST_TIME] = day
-        expected, expected_other = add(one, other, score, settings)
-        if traced:
-            trace.rating[i] = closed(one, settings, close)
-            trace.rating[j] = closed(other, settings, close)
-            if len(trace.expected):
-                trace.expected[i] = expected
-                trace.expected[j] = expected_other
-    return -1, -1.0
-
-
-@kernel
-def read_closed(
-    table: Floats, rows: Ints, settings: Any, close: Callable[[Floats, Any], None]
-) -> Floats:
-    """Return the ratings of players with the periods in progress closed, shape (rows,)."""
-    found = np.empty(len(rows))
-    for i in range(len(rows)):
-        found[i] = closed(table[rows[i]], settings, close)
-    return found
-
-
-class Federation(System):
-    """The base class of systems whose matches are rated together.
-
-    A system defines `settings`, `capabilities`, `outlook`, `kernel`, `closed_ratings`, `factor`,
-    and `sums` if it has columns of its own.
-    """
+class Federation(RatedSystem):
+    """The base class of systems whose matches are rated together."""
 
     __slots__ = ()
 
+    max_team_size: ClassVar[int] = 1
+    max_teams: ClassVar[int] = 2
+    shown: ClassVar[Sequence[str]] = ("rating",)
+    takes_entry: ClassVar[bool] = False
+    #: Of a match that is not in a history no facts are known.
+    reuses_own: ClassVar[bool] = True
+    columns: ClassVar[Mapping[str, float | str]] = {
+        "rating": "initial_rating",
+        "matches": 0.0,
+        "last_time": math.nan,
+        "period": math.nan,
+        "rated": RATED_HERE,
+        "birth_year": math.nan,
+        "games_before": math.nan,
+        "events_before": math.nan,
+    }
     #: What is rated together, such as "the event".
     together: ClassVar[str]
     #: Column -> what the system assumes where a history does not have it, or has no value.
     assumed: ClassVar[Mapping[str, str]]
-
-    @property
-    @abstractmethod
-    def newcomer_rated(self) -> float:
-        """What `RATED` is for a newcomer."""
-
-    @abstractmethod
-    def factor(self, player: Floats) -> float:
-        """Return what a point above the expected score is worth to a rated player now.
-
-        player : a row of the state, with the sums of the period in progress
-        """
-
-    def sums(self) -> Mapping[str, float]:
-        """Return the columns of the system itself, with their values for a newcomer."""
-        return {}
 
     def missing(self, history: History, *, resumed: bool = False) -> list[str]:
         """Return a note for every column that the system uses and that is missing or has gaps.
@@ -264,53 +189,64 @@ class Federation(System):
                     notes.append(f"{who} without {name}: {self.name} assumes that {assumption}")
         return notes
 
-    @abstractmethod
-    def closed_ratings(self, table: Floats, rows: Ints) -> Floats:
-        """Return the ratings of players with the periods in progress closed."""
-
-    def newcomer(self) -> Mapping[str, float]:
-        """Return a new player, of whom nothing is known."""
-        return {
-            "rating": self.initial_rating,
-            "matches": 0.0,
-            "last_time": math.nan,
-            "period": math.nan,
-            "rated": self.newcomer_rated,
-            "birth_year": math.nan,
-            "games_before": math.nan,
-            "events_before": math.nan,
-            **self.sums(),
-        }
-
     def own(self, state: State, history: History, start: int, stop: int) -> Facts:
         """Return what is known of the players in these matches. Raises : InvalidDataError."""
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         return facts_of(history, self.capabilities.uses, low, high)
 
-    def rewrite_own(
-        self,
-        own: Facts,
-        performance: Sequence[float],
-        share: Sequence[float],
-        at_home: Sequence[bool],
-    ) -> None:
-        """Write nothing: of a match that is not in a history no facts are known."""
+    def _normal(self) -> Option:
+        """Return that draws are counted by odds, whatever the curve of the federation."""
+        return option(False)
 
-    @abstractmethod
-    def kernel(self, job: Job[Any, Any, Any]) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
 
-    def update(self, job: Job[Any, Any, Any], workers: Workers) -> tuple[int, float]:
-        """Rate all matches of a job in order."""
-        return self.kernel(job)(job, 0, len(job.matches.time))
+def explain(system: Any, before: State, history: History, match: int, row: int) -> Explanation:
+    """Return why a participation changed its player's rating, for `fide` and `dwz`.
 
-    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
-        """Return NaN, because there are no deviations."""
-        return np.full(len(rows), np.nan)
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings with the period in progress closed."""
-        return {
-            **System.at(self, state, rows, time),
-            "rating": self.closed_ratings(state.table, rows),
-        }
+    A match is told as its points above the expected score times what such a point is worth after
+    it, `system.factor(player)`. The rest is its effect on what the earlier matches of the period
+    are worth, and rounding.
+    """
+    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    change = float(single.trace["rating"][i] - single.trace["rating_before"][i])
+    score, expected = float(single.scores(i)[1 - i]), float(single.trace["expected"][i])
+    published, rated = single.after.column("rating"), single.after.column("rated") != UNRATED
+    counts = bool(rated[i] and rated[1 - i])
+    factor = system.factor(single.after.table[i]) if counts else 0.0
+    own = factor * (score - expected)
+    parts = []
+    if counts:
+        reason = f"scored {score:g} where {expected:.2f} was expected"
+        parts.append(Contribution(name="this match", change=own, reason=reason))
+    if own != change or not counts:
+        name = "earlier matches and rounding" if counts else "not rated"
+        if rated[i]:
+            reason = f"all matches of {system.together} change the rating together"
+            if not counts:
+                reason = "the opponent has no rating"
+        else:
+            name, reason = "first rating", "it follows from the matches against rated players"
+        parts.append(Contribution(name=name, change=change - own, reason=reason))
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=parts,
+        quantities=[
+            quantity(
+                "published rating",
+                float(published[i]),
+                f"the rating before {system.together}, which the match is compared with",
+                "points",
+            ),
+            quantity("expected score", expected, "by both published ratings"),
+            quantity(
+                "factor",
+                factor,
+                "what a whole point above the expected score is worth now",
+                "points",
+            ),
+        ],
+        opponents=by_opponent(
+            single, i, lambda j, score: (float(published[j]), math.nan, expected, own)
+        ),
+    )

@@ -34,31 +34,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
+from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
-from equipoise.errors import require
-from equipoise.rating.base_system import Job, Rate, System, TraceArrays
-from equipoise.rating.federations.facts import KNOWN, RATED_HERE, Facts
+from equipoise.rating.federations.facts import KNOWN, RATED_HERE
 from equipoise.rating.federations.together import (
     GAMES_BEFORE,
+    LOG_ODDS,
     MATCHES,
     OWN,
     RATED,
     RATING,
     Federation,
     age_on,
-    event_key,
-    rate_together,
+    begin_event,
     read_closed,
 )
-from equipoise.rating.system import Capabilities
+from equipoise.rating.loop import rate_duels, read_rows
+from equipoise.rating.parameters import param
+from equipoise.rating.rated_system import rating_system
+from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
+from equipoise.rating.state import State
 
 #: Columns of the state after those of all federations: games won and lost and events of at least
 #: 3 games before the event in progress, the highest established rating; then of the event: points,
@@ -79,11 +81,8 @@ _ROUNDING = 1e-9
 _SAME_RATING = 1e-8
 
 
-class Settings(NamedTuple):
-    """Parameters in the form that kernels use."""
-
-    initial_rating: float
-    bonus_threshold: float
+#: A part of a change that is rounding.
+_LEAST_PART = 1e-9
 
 
 @inner_kernel
@@ -222,7 +221,7 @@ def is_special(player: Floats) -> bool:
 
 
 @kernel
-def unfloored(player: Floats, settings: Settings) -> float:
+def unfloored(player: Floats, settings: Any) -> float:
     """Return the rating after the event in progress, of which there are games, without floors."""
     rating, games = player[RATING], player[GAMES]
     effective = effective_games(rating, games_before(player))
@@ -252,7 +251,7 @@ def floor_of(player: Floats) -> float:
 
 
 @kernel
-def _close(player: Floats, settings: Settings) -> None:
+def _close(player: Floats, settings: Any) -> None:
     """Publish a rating at the end of an event."""
     if player[GAMES] == 0.0:
         return
@@ -269,28 +268,29 @@ def _close(player: Floats, settings: Settings) -> None:
         player[PEAK] = max(player[PEAK], player[RATING])
 
 
-@inner_kernel
-def _key(player: Floats, day: float, event: float, settings: Settings) -> float:
-    return event_key(player, day, event)
-
-
-@kernel
-def _enter(player: Floats, day: float, settings: Settings) -> None:
-    """Give a newcomer the rating of the age on the day of the first match."""
+@inlined_kernel
+def begin(job: Any, m: int, i: int) -> float:
+    """Close the event before that of a match; a newcomer gets the rating of the age on its day."""
+    residual = begin_event(job, m, i, _close)
+    player = job.table[job.matches.player[i]]
     if player[MATCHES] == 0.0 and player[RATED] == RATED_HERE:
-        age = age_on(player, day)
+        age = age_on(player, job.matches.time[m])
         if not math.isnan(age):
-            player[RATING] = min(max(50.0 * age, 100.0), settings.initial_rating)
+            player[RATING] = min(max(50.0 * age, 100.0), job.settings.initial_rating)
+    return residual
 
 
-@kernel
-def _split(player: Floats, settings: Settings) -> None:
+@inner_kernel
+def read(player: Floats, day: float, settings: Any) -> tuple[float, float]:
+    """Return (rating, 0) with the event in progress closed."""
+    return read_closed(player, settings, _close)
+
+
+@inner_kernel
+def _split(player: Floats, settings: Any) -> None:
     """Continue a long event in another part."""
-    if player[GAMES] == _KEPT:
-        player[MATCHES] -= 1.0
-        if is_special(player):
-            _close(player, settings)
-        player[MATCHES] += 1.0
+    if player[GAMES] == _KEPT and is_special(player):
+        _close(player, settings)
 
 
 @inner_kernel
@@ -310,29 +310,31 @@ def _add_to(player: Floats, met: float, score: float) -> float:
     return expected
 
 
-@kernel
-def _add(first: Floats, second: Floats, score: float, settings: Settings) -> tuple[float, float]:
-    _split(first, settings)
-    _split(second, settings)
-    met = second[RATING], first[RATING]
-    return _add_to(first, met[0], score), _add_to(second, met[1], 1.0 - score)
+@inlined_kernel
+def rate_duel(
+    job: Any, m: int, one: Floats, other: Floats, lead: float, score: float
+) -> tuple[float, float, float, float]:
+    """Add a game to the events of both players; return the expected scores, z and a residual."""
+    z = LOG_ODDS * (one[RATING] - other[RATING])
+    _split(one, job.settings)
+    _split(other, job.settings)
+    rating, met = one[RATING], other[RATING]
+    return _add_to(one, met, score), _add_to(other, rating, 1.0 - score), z, -1.0
 
 
 @kernel
-def rate_matches(
-    job: Job[Settings, TraceArrays, Facts], first: int, last: int
-) -> tuple[int, float]:
-    """Rate matches first:last in order; return (-1, -1), because no equation can fail."""
-    return rate_together(job, first, last, _key, _enter, _add, _close)
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last."""
+    return rate_duels(job, first, last, rate_duel, begin, read, None, None)
 
 
 @kernel
-def read_ratings(table: Floats, rows: Ints, settings: Settings) -> Floats:
-    """Return the ratings of players with their events closed, shape (rows,)."""
-    return read_closed(table, rows, settings, _close)
+def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats:
+    """Return what tables show of players, shape (2, rows)."""
+    return read_rows(table, rows, day, settings, read)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class USCF(Federation):
     """The rating system of US Chess [USCF]_, for matches of two players.
 
@@ -352,8 +354,8 @@ class USCF(Federation):
     <Ratings: 6 players, the best ada with 1,632.3>
     """
 
-    initial_rating: float = 1300.0
-    bonus_threshold: float = 14.0
+    initial_rating: float = param(1300.0, 100, 2700)
+    bonus_threshold: float = param(14.0, 0, 1e6)
 
     name: ClassVar[str] = "uscf"
     together: ClassVar[str] = "the event"
@@ -364,51 +366,28 @@ class USCF(Federation):
         "else none",
     }
 
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        System.__post_init__(self)
-        start, threshold = self.initial_rating, self.bonus_threshold
-        require(100 <= start <= 2700, "initial_rating", "from 100 to 2700", start)
-        require(0 <= threshold <= 1e6, "bonus_threshold", "from 0 to 1e6", threshold)
+    uses: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("time", "event", "birth_year", "games_before"), ""
+    )
+    columns: ClassVar[Mapping[str, float | str]] = {
+        **Federation.columns,
+        "wins": 0.0,
+        "losses": 0.0,
+        "events": 0.0,
+        "peak": 0.0,
+        "points": 0.0,
+        "expected": 0.0,
+        "games": 0.0,
+        "won": 0.0,
+        "lost": 0.0,
+        **{f"opponent_{number}": 0.0 for number in range(1, _KEPT + 1)},
+    }
+    loop = staticmethod(rate)
+    read_players = staticmethod(read_players)
 
-    @property
-    def newcomer_rated(self) -> float:
-        """Return that newcomers have a rating from their first match on."""
-        return RATED_HERE
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """Two players; the columns of federations where the history has them."""
-        return Capabilities(
-            max_team_size=1,
-            max_teams=2,
-            uses=frozenset({"time", "event", "birth_year", "games_before"}),
-        )
-
-    def sums(self) -> Mapping[str, float]:
-        """Return the counts of earlier events, and what the event in progress needs."""
-        names = ("wins", "losses", "events", "peak", "points", "expected", "games", "won", "lost")
-        opponents = (f"opponent_{number}" for number in range(1, _KEPT + 1))
-        return dict.fromkeys((*names, *opponents), 0.0)
-
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
-        return Settings(float(self.initial_rating), float(self.bonus_threshold))
-
-    def kernel(self, job: Job[Settings, TraceArrays, Facts]) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches
-
-    def closed_ratings(self, table: Floats, rows: Ints) -> Floats:
-        """Return the ratings of players with their events closed."""
-        return read_ratings(table, rows, self.settings())
-
-    def factor(self, player: Floats) -> float:
-        """Return K, what a point above the expected score is worth; 0 for a special rating."""
-        if is_special(player):
-            return 0.0
-        effective = effective_games(float(player[RATING]), games_before(player))
-        return float(800.0 / (effective + player[GAMES]))
+    def derived(self) -> Mapping[str, float]:
+        """Return the highest rating by age."""
+        return {"initial_rating": float(self.initial_rating)}
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return centres at the ratings, and the scale of the standard winning expectancy."""
@@ -416,3 +395,105 @@ class USCF(Federation):
         shared = 0.5 * (400.0 / math.log(10.0)) ** 2
         scale = np.full(len(rating), math.sqrt(shared))
         return Outlook(centre=rating, scale=scale, curve="logistic", shared=shared)
+
+
+def factor_of(player: Floats) -> float:
+    """Return K, what a point above the expected score is worth; 0 for a special rating."""
+    if is_special(player):
+        return 0.0
+    effective = effective_games(float(player[RATING]), games_before(player))
+    return float(800.0 / (effective + player[GAMES]))
+
+
+def _bonus(system: USCF, player: Floats) -> float:
+    """Return the bonus of the event in progress, of which there may be no games yet."""
+    if player[GAMES] == 0.0:
+        return 0.0
+    surplus = factor_of(player) * float(player[POINTS] - player[EXPECTED])
+    return float(unfloored(player, system.settings()) - player[RATING] - surplus)
+
+
+def _rest_of_event(
+    system: USCF, after: Floats, score: float, expected: float, change: float
+) -> list[Contribution]:
+    """Return what a match of a standard rating changes beside its own surprise.
+
+    after : the player after the match
+    change : all that is left to explain, rating points
+    """
+    before = after.copy()
+    for column, value in ((POINTS, score), (EXPECTED, expected), (GAMES, 1.0), (MATCHES, 1.0)):
+        before[column] -= value
+    parts = []
+    smaller = 0.0
+    if before[GAMES] > 0.0:
+        earlier = float(before[POINTS] - before[EXPECTED])
+        smaller = (factor_of(after) - factor_of(before)) * earlier
+    if abs(smaller) > _LEAST_PART:
+        reason = f"K is smaller for each game more, and holds for all of {system.together}"
+        parts.append(Contribution(name="earlier matches", change=smaller, reason=reason))
+    bonus, bonus_before = _bonus(system, after), _bonus(system, before)
+    grown = bonus - bonus_before
+    if abs(grown) > _LEAST_PART:
+        reason = f"for {system.together} so far it is {bonus:.2f}, and was {bonus_before:.2f}"
+        parts.append(Contribution(name="the bonus", change=grown, reason=reason))
+    rest = change - math.fsum(one.change for one in parts)
+    if abs(rest) > _LEAST_PART:
+        reason = "no rating falls below the player's floor"
+        parts.append(Contribution(name="floors", change=rest, reason=reason))
+    return parts
+
+
+def explain(system: USCF, before: State, history: History, match: int, row: int) -> Explanation:
+    """Return why a participation changed its player's rating, and what it did to earlier matches.
+
+    A standard rating is told as K times the surprise of the match and the bonus. A special rating
+    is the solution of one equation, which has no parts.
+    """
+    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    after, published = single.after.table[i], single.after.table[:, RATING]
+    score, expected = float(single.scores(i)[1 - i]), float(single.trace["expected"][i])
+    change = float(single.trace["rating"][i] - single.trace["rating_before"][i])
+    effective = effective_games(float(published[i]), games_before(after))
+    if is_special(after):
+        factor, own = 0.0, change
+        reason = f"scored {score:g}; up to 8 games, or one result only, a special rating solves "
+        reason += "an equation of all games of the event"
+        parts = [Contribution(name="this match", change=change, reason=reason)]
+    else:
+        factor = factor_of(after)
+        own = factor * (score - expected)
+        reason = f"scored {score:g} where {expected:.2f} was expected"
+        parts = [Contribution(name="this match", change=own, reason=reason)]
+        parts += _rest_of_event(system, after, score, expected, change - own)
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=parts,
+        quantities=[
+            quantity(
+                "published rating",
+                float(published[i]),
+                f"the rating before {system.together}, which the match is compared with",
+                "points",
+            ),
+            quantity(
+                "effective games",
+                effective,
+                "the number of earlier games that the rating before is worth",
+            ),
+            quantity(
+                "K",
+                factor,
+                "800/(effective games + games of the event); 0 for a special rating",
+                "points",
+            ),
+            quantity(
+                "floor", floor_of(after), "the lowest rating that the player can have", "points"
+            ),
+        ],
+        opponents=by_opponent(
+            single, i, lambda j, score: (float(published[j]), math.nan, expected, own)
+        ),
+    )

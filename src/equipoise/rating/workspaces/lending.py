@@ -88,4 +88,5 @@ def _knows(system: System) -> bool:
 
     kind = type(system)
     ordinary = kind.run is System.run and kind.job in (System.job, RatedSystem.job)
-    return ordinary and (kind.own is System.own or kind.rewrite_own is not System.rewrite_own)
+    rewrites = kind.reuses_own or kind.rewrite_own is not System.rewrite_own
+    return ordinary and (kind.own is System.own or rewrites)

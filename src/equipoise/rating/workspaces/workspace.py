@@ -96,7 +96,8 @@ class Workspace:
         self._inputs: dict[str, Floats] = {
             name: column for name, column in columns.items() if column is not None
         }
-        self._rewrites = type(system).own is not System.own and _has_parts(job.own)
+        rewrites = type(system).rewrite_own is not System.rewrite_own
+        self._rewrites = rewrites and _has_parts(job.own)
         self._scored = "score" in system.capabilities.uses
         self._table = self.state.table.data
         self._row_codes = Struct(f"{self.state.table.size}d")
