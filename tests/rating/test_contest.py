@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from types import ModuleType
+from typing import Any
 
 import pytest
 
 from equipoise.rating.elo_mmr import elo_mmr
-from equipoise.rating.platforms import codeforces, topcoder
+from equipoise.rating.platforms import codeforces
 from equipoise.rating.platforms.contest import PARALLEL_FROM
+from equipoise.rating.platforms.topcoder import TopCoder
 from equipoise.rating.registry import make_system
 from rating.histories import Contest, history_of, needs_jit
 
 
 @needs_jit
 @pytest.mark.parametrize(
-    ("name", "module"), [("codeforces", codeforces), ("topcoder", topcoder), ("elo-mmr", elo_mmr)]
+    ("name", "place", "function"),
+    [
+        ("codeforces", codeforces, "rate_shared"),
+        ("topcoder", TopCoder, "share"),
+        ("elo-mmr", elo_mmr, "rate_shared"),
+    ],
 )
 def test_one_thread_rates_large_contests_with_the_kernel_of_small_ones(
-    name: str, module: ModuleType, monkeypatch: pytest.MonkeyPatch
+    name: str, place: Any, function: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The service rates on one thread, and rating two players there loads all that it needs.
 
@@ -28,7 +34,7 @@ def test_one_thread_rates_large_contests_with_the_kernel_of_small_ones(
     def refuse(*arguments: object) -> float:
         raise AssertionError("another kernel would be compiled")
 
-    monkeypatch.setattr(module, "rate_shared", refuse)
+    monkeypatch.setattr(place, function, refuse)
     players = tuple(range(PARALLEL_FROM))
     system, state = make_system(name), make_system(name).initial(len(players))
     system.run(state, history_of([Contest(players, players)], len(players)), 0, 1)

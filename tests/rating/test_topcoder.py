@@ -324,7 +324,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
     )
     by_kernel = TopCoder().initial(3000)
     for m in range(4):
-        topcoder.rate_contests(TopCoder().job(by_kernel, history, m, m + 1, None), 0, 1)
+        topcoder.rate(TopCoder().job(by_kernel, history, m, m + 1, None), 0, 1)
     np.testing.assert_array_equal(by_kernel.table, one_thread.state.state.table)
     assert one_thread.trace is not None
     for other in others:

@@ -248,6 +248,12 @@ def _all_tie(matches: Any, start: int, stop: int) -> bool:
 
 
 @inlined_kernel
+def changes_nothing(job: Any, start: int, stop: int, teams: int) -> bool:
+    """Return whether the match in rows start:stop is skipped (READINGS B7)."""
+    return teams < 2 or (job.skips_ties and teams > 2 and _all_tie(job.matches, start, stop))
+
+
+@inlined_kernel
 def _score_of_first(matches: Any, start: int, stop: int) -> float:
     """Return the score of the first of two teams."""
     first, second = 0, 0
@@ -280,7 +286,7 @@ def _rate_teams(
         teams = count_teams(matches, start, stop)
         if entry is not None:
             enter(job, start, stop)
-        if teams < 2 or (job.skips_ties and teams > 2 and _all_tie(matches, start, stop)):
+        if changes_nothing(job, start, stop, teams):
             continue
         residual = open_match(job, m, start, stop, begin, read)
         lever, outlook = 0.0, (0.0, 0.0)

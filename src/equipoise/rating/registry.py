@@ -156,7 +156,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "topcoder": SystemSpec(
         "equipoise.rating.platforms.topcoder",
         "TopCoder",
-        "equipoise.rating.platforms.topcoder_explain",
+        "equipoise.rating.platforms.topcoder",
         "contests of any size, as Elo-MMR's authors rated them; volatility",
         "TopCoder",
     ),

@@ -34,18 +34,17 @@ points, where squares keep their digits.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
-from equipoise.arguments import check_fields
+from equipoise._jit import inlined_update, inner_kernel, kernel
 from equipoise.arrays import Floats
+from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.prediction import Outlook, chance
 from equipoise.errors import require
-from equipoise.numeric.normal import lower_normal_quantile
+from equipoise.numeric.normal import lower_normal_quantile, normal_density
 from equipoise.numeric.normal_pairs import (
     add_waves,
     count_members,
@@ -56,28 +55,33 @@ from equipoise.numeric.normal_pairs import (
 from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.numeric.summation import lane_sum
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import (
-    DEVIATION,
-    LAST_TIME,
-    MATCHES,
-    RATING,
-    Job,
-    PerformanceTrace,
-    Rate,
-    System,
+from equipoise.rating.base_system import DEVIATION, MATCHES, RATING
+from equipoise.rating.entry.entering import MU, FirstMatch, first_contest
+from equipoise.rating.loop import move_rating, rate_teams, read_columns
+from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.platforms.contest import (
+    ContestSystem,
+    close_contest,
+    mean_places,
+    open_contest,
 )
-from equipoise.rating.draws import count_match
-from equipoise.rating.entry.entering import (
-    MU,
-    FirstMatch,
-    end_match,
-    first_contest,
-    move_rating,
-    rate_each,
-    read_rating,
+from equipoise.rating.platforms.place_explain import (
+    capped_performance,
+    changes_at_the_ends,
+    contributions_by_result,
+    effects_of_opponents,
 )
-from equipoise.rating.platforms.contest import is_rated, mean_places, rate_in_turn
-from equipoise.rating.system import Capabilities, check_newcomer
+from equipoise.rating.rated_system import rating_system
+from equipoise.rating.single_match import (
+    SingleMatch,
+    ceiling_quantity,
+    explanation,
+    quantity,
+    single_match,
+    strongest_opponents,
+    uncapped_performance,
+)
+from equipoise.rating.state import State
 
 #: The platform's own weights of a performance [TC]_, which go with its caps: 0.18 in the limit,
 #: and 0.42 more in the first contest.
@@ -85,24 +89,6 @@ _PLATFORM_LIMIT, _PLATFORM_EXTRA = 0.18, 0.42
 
 #: Bounds of volatilities, also of those scaled by the weight of a match.
 _LEAST_VOLATILITY, _LARGEST_VOLATILITY = 1e-6, 1e9
-
-
-class Settings(NamedTuple):
-    """Parameters in the form that kernels use."""
-
-    weight_noob: float
-    weight_limit: float
-    cap_noob: float
-    cap_limit: float
-    high_rating: float
-    high_factor: float
-    top_rating: float
-    top_factor: float
-    rate_all_ties: bool
-
-
-#: The job of its kernels; there are no further columns.
-ContestJob: TypeAlias = Job[Settings, PerformanceTrace, None]
 
 
 class Participants(NamedTuple):
@@ -217,7 +203,7 @@ def places_on_workers(
 
 
 @inner_kernel
-def relative_weight(weight: float, rating: float, match_weight: float, settings: Settings) -> float:
+def relative_weight(weight: float, rating: float, match_weight: float, settings: Any) -> float:
     """Return the weight of a performance where the rating before has weight 1.
 
     weight : share of the performance, before the weight of the match and the rating count
@@ -231,7 +217,7 @@ def relative_weight(weight: float, rating: float, match_weight: float, settings:
 
 
 @inner_kernel
-def step_of(player: Floats, surplus: float, match_weight: float, settings: Settings) -> Step:
+def step_of(player: Floats, surplus: float, match_weight: float, settings: Any) -> Step:
     """Return how a performance changes a player.
 
     player : columns before the contest
@@ -254,7 +240,7 @@ def step_of(player: Floats, surplus: float, match_weight: float, settings: Setti
 
 
 @kernel
-def begin_contest(job: ContestJob, m: int) -> Participants:
+def participants_of(job: Any, m: int) -> Participants:
     """Return the participants of contest m."""
     start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
     n = stop - start
@@ -268,9 +254,10 @@ def begin_contest(job: ContestJob, m: int) -> Participants:
 
 
 @kernel
-def end_contest(job: ContestJob, m: int, participants: Participants, found: Places) -> None:
+def update_participants(job: Any, m: int, participants: Participants, found: Places) -> None:
     """Update the participants of contest m with their performances."""
-    start, trace, ceiling = job.matches.offsets[m], job.trace, job.matches.ceiling[m]
+    start, ceiling = job.matches.offsets[m], job.matches.ceiling[m]
+    expected, performances = job.trace.expected, job.trace.more[0]
     n = len(participants.rating)
     spread = spread_of_field(participants.rating, participants.volatility)
     for i in range(n):
@@ -282,51 +269,26 @@ def end_contest(job: ContestJob, m: int, participants: Participants, found: Plac
         step = step_of(player, surplus, job.matches.weight[m], job.settings)
         player[RATING] += min(max(step.target, -step.cap), step.cap)
         player[DEVIATION] = step.volatility
-        player[MATCHES] += 1.0
-        player[LAST_TIME] = job.matches.time[m]
-        if len(trace.expected):
-            trace.expected[start + i] = (found.below[i] - 0.5) / (n - 1.0)
-        if len(trace.rating):
-            trace.rating_before[start + i] = participants.rating[i]
-            trace.deviation_before[start + i] = participants.volatility[i]
-            trace.rating[start + i] = player[RATING]
-            trace.deviation[start + i] = player[DEVIATION]
-            trace.performance[start + i] = performance
+        if len(expected):
+            expected[start + i] = (found.below[i] - 0.5) / (n - 1.0)
+        if len(performances):
+            performances[start + i] = performance
 
 
-@kernel
-def rate_contests(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
-    """Rate contests start:stop on one thread; return (-1, -1), because no equation can fail."""
-    for m in range(start, stop):
-        if is_rated(job.matches, m, job.settings.rate_all_ties):
-            participants = begin_contest(job, m)
-            if len(job.draws) and len(participants.rating) == 2:
-                first, second = participants.volatility[0], participants.volatility[1]
-                scale = math.sqrt(first * first + second * second)
-                advantage = (participants.rating[0] - participants.rating[1]) / scale
-                count_match(
-                    job.draws, participants.places[0] == participants.places[1], advantage, True
-                )
-            found = places_on_one_thread(
-                participants.rating, participants.scaled, participants.places
-            )
-            end_contest(job, m, participants, found)
-    return -1, -1.0
-
-
-def rate_shared(job: ContestJob, m: int, workers: Workers) -> float:
-    """Rate one contest like `rate_contests`, its players shared among threads; return -1."""
-    if is_rated(job.matches, m, job.settings.rate_all_ties):
-        participants = begin_contest(job, m)
-        found = places_on_workers(
-            participants.rating, participants.scaled, participants.places, workers
-        )
-        end_contest(job, m, participants, found)
-    return -1.0
+@inlined_update
+def rate_match(job: Any, m: int, teams: int) -> tuple[float, float]:
+    """Rate a contest; return z of two players, and that nothing failed."""
+    field = participants_of(job, m)
+    update_participants(
+        job, m, field, places_on_one_thread(field.rating, field.scaled, field.places)
+    )
+    first, second = field.volatility[0], field.volatility[1]
+    scale = math.sqrt(first * first + second * second)
+    return (field.rating[0] - field.rating[1]) / scale, -1.0
 
 
 @inner_kernel
-def _evidence(job: ContestJob, m: int, i: int) -> FirstMatch:
+def evidence(job: Any, m: int, i: int) -> FirstMatch:
     """Return what a first contest said of a newcomer."""
     settings, entry = job.settings, job.entry.pool[MU]
     weight = relative_weight(settings.weight_noob, entry, job.matches.weight[m], settings)
@@ -334,19 +296,25 @@ def _evidence(job: ContestJob, m: int, i: int) -> FirstMatch:
 
 
 @kernel
-def rate_with_entry(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
-    """Rate contests start:stop like `rate_contests`, with their entry and level."""
-    return rate_each(job, start, stop, rate_contests, _evidence, move_rating, read_rating)
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate contests first:last."""
+    return rate_teams(job, first, last, rate_match, None, read_columns, evidence, move_rating)
 
 
 @kernel
-def learn_from(job: ContestJob, m: int, played: float) -> None:
-    """Learn from contest m, which `rate_shared` rated, and hold the level."""
-    end_match(job, m, played, _evidence, move_rating, read_rating)
+def opens(job: Any, m: int) -> bool:
+    """Begin a contest that threads share; return whether it is rated."""
+    return open_contest(job, m, read_columns)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class TopCoder(System):
+@kernel
+def closes(job: Any, m: int) -> None:
+    """End a contest that threads shared."""
+    close_contest(job, m, evidence, move_rating, read_columns)
+
+
+@rating_system
+class TopCoder(ContestSystem):
     """TopCoder's system [TC]_, with the parameters that [EM]_ compares it with.
 
     Defaults are the platform's own numbers.
@@ -368,73 +336,138 @@ class TopCoder(System):
     <Ratings: 120 players, the best jade-kite with 2,685.3>
     """
 
-    weight_noob: float = 0.6
-    weight_limit: float = 0.18
-    cap_noob: float = 1500.0
-    cap_limit: float = 150.0
+    weight_noob: float = param(0.6, 0, 1, rule="between 0 and 1", above=True, below=True)
+    weight_limit: float = param(0.18, 0, 1, rule="between 0 and 1", above=True, below=True)
+    cap_noob: float = param(1500.0, 0, rule="at least 0")
+    cap_limit: float = param(150.0, 0, rule="positive", above=True)
     high_rating: float = 2000.0
-    high_factor: float = 0.9
+    high_factor: float = positive(0.9)
     top_rating: float = 2500.0
-    top_factor: float = 0.8
-    initial_rating: float = 1500.0
-    initial_deviation: float = 350.0
+    top_factor: float = positive(0.8)
+    initial_rating: float = initial_rating()
+    initial_deviation: float = initial_deviation()
     rate_all_ties: bool = False
 
     name: ClassVar[str] = "topcoder"
-    traces: ClassVar[type[Any]] = PerformanceTrace
+    loop = staticmethod(rate)
+    opens = staticmethod(opens)
+    closes = staticmethod(closes)
 
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        check_fields(self)
-        self.check_entry()
-        for name in ("weight_noob", "weight_limit"):
-            value = getattr(self, name)
-            require(0 < value < 1, name, "between 0 and 1", value)
-        require(self.cap_noob >= 0, "cap_noob", "at least 0", self.cap_noob)
-        require(self.cap_limit > 0, "cap_limit", "positive", self.cap_limit)
-        for name in ("high_factor", "top_factor"):
-            value = getattr(self, name)
-            require(0 < value < math.inf, name, "positive", value)
-        require(
-            self.high_rating <= self.top_rating,
-            "high_rating",
-            "at most top_rating",
-            self.high_rating,
-        )
-        check_newcomer(self.initial_rating, self.initial_deviation)
+    def check(self) -> None:
+        """Check that the higher rating is not the lower one."""
+        highest = self.top_rating
+        require(self.high_rating <= highest, "high_rating", "at most top_rating", self.high_rating)
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """Single players, any number of them."""
-        return Capabilities(
-            max_team_size=1,
-            skips_all_tied=not self.rate_all_ties,
-            uses=frozenset({"weight", "performance_ceiling"}),
-            idle=self.idle_entry,
-        )
-
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
-        return Settings(
-            weight_noob=float(self.weight_noob),
-            weight_limit=float(self.weight_limit),
-            cap_noob=float(self.cap_noob),
-            cap_limit=float(self.cap_limit),
-            high_rating=float(self.high_rating),
-            high_factor=float(self.high_factor),
-            top_rating=float(self.top_rating),
-            top_factor=float(self.top_factor),
-            rate_all_ties=self.rate_all_ties,
-        )
-
-    def kernel(self, job: ContestJob) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        return rate_contests if job.entry is None else rate_with_entry
-
-    def update(self, job: ContestJob, workers: Workers) -> tuple[int, float]:
-        """Rate all contests of a job in order."""
-        return rate_in_turn(job, self.kernel(job), rate_shared, learn_from, workers)
+    def share(self, job: Any, m: int, workers: Workers) -> float:
+        """Update the players of contest m, the work shared among threads; return -1."""
+        field = participants_of(job, m)
+        found = places_on_workers(field.rating, field.scaled, field.places, workers)
+        update_participants(job, m, field, found)
+        return -1.0
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return normal performances whose deviations are the volatilities."""
         return Outlook(centre=rating, scale=deviation, curve="normal")
+
+
+def explain(system: TopCoder, before: State, history: History, match: int, row: int) -> Explanation:
+    """Return why a participation changed its player's rating: opponent by opponent, and the cap.
+
+    The performance follows from e - a, the sum over the opponents of (score - expected score).
+    """
+    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    player, weight = single.before.table[i], float(single.history.weights()[0])
+    rating = single.before.column("rating").copy()
+    volatility = single.before.column("deviation").copy()
+    surplus = float(single.trace["performance"][i] - single.trace["rating_before"][i])
+    step = step_of(player, surplus, weight, system.settings())
+    spread = spread_of_field(rating, volatility)
+    deviation = np.hypot(volatility[i], volatility) / math.sqrt(weight)
+    expected = chance((rating[i] - rating) / deviation, "normal")
+    performance = uncapped_performance(system, single, i)
+    points = _points_a_place(single, i, spread)
+    effects = effects_of_opponents(single, i, expected, points, performance - rating[i])
+    parts = [
+        *contributions_by_result(single, i, expected, effects, step.share),
+        *capped_performance(single, i, performance, step.share),
+    ]
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=[*parts, *_capped(step, int(player[MATCHES]) + 1)],
+        quantities=_quantities(single, i, spread, step, performance),
+        opponents=strongest_opponents(single, i, rating, expected, effects),
+        bounds=changes_at_the_ends(system, single, i),
+    )
+
+
+def _expected_above(single: SingleMatch, i: int) -> float:
+    """Return e - 1/2, the expected number of other players ahead."""
+    return (1.0 - float(single.trace["expected"][i])) * (len(single.history.rank) - 1)
+
+
+def _points_a_place(single: SingleMatch, i: int, spread: float) -> float:
+    """Return C/(n density), the change of the performance by a place, at the expected place."""
+    n = len(single.history.rank)
+    above = _expected_above(single, i) + 0.5
+    z = lower_normal_quantile(min(above, n - above) / n)
+    return spread / (n * float(normal_density(z)))
+
+
+def _capped(step: Step, contest: int) -> list[Contribution]:
+    """Return the change by the cap, if it applied."""
+    if abs(step.target) <= step.cap:
+        return []
+    return [
+        Contribution(
+            name="the cap",
+            change=math.copysign(step.cap, step.target) - step.target,
+            reason=f"contest {contest} of this player changes the rating "
+            f"by at most {step.cap:.0f} points",
+        )
+    ]
+
+
+def _quantities(
+    single: SingleMatch, i: int, spread: float, step: Step, performance: float
+) -> list[Quantity]:
+    """Return places, spread, performance and the limits of the change."""
+    scores: Floats = single.scores(i)
+    return [
+        quantity(
+            "expected place",
+            1.0 + _expected_above(single, i),
+            "1 plus the probability of every other player to finish ahead",
+            "places",
+        ),
+        quantity(
+            "place",
+            len(scores) - float(np.sum(scores) - 0.5),
+            "the actual place; tied players share the mean of their places",
+            "places",
+        ),
+        quantity(
+            "spread of the field",
+            spread,
+            "C: the standard deviation of performances in this contest",
+            "points",
+        ),
+        quantity(
+            "performance",
+            performance,
+            "the rating plus C times the difference of the places as normal quantiles",
+            "points",
+        ),
+        *ceiling_quantity(single.history),
+        quantity(
+            "share", step.share, "change before the cap over (performance - rating): w/(1 + w)"
+        ),
+        quantity("cap", step.cap, "the largest change of this contest", "points"),
+        quantity(
+            "volatility",
+            step.volatility,
+            "after the contest; surprises raise it, expected results lower it",
+            "points",
+        ),
+    ]
