@@ -280,7 +280,7 @@ def test_the_number_of_threads_changes_no_bit() -> None:
     by_kernel = rated(Codeforces(), np.full(3000, 1500.0))
     for m in range(4):
         job = Codeforces().job(by_kernel, history, m, m + 1, None)
-        assert codeforces.rate_contests(job, 0, 1)[0] == -1
+        assert codeforces.rate(job, 0, 1)[0] == -1
     np.testing.assert_array_equal(by_kernel.table, one_thread.state.state.table)
     assert one_thread.trace is not None
     for other in others:
@@ -294,7 +294,7 @@ def test_a_solver_that_gives_up_is_an_error_that_names_the_match(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Never rate with half a root. The residual is made up: real ones have not been seen."""
-    monkeypatch.setattr(codeforces, "rate_contests", lambda job, start, stop: (start + 1, 0.25))
+    monkeypatch.setattr(Codeforces, "loop", lambda job, start, stop: (start + 1, 0.25))
     history = history_of([Contest((0, 1), (0, 1))] * 3)
     with pytest.raises(ConvergenceError, match=r"codeforces, match 1,.*0\.25"):
         Codeforces().run(Codeforces().initial(2), history, 0, 3)

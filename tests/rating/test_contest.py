@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from equipoise.rating.elo_mmr import elo_mmr
-from equipoise.rating.platforms import codeforces
+from equipoise.rating.platforms.codeforces import Codeforces
 from equipoise.rating.platforms.contest import PARALLEL_FROM
 from equipoise.rating.platforms.topcoder import TopCoder
 from equipoise.rating.registry import make_system
@@ -18,7 +18,7 @@ from rating.histories import Contest, history_of, needs_jit
 @pytest.mark.parametrize(
     ("name", "place", "function"),
     [
-        ("codeforces", codeforces, "rate_shared"),
+        ("codeforces", Codeforces, "share"),
         ("topcoder", TopCoder, "share"),
         ("elo-mmr", elo_mmr, "rate_shared"),
     ],

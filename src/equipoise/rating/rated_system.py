@@ -44,7 +44,7 @@ class RatedSystem(System):
     max_team_size, max_teams, adds_players : as of `Capabilities`
     needs_time : the parameter that makes times necessary; "" for none
     shown : what tables show of a player, in the order of the kernel `read`; only "rating" where
-        there are no deviations
+        there are no deviations. A deviation that is no column is the initial one for all players
     more_traced : further columns of a trace, which the update writes to `job.trace.more`
     takes_entry : whether its kernels support a learned entry and a held level
     loop : the kernel that rates matches first:last of a job, by `rate_duels` or `rate_teams`
@@ -223,14 +223,15 @@ class RatedSystem(System):
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return players' ratings as of a time in days (None: as of their last match)."""
         if self.read_players is None:
-            found = {name: state.column(name)[rows] for name in self.shown}
+            found = {name: state.column(name)[rows] for name in self.shown if name in state.initial}
         else:
             day = math.nan if time is None else time
             settings = _prepared(self).settings
             read = type(self).read_players(state.table, rows, day, settings)
             found = dict(zip(self.shown, read, strict=False))
         if "deviation" not in found:
-            found["deviation"] = np.full(len(rows), np.nan)
+            same = self.initial_deviation if "deviation" in self.shown else math.nan
+            found["deviation"] = np.full(len(rows), float(same))
         return {
             "rating": self.entered(state, rows, found.pop("rating")),
             "deviation": found.pop("deviation"),

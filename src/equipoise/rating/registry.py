@@ -58,7 +58,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "codeforces": SystemSpec(
         "equipoise.rating.platforms.codeforces",
         "Codeforces",
-        "equipoise.rating.platforms.codeforces_explain",
+        "equipoise.rating.platforms.codeforces",
         "contests of any size, as Elo-MMR's authors rated them; rules=platform: as Codeforces does",
         "Mirzayanov 2015",
     ),

@@ -26,183 +26,169 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
-from equipoise.arguments import check_fields
-from equipoise.arrays import Floats, Ints
+from equipoise._jit import inlined_update, inner_kernel, kernel
+from equipoise.arrays import Floats
+from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.prediction import Outlook, chance
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, PerformanceTrace, Rate, System
-from equipoise.rating.draws import count_match
-from equipoise.rating.entry.entering import (
-    FirstMatch,
-    end_match,
-    first_contest,
-    move_rating,
-    rate_each,
-    read_rating,
-)
+from equipoise.rating.base_system import Rate
+from equipoise.rating.entry.entering import FirstMatch, first_contest
+from equipoise.rating.loop import move_rating, rate_teams
+from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
 from equipoise.rating.platforms.codeforces_performance import (
     perform_on_one_thread,
     perform_on_workers,
 )
-from equipoise.rating.platforms.codeforces_platform import platform_round
-from equipoise.rating.platforms.contest import is_rated, mean_places, rate_in_turn
+from equipoise.rating.platforms.codeforces_platform import (
+    LOWEST_NEEDED,
+    SEARCH_END,
+    PlatformRound,
+    best_players,
+    platform_round,
+)
+from equipoise.rating.platforms.contest import (
+    ContestSystem,
+    close_contest,
+    mean_places,
+    open_contest,
+)
+from equipoise.rating.platforms.place_explain import (
+    capped_performance,
+    changes_at_the_ends,
+    contributions_by_result,
+    effects_of_opponents,
+)
+from equipoise.rating.rated_system import rating_system
+from equipoise.rating.single_match import (
+    SingleMatch,
+    ceiling_quantity,
+    explanation,
+    quantity,
+    single_match,
+    strongest_opponents,
+    uncapped_performance,
+)
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, check_newcomer
-
-#: Columns of the state.
-RATING, MATCHES, LAST_TIME = range(3)
-
-
-class Settings(NamedTuple):
-    """Parameters in the form that kernels use; slope = pi/(sqrt 3 beta)."""
-
-    slope: float
-    weight: float
-    deviation: float
-    rate_all_ties: bool
-
-
-#: The job of its kernels; there are no further columns.
-ContestJob: TypeAlias = Job[Settings, PerformanceTrace, None]
+from equipoise.rating.system import Capabilities
 
 
 @kernel
-def begin_contest(job: ContestJob, m: int) -> tuple[Floats, Floats, float]:
-    """Return (ratings, mean places, slope) of contest m."""
+def ratings_of(job: Any, m: int) -> Floats:
+    """Return the ratings of the players of contest m before it."""
     start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
     ratings = np.empty(stop - start)
     for i in range(start, stop):
-        ratings[i - start] = job.table[job.matches.player[i], RATING]
-    places = mean_places(job.matches.rank[start:stop])
-    return ratings, places, job.settings.slope * math.sqrt(job.matches.weight[m])
+        ratings[i - start] = job.table[job.matches.player[i], 0]
+    return ratings
+
+
+@inner_kernel
+def slope_of(job: Any, m: int) -> float:
+    """Return pi/(sqrt 3 beta) in contest m."""
+    return float(job.settings.slope * math.sqrt(job.matches.weight[m]))
+
+
+@inner_kernel
+def share_of(job: Any, m: int) -> float:
+    """Return the share of a performance in the rating, 1 if its weight is infinite."""
+    return float(1.0 / (1.0 + 1.0 / (job.settings.weight * job.matches.weight[m])))
+
+
+@inner_kernel
+def trace_contest(job: Any, i: int, others: float, expected: float, performance: float) -> None:
+    """Write the expected place and the performance of participation i to the trace."""
+    if len(job.trace.expected):
+        # Without the player's own 1/2 and the 1/2 by which places begin at 1.
+        job.trace.expected[i] = 1.0 - (expected - 1.0) / others
+    if len(job.trace.more[0]):
+        job.trace.more[0][i] = performance
 
 
 @kernel
-def end_contest(
-    job: ContestJob, m: int, ratings: Floats, expected: Floats, performances: Floats
+def update_players(
+    job: Any, m: int, ratings: Floats, expected: Floats, performances: Floats
 ) -> None:
     """Update the players of contest m with their performances.
 
     ratings, expected, performances : shape (n,); expected places
     """
-    start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
-    n, trace = stop - start, job.trace
-    weight, ceiling = job.settings.weight * job.matches.weight[m], job.matches.ceiling[m]
-    # 1 if the weight is infinite
-    share = 1.0 / (1.0 + 1.0 / weight)
-    for i in range(n):
-        player = job.table[job.matches.player[start + i]]
+    start, share, ceiling = job.matches.offsets[m], share_of(job, m), job.matches.ceiling[m]
+    for i in range(len(ratings)):
         performance = min(performances[i], ceiling)
-        player[RATING] += share * (performance - ratings[i])
-        player[MATCHES] += 1.0
-        player[LAST_TIME] = job.matches.time[m]
-        if len(trace.expected):
-            # Without the player's own 1/2 and the 1/2 by which places begin at 1.
-            trace.expected[start + i] = 1.0 - (expected[i] - 1.0) / (n - 1.0)
-        if len(trace.rating):
-            trace.rating_before[start + i] = ratings[i]
-            trace.deviation_before[start + i] = job.settings.deviation
-            trace.rating[start + i] = player[RATING]
-            trace.deviation[start + i] = job.settings.deviation
-            trace.performance[start + i] = performance
+        job.table[job.matches.player[start + i], 0] += share * (performance - ratings[i])
+        trace_contest(job, start + i, len(ratings) - 1.0, expected[i], performance)
 
 
-@kernel
-def rate_contests(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
-    """Rate contests start:stop on one thread.
-
-    Returns (contest, residual) of a failure, or (-1, -1).
-    """
-    for m in range(start, stop):
-        if not is_rated(job.matches, m, job.settings.rate_all_ties):
-            continue
-        ratings, places, slope = begin_contest(job, m)
-        if len(job.draws) and len(ratings) == 2:
-            advantage = job.settings.slope * (ratings[0] - ratings[1])
-            count_match(job.draws, places[0] == places[1], advantage, False)
-        expected, performances, residual = perform_on_one_thread(ratings, places, slope)
-        if residual >= 0.0:
-            return m, residual
-        end_contest(job, m, ratings, expected, performances)
-    return -1, -1.0
-
-
-def rate_shared(job: ContestJob, m: int, workers: Workers) -> float:
-    """Rate one contest like `rate_contests`, its players shared among threads.
-
-    Returns a residual, below 0 if all converged.
-    """
-    if not is_rated(job.matches, m, job.settings.rate_all_ties):
-        return -1.0
-    ratings, places, slope = begin_contest(job, m)
-    expected, performances, residual = perform_on_workers(ratings, places, slope, workers)
+@inlined_update
+def rate_match(job: Any, m: int, teams: int) -> tuple[float, float]:
+    """Rate a contest by the authors' rules; return z of two players and a residual."""
+    ratings, slope = ratings_of(job, m), slope_of(job, m)
+    places = mean_places(job.matches.rank[job.matches.offsets[m] : job.matches.offsets[m + 1]])
+    expected, performances, residual = perform_on_one_thread(ratings, places, slope)
     if residual < 0.0:
-        end_contest(job, m, ratings, expected, performances)
-    return residual
+        update_players(job, m, ratings, expected, performances)
+    return job.settings.slope * (ratings[0] - ratings[1]), residual
+
+
+@inlined_update
+def rate_match_by_platform_rules(job: Any, m: int, teams: int) -> tuple[float, float]:
+    """Rate a contest by the platform's rules; return z of two players: no equation can fail."""
+    start, ratings = job.matches.offsets[m], ratings_of(job, m)
+    rank = job.matches.rank[start : job.matches.offsets[m + 1]]
+    done = platform_round(ratings, rank, slope_of(job, m), share_of(job, m))
+    taken = done.from_everyone + done.for_the_best
+    for i in range(len(ratings)):
+        player = job.table[job.matches.player[start + i]]
+        player[0] = done.ratings[i] + done.changes[i] + taken
+        trace_contest(job, start + i, len(ratings) - 1.0, done.expected[i], done.needed[i])
+    return job.settings.slope * (ratings[0] - ratings[1]), -1.0
 
 
 @inner_kernel
-def _evidence(job: ContestJob, m: int, i: int) -> FirstMatch:
+def read(player: Floats, day: float, settings: Any) -> tuple[float, float]:
+    """Return (rating, deviation), which is the same for all players."""
+    return player[0], settings.initial_deviation
+
+
+@inner_kernel
+def evidence(job: Any, m: int, i: int) -> FirstMatch:
     """Return what a first contest said of a newcomer: the rating has weight 1."""
     return first_contest(job, i, job.settings.weight * job.matches.weight[m])
 
 
 @kernel
-def rate_with_entry(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
-    """Rate contests start:stop like `rate_contests`, with their entry and level."""
-    return rate_each(job, start, stop, rate_contests, _evidence, move_rating, read_rating)
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate contests first:last by the authors' rules."""
+    return rate_teams(job, first, last, rate_match, None, read, evidence, move_rating)
 
 
 @kernel
-def learn_from(job: ContestJob, m: int, played: float) -> None:
-    """Learn from contest m, which `rate_shared` rated, and hold the level."""
-    end_match(job, m, played, _evidence, move_rating, read_rating)
+def rate_by_platform_rules(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate contests first:last by the platform's rules."""
+    return rate_teams(job, first, last, rate_match_by_platform_rules, None, read, None, None)
 
 
 @kernel
-def rate_by_platform_rules(job: ContestJob, start: int, stop: int) -> tuple[int, float]:
-    """Rate contests start:stop by the platform's rules; return (-1, -1): no equation can fail."""
-    trace = job.trace
-    for m in range(start, stop):
-        if not is_rated(job.matches, m, job.settings.rate_all_ties):
-            continue
-        low, high = job.matches.offsets[m], job.matches.offsets[m + 1]
-        before, slope = np.empty(high - low), job.settings.slope * math.sqrt(job.matches.weight[m])
-        for i in range(low, high):
-            before[i - low] = job.table[job.matches.player[i], RATING]
-        if len(job.draws) and len(before) == 2:
-            tied = job.matches.rank[low] == job.matches.rank[low + 1]
-            count_match(job.draws, tied, job.settings.slope * (before[0] - before[1]), False)
-        weight = job.settings.weight * job.matches.weight[m]
-        share = 1.0 / (1.0 + 1.0 / weight)
-        done = platform_round(before, job.matches.rank[low:high], slope, share)
-        taken = done.from_everyone + done.for_the_best
-        for i in range(low, high):
-            player, k = job.table[job.matches.player[i]], i - low
-            player[RATING] = done.ratings[k] + done.changes[k] + taken
-            player[MATCHES] += 1.0
-            player[LAST_TIME] = job.matches.time[m]
-            if len(trace.expected):
-                trace.expected[i] = 1.0 - (done.expected[k] - 1.0) / (high - low - 1.0)
-            if len(trace.rating):
-                trace.rating_before[i] = before[k]
-                trace.deviation_before[i] = job.settings.deviation
-                trace.rating[i] = player[RATING]
-                trace.deviation[i] = job.settings.deviation
-                trace.performance[i] = done.needed[k]
-    return -1, -1.0
+def opens(job: Any, m: int) -> bool:
+    """Begin a contest that threads share; return whether it is rated."""
+    return open_contest(job, m, read)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Codeforces(System):
+@kernel
+def closes(job: Any, m: int) -> None:
+    """End a contest that threads shared."""
+    close_contest(job, m, evidence, move_rating, read)
+
+
+@rating_system
+class Codeforces(ContestSystem):
     """Codeforces' system: as the authors of [EM]_ ran it, or by the platform's own rules [CF]_.
 
     rules : "authors", as in the comparisons of [EM]_; or "platform", as published: ties take the
@@ -224,23 +210,25 @@ class Codeforces(System):
     <Ratings: 120 players, the best jade-kite with 2,480.0>
     """
 
-    rules: Literal["authors", "platform"] = "authors"
-    beta: float = 400.0 * math.pi / (math.sqrt(3.0) * math.log(10.0))
-    weight: float = 1.0
-    initial_rating: float = 1500.0
-    initial_deviation: float = 350.0
+    rules: Literal["authors", "platform"] = param("authors", words={"authors": 0, "platform": 1})
+    beta: float = param(400.0 * math.pi / (math.sqrt(3.0) * math.log(10.0)), 1e-6, 1e9)
+    weight: float = positive(1.0)
+    initial_rating: float = initial_rating()
+    initial_deviation: float = initial_deviation()
     rate_all_ties: bool = False
 
     name: ClassVar[str] = "codeforces"
-    traces: ClassVar[type[Any]] = PerformanceTrace
+    columns: ClassVar[Mapping[str, float | str]] = {
+        "rating": "initial_rating",
+        "matches": 0.0,
+        "last_time": math.nan,
+    }
+    loop = staticmethod(rate)
+    opens = staticmethod(opens)
+    closes = staticmethod(closes)
 
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        check_fields(self)
-        self.check_entry()
-        require(1e-6 <= self.beta <= 1e9, "beta", "from 1e-6 to 1e9", self.beta)
-        require(0 < self.weight < math.inf, "weight", "positive", self.weight)
-        check_newcomer(self.initial_rating, self.initial_deviation)
+    def check(self) -> None:
+        """Check that the platform's rules have whole numbers."""
         require(
             self.rules == "authors" or float(self.initial_rating).is_integer(),
             "initial_rating",
@@ -254,53 +242,222 @@ class Codeforces(System):
             self.rules,
         )
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """Single players, any number of them."""
-        authors = self.rules == "authors"
-        return Capabilities(
-            max_team_size=1,
-            skips_all_tied=not self.rate_all_ties,
-            uses=frozenset({"weight", "performance_ceiling"} if authors else {"weight"}),
-            needed={} if authors else {"performance_ceiling": "rules"},
-            idle=self.idle_entry,
-        )
+    def able(self, able: Capabilities) -> Capabilities:
+        """Return capabilities, by the platform's rules without a performance ceiling."""
+        able = ContestSystem.able(self, able)
+        if self.rules == "authors":
+            return able
+        return replace(able, uses=frozenset({"weight"}), needed={"performance_ceiling": "rules"})
 
     @property
     def scale(self) -> float:
         """The scale of W, rating points: at this difference odds are e to one."""
         return math.sqrt(3.0) * self.beta / math.pi
 
-    def newcomer(self) -> Mapping[str, float]:
-        """Return a state without deviation."""
-        return {"rating": self.initial_rating, "matches": 0.0, "last_time": math.nan}
+    def derived(self) -> Mapping[str, float]:
+        """Return the slope of W."""
+        return {"slope": 1.0 / self.scale}
 
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
-        return Settings(
-            slope=1.0 / self.scale,
-            weight=float(self.weight),
-            deviation=float(self.initial_deviation),
-            rate_all_ties=self.rate_all_ties,
+    def kernel(self, job: Any) -> Rate:
+        """Return the kernel that rates contests of a job on one thread."""
+        found: Rate = rate_by_platform_rules if self.rules == "platform" else type(self).loop
+        return found
+
+    @property
+    def shares_contests(self) -> bool:
+        """Whether threads share large contests: not by the platform's rules."""
+        return self.rules == "authors"
+
+    def share(self, job: Any, m: int, workers: Workers) -> float:
+        """Update the players of contest m, the work shared among threads; return a residual."""
+        ratings, rank = ratings_of(job, m), job.matches.rank
+        places = mean_places(rank[job.matches.offsets[m] : job.matches.offsets[m + 1]])
+        expected, performances, residual = perform_on_workers(
+            ratings, places, slope_of(job, m), workers
         )
-
-    def kernel(self, job: ContestJob) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        if self.rules == "platform":
-            return rate_by_platform_rules
-        return rate_contests if job.entry is None else rate_with_entry
-
-    def update(self, job: ContestJob, workers: Workers) -> tuple[int, float]:
-        """Rate all contests of a job in order."""
-        if self.rules == "platform":
-            return rate_by_platform_rules(job, 0, len(job.matches.time))
-        return rate_in_turn(job, self.kernel(job), rate_shared, learn_from, workers)
-
-    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
-        """Return the initial deviation for all players."""
-        return np.full(len(rows), float(self.initial_deviation))
+        if residual < 0.0:
+            update_players(job, m, ratings, expected, performances)
+        return residual
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return logistic performances whose difference has the scale of W."""
         scale = np.full(len(rating), self.scale / math.sqrt(2.0))
         return Outlook(centre=rating, scale=scale, curve="logistic")
+
+
+def explain(
+    system: Codeforces, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating: opponent by opponent.
+
+    The performance x solves S(x) = sqrt(r s) - 1/2 where the rating solves S(mu) = s - 1/2
+    (`codeforces_performance`), and s - r is the sum over the opponents of (score - expected score).
+    """
+    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    if system.rules == "platform":
+        return _explained_by_platform_rules(system, single, i)
+    rating = single.before.column("rating")
+    weight = float(single.history.weights()[0])
+    scale = system.scale / math.sqrt(weight)
+    expected = chance((rating[i] - rating) / scale, "logistic")
+    # Slope of S; at r = s a change of a place is half a place in sqrt(r s).
+    fall = math.fsum(expected * (1.0 - expected)) / scale
+    performance = uncapped_performance(system, single, i)
+    effects = effects_of_opponents(single, i, expected, 0.5 / fall, performance - rating[i])
+    share = system.weight * weight / (1.0 + system.weight * weight)
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=[
+            *contributions_by_result(single, i, expected, effects, share),
+            *capped_performance(single, i, performance, share),
+        ],
+        quantities=_quantities(single, i, share, performance),
+        opponents=strongest_opponents(single, i, rating, expected, effects),
+        bounds=changes_at_the_ends(system, single, i),
+    )
+
+
+def _quantities(single: SingleMatch, i: int, share: float, performance: float) -> list[Quantity]:
+    """Return the two places, their mean, the performance and its share."""
+    others = len(single.history.rank) - 1
+    return [
+        *_places_and_performance(
+            place=1.0 + others - float(np.sum(single.scores(i)) - 0.5),
+            expected=1.0 + (1.0 - float(single.trace["expected"][i])) * others,
+            performance=performance,
+            tied="tied players share the mean of their places",
+            needed="the rating at which that mean is the expected place",
+        ),
+        *ceiling_quantity(single.history),
+        quantity("share", share, "change over (performance - rating): weight/(1 + weight)"),
+    ]
+
+
+def _places_and_performance(
+    *, place: float, expected: float, performance: float, tied: str, needed: str
+) -> list[Quantity]:
+    """Return both places, their mean and the performance, for both sets of rules.
+
+    tied, needed : how the rules place tied players, and which rating they search for
+    """
+    return [
+        quantity(
+            "expected place",
+            expected,
+            "s: 1 plus the probability of every other player to finish ahead",
+            "places",
+        ),
+        quantity("place", place, f"r: the actual place; {tied}", "places"),
+        quantity(
+            "geometric mean",
+            math.sqrt(place * expected),
+            "of both places; it is nearer to the better one",
+            "places",
+        ),
+        quantity("performance", performance, needed, "points"),
+    ]
+
+
+def _explained_by_platform_rules(system: Codeforces, single: SingleMatch, i: int) -> Explanation:
+    """Return why a participation changed its player's rating by the platform's rules.
+
+    A tie counts as a loss, and the performance is the needed rating before it is cut to a whole
+    number. Rounding and the points taken from all players are separate parts.
+    """
+    weight = float(single.history.weights()[0])
+    scale = system.scale / math.sqrt(weight)
+    share = system.weight * weight / (1.0 + system.weight * weight)
+    before = single.before.column("rating")
+    done = platform_round(before, single.history.rank, 1.0 / scale, share)
+    rating = done.ratings
+    expected = chance((rating[i] - rating) / scale, "logistic")
+    others = np.delete(expected, i)
+    fall = math.fsum(others * (1.0 - others)) / scale
+    # Tied players take the last of their places, so a tie counts as a loss.
+    scores = np.where(single.scores(i) == 1.0, 1.0, 0.0)
+    way = _needed_unrounded(done, i, scale) - float(rating[i])
+    # If all other ratings are too different to matter, no place changes the rating.
+    points_a_place = 0.5 / fall if fall > 0.0 else 0.0
+    effects = effects_of_opponents(single, i, expected, points_a_place, way, scores=scores)
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=[
+            *_whole_number(float(before[i]), float(rating[i])),
+            *contributions_by_result(single, i, expected, effects, share, scores=scores),
+            *_cuts_and_points(done, i, share * math.fsum(effects)),
+        ],
+        quantities=_platform_quantities(done, i, share),
+        opponents=strongest_opponents(single, i, rating, expected, effects),
+        bounds=changes_at_the_ends(system, single, i),
+    )
+
+
+def _needed_unrounded(done: PlatformRound, i: int, scale: float) -> float:
+    """Return the needed rating before it is cut to a whole number, within the search."""
+    target = math.sqrt(done.places[i] * done.expected[i])
+    rivals = np.delete(done.ratings, i)
+    low, high = float(LOWEST_NEEDED), float(SEARCH_END)
+    while low < (middle := 0.5 * (low + high)) < high:
+        if 1.0 + math.fsum(chance((rivals - middle) / scale, "logistic")) < target:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def _whole_number(before: float, rounded: float) -> list[Contribution]:
+    """Return the change by rounding the rating before the contest, if there was one."""
+    if before == rounded:
+        return []
+    return [
+        Contribution(
+            name="rounding before",
+            change=rounded - before,
+            reason=f"these rules use whole numbers: {before:.2f} counts as {rounded:.0f}",
+        )
+    ]
+
+
+def _cuts_and_points(done: PlatformRound, i: int, exact: float) -> list[Contribution]:
+    """Return the change by rounding, and the points taken from all players."""
+    n = len(done.ratings)
+    return [
+        Contribution(
+            name="rounding",
+            change=float(done.changes[i]) - exact,
+            reason="the needed rating and the change are truncated to whole numbers",
+        ),
+        Contribution(
+            name="against inflation: points taken from all players",
+            change=float(done.from_everyone),
+            reason=f"brings the sum of the changes of all {n} players just below 0",
+        ),
+        Contribution(
+            name="against inflation: points taken because of the best",
+            change=float(done.for_the_best),
+            reason=f"stops the {best_players(n)} highest rated from gaining points together;"
+            " at most 10 points, taken from all players",
+        ),
+    ]
+
+
+def _platform_quantities(done: PlatformRound, i: int, share: float) -> list[Quantity]:
+    """Return the two places, their mean, the performance and its share."""
+    return [
+        *_places_and_performance(
+            place=float(done.places[i]),
+            expected=float(done.expected[i]),
+            performance=float(done.needed[i]),
+            tied="tied players all take the last of their places",
+            needed="the rating needed for that mean, truncated to a whole number from 1 to 7999",
+        ),
+        quantity(
+            "share",
+            share,
+            "change over (performance - rating): weight/(1 + weight), truncated towards zero",
+        ),
+    ]
