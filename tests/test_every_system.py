@@ -301,6 +301,16 @@ def test_rating_in_blocks_is_rating_at_once(variant: Variant, data: st.DataObjec
 
 
 @every_system
+def test_a_table_of_nobody_has_all_columns(variant: Variant) -> None:
+    system = system_of(variant)
+    state = system.initial(1)
+    for day in (None, 12.0):
+        nobody = system.at(state, np.arange(0), day)
+        assert list(nobody) == list(system.at(state, np.arange(1), day))
+        assert all(column.shape == (0,) for column in nobody.values())
+
+
+@every_system
 def test_a_saved_state_is_read_back_bit_for_bit(variant: Variant, tmp_path: object) -> None:
     """Saving and loading keeps system, parameters, ids, columns and remembered performances."""
     system = system_of(variant)

@@ -224,6 +224,9 @@ class RatedSystem(System):
         """Return players' ratings as of a time in days (None: as of their last match)."""
         if self.read_players is None:
             found = {name: state.column(name)[rows] for name in self.shown if name in state.initial}
+        elif not len(rows):
+            # The kernel learns the number of columns from the first player.
+            found = {name: np.empty(0) for name in self.shown}
         else:
             day = math.nan if time is None else time
             settings = _prepared(self).settings
