@@ -71,6 +71,8 @@ def variants(name: str) -> Iterator[tuple[str, dict[str, object]]]:
         bases.append({"margin_rule": "square-root"})
     if "shares" in known:
         bases.append({"shares": "play"})
+    if "roles" in known:
+        bases.append({"roles": True})
     if known.get("period_days", 0) is None:
         bases.append({"period_days": 7.0})
     for base in bases:
@@ -113,6 +115,7 @@ def history_for(system: Any, seed: int, matches: int = MATCHES, players: int = 4
     columns = {
         "at_home": np.array(home),
         "score": scores[row, teams_of],
+        "role": np.array(["tank", "healer", "scout"])[members % 3],
         "event": np.array([f"event {m // 20}" for m in row]),
         "birth_year": 1950.0 + members,
         "games_before": 7.0 * members,
@@ -133,13 +136,18 @@ def history_for(system: Any, seed: int, matches: int = MATCHES, players: int = 4
         performance_ceiling=(
             rng.choice([np.nan, 1700.0], matches) if "performance_ceiling" in uses else None
         ),
-        performance=rng.normal(0, 1, n) if "performance" in uses else None,
+        # Some are absent, and some are equal.
+        performance=(
+            np.where(rng.random(n) < 0.1, np.nan, rng.normal(0, 1, n).round(1))
+            if "performance" in uses
+            else None
+        ),
         share=rng.uniform(0, 1, n) if "share" in uses else None,
         **{name: column for name, column in own.items() if name in uses},
         attributes={
             name: column
             for name, column in columns.items()
-            if name in uses and (name in ("at_home", "score") or name in FACTS)
+            if name in uses and (name in ("at_home", "role", "score") or name in FACTS)
         },
     )
 
@@ -218,6 +226,9 @@ def called(system: Any, seed: int) -> Iterator[tuple[str, Any]]:
         if "at_home" in able.uses:
             flags = history.attributes["at_home"][low:high]
             options["home"] = int(team[flags > 0][0]) if flags.any() else None
+        if "role" in able.uses:
+            roles = history.attributes["role"][low:high]
+            options["role"] = [part.tolist() for part in np.split(roles, split)]
         if "score" in able.uses:
             # The score decides the rank, as it does in a file.
             firsts = np.concatenate([[0], split])
@@ -225,7 +236,14 @@ def called(system: Any, seed: int) -> Iterator[tuple[str, Any]]:
         else:
             options["ranks"] = history.rank[low:high][np.concatenate([[0], split])].tolist()
         rows = [part.tolist() for part in np.split(player, split)]
-        found = attempt(lambda rows=rows, options=options: pool.rate(rows, **options))
+        # In a pool, what players have of their own is given by name.
+        named = {
+            name: [dict(zip(*pair, strict=True)) for pair in zip(rows, options[name], strict=True)]
+            for name in ("performance", "share", "role")
+            if name in options
+        }
+        given = {**options, **named}
+        found = attempt(lambda rows=rows, options=given: pool.rate(rows, **options))
         yield f"pool {m}", _numbers(found)
         if known is None:
             continue

@@ -208,8 +208,6 @@ class System(OneCall, EntryParameters, ABC):
     record: ClassVar[int] = 0
     #: Whether a prediction knows how much of the match each player takes part in.
     predicts_shares: ClassVar[bool] = False
-    #: Whether a single match may be given what `own` returned for another one of its shape.
-    reuses_own: ClassVar[bool] = False
     #: What the update solves for, such as "the volatility of "; the start of the message if it
     #: fails.
     sought: ClassVar[str] = ""

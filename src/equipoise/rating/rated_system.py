@@ -50,6 +50,9 @@ class RatedSystem(System):
     loop : the kernel that rates matches first:last of a job, by `rate_duels` or `rate_teams`
     read_players : the kernel (table, rows, day, settings) that returns what tables show, by
         `read_rows`; None where that is columns of the state
+
+    A method `own` may return memory for kernels, or statistics of the pool: `job.own`. It is called
+    once for many single matches, and what a match says is in `job.inputs`.
     """
 
     __slots__ = ()

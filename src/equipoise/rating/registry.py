@@ -142,7 +142,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "team-glicko2": SystemSpec(
         "equipoise.rating.team_glicko2.team_glicko2",
         "TeamGlicko2",
-        "equipoise.rating.team_glicko2.explain",
+        "equipoise.rating.team_glicko2.team_glicko2",
         "two teams of any size; performance within the team, form, inactivity",
         "team-glicko2",
     ),

@@ -142,8 +142,6 @@ class Federation(RatedSystem):
     max_teams: ClassVar[int] = 2
     shown: ClassVar[Sequence[str]] = ("rating",)
     takes_entry: ClassVar[bool] = False
-    #: Of a match that is not in a history no facts are known.
-    reuses_own: ClassVar[bool] = True
     columns: ClassVar[Mapping[str, float | str]] = {
         "rating": "initial_rating",
         "matches": 0.0,

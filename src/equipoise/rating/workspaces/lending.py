@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from equipoise.arrays import Floats
 from equipoise.rating.workspaces.workspace import LARGEST, Workspace
@@ -87,6 +87,15 @@ def _knows(system: System) -> bool:
     from equipoise.rating.rated_system import RatedSystem
 
     kind = type(system)
-    ordinary = kind.run is System.run and kind.job in (System.job, RatedSystem.job)
-    rewrites = kind.reuses_own or kind.rewrite_own is not System.rewrite_own
-    return ordinary and (kind.own is System.own or rewrites)
+    if issubclass(kind, RatedSystem):
+        # What its `own` returns is memory; what a match says is in `Job.inputs`. Whoever overrides
+        # the update of a system also means single matches, and `loop` does not know of it.
+        by_loop = _place(kind, "loop") <= _place(kind, "update")
+        return by_loop and kind.run is System.run and kind.job is RatedSystem.job
+    ordinary = kind.run is System.run and kind.job is System.job
+    return ordinary and (kind.own is System.own or kind.rewrite_own is not System.rewrite_own)
+
+
+def _place(kind: type[Any], name: str) -> int:
+    """Return which of a class and its bases, the class first, defines an attribute."""
+    return next(place for place, base in enumerate(kind.__mro__) if name in vars(base))
