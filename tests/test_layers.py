@@ -81,6 +81,19 @@ def test_no_package_has_the_name_of_a_public_function() -> None:
     assert below.isdisjoint(equipoise.__all__)
 
 
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    """Imports within functions count; those for type checkers alone do not."""
+    code = (
+        "from structure import cycles, imports, modules\n"
+        "print(cycles(imports(modules(), for_types=False)))"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=ROOT / "benchmarks"
+    )
+    assert done.stdout == "[]\n"
+
+
 def test_no_file_has_a_name_that_says_nothing() -> None:
     names = {path.stem for path in (*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py"))}
     assert not names & {"utils", "util", "core", "common", "helpers", "misc"}

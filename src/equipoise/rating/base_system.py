@@ -426,6 +426,18 @@ class System(OneCall, EntryParameters, ABC):
         """Whether tables show columns of the state as they are."""
         return type(self).at is System.at
 
+    @property
+    def shows_deviations(self) -> bool:
+        """Whether the deviations of tables are a column of the state as it is."""
+        return type(self).deviations is System.deviations
+
+    @property
+    def fits_workspaces(self) -> bool:
+        """Whether its kernel is given no more of a match than `workspaces` write."""
+        kind = type(self)
+        usual = kind.run is System.run and kind.job is System.job
+        return usual and (kind.own is System.own or kind.rewrite_own is not System.rewrite_own)
+
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return players' ratings as of a time in days (None: as of their last match)."""
         day = math.nan if time is None else time

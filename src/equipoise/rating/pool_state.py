@@ -36,8 +36,7 @@ from equipoise.data.times import MICROSECONDS_PER_DAY, day_in_words, utc
 from equipoise.display import Displayed
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem, require
 from equipoise.rating import match_digest
-from equipoise.rating.advantage.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS
-from equipoise.rating.advantage.home_system import is_saved
+from equipoise.rating.advantage.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS, is_saved
 from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.entry.entering import ENTRY_DEFAULTS, ENTRY_PARAMETERS
 from equipoise.rating.match_digest import NOT_KNOWN, Digests

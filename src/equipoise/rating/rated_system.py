@@ -219,6 +219,15 @@ class RatedSystem(System):
         return self.kernel(job)(job, 0, len(job.matches.time))
 
     @property
+    def fits_workspaces(self) -> bool:
+        """Whether its kernel is given no more of a match than `workspaces` write."""
+        # What its `own` returns is memory; what a match says is in `Job.inputs`. Whoever overrides
+        # the update of a system also means single matches, and `loop` does not know of it.
+        kind = type(self)
+        by_loop = _place(kind, "loop") <= _place(kind, "update")
+        return by_loop and kind.run is System.run and kind.job is RatedSystem.job
+
+    @property
     def shows_columns(self) -> bool:
         """Whether tables show columns of the state as they are."""
         return type(self).at is RatedSystem.at and self.read_players is None
@@ -245,6 +254,11 @@ class RatedSystem(System):
             "last_time": state.column("last_time")[rows],
             **found,
         }
+
+
+def _place(kind: type[Any], name: str) -> int:
+    """Return which of a class and its bases, the class first, defines an attribute."""
+    return next(place for place, base in enumerate(kind.__mro__) if name in vars(base))
 
 
 class _Prepared(NamedTuple):

@@ -31,7 +31,6 @@ from equipoise.data.times import days_of
 from equipoise.display import Tabular, draw
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.draws import start_counting
 from equipoise.rating.entry.entering import LEVEL_ADJUSTMENT
 from equipoise.rating.federations.facts import stones_on_both_sides
@@ -40,15 +39,13 @@ from equipoise.rating.pool_state import PoolState, other_system
 from equipoise.rating.predicting.lineup import lineup, team_prediction
 from equipoise.rating.registry import SYSTEMS, make_system, unsuited
 from equipoise.rating.resuming import resume, state_after
+from equipoise.rating.system import TRACE_COLUMNS as TRACE_COLUMNS
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
-
-#: Columns that every trace has; those of the system follow.
-TRACE_COLUMNS = TraceArrays._fields
 
 #: Participations rated between two reports of progress.
 PIECE = 100_000

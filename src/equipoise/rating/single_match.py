@@ -22,9 +22,8 @@ from equipoise.data.explanations.explanation import (
 )
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
-from equipoise.rating.base_system import TraceArrays
 from equipoise.rating.state import State
-from equipoise.rating.system import RatingSystem
+from equipoise.rating.system import TRACE_COLUMNS, RatingSystem
 
 #: Largest number of opponents in an explanation.
 NAMED_OPPONENTS = 20
@@ -77,7 +76,7 @@ def single_match(system: RatingSystem, before: State, history: History, match: i
 def rate_isolated(system: RatingSystem, match: History, before: State) -> SingleMatch:
     """Rate a history of one match on a copy of its players' states."""
     after = before.copy()
-    names = (*TraceArrays._fields, *system.trace_columns)
+    names = (*TRACE_COLUMNS, *system.trace_columns)
     trace = {name: np.full(match.participations, np.nan) for name in names}
     system.run(after, match, 0, 1, trace)
     return SingleMatch(history=match, before=before, after=after, trace=trace)

@@ -27,6 +27,10 @@ RatingColumns: TypeAlias = dict[str, Floats]
 TraceColumns: TypeAlias = Mapping[str, Floats]
 
 
+#: Columns that every trace has; those of a system follow.
+TRACE_COLUMNS = ("expected", "rating_before", "deviation_before", "rating", "deviation")
+
+
 def check_newcomer(rating: float, deviation: float) -> None:
     """Refuse starting values whose squares would leave the range of float64's digits.
 

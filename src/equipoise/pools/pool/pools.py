@@ -22,8 +22,8 @@ from equipoise.errors import (
 from equipoise.messages.pools import PoolEntry, PoolMessage, PoolRequest
 from equipoise.pools.pool.checks import check_same, check_settings
 from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json, written
-from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS
-from equipoise.rating.advantage.home_system import advantage_notes, is_saved
+from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS, is_saved
+from equipoise.rating.advantage.home_system import advantage_notes
 from equipoise.rating.base_system import System
 from equipoise.rating.entry.entering import ENTRY, ENTRY_PARAMETERS
 from equipoise.rating.registry import is_later_default, notes_of, requirement_of

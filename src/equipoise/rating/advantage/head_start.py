@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,17 @@ HEAD_START = "head_start"
 
 #: Differences count for at most this many scales, where densities are still numbers.
 _FARTHEST = 30.0
+
+
+def is_saved(system: Any, name: str) -> bool:
+    """Return whether files and messages have a parameter of the advantage.
+
+    They have those that are not the default, and `home_advantage` of systems that always had it.
+    """
+    if name == "home_advantage" and getattr(system, "adds_head_starts", False):
+        return True
+    usual = next(one.default for one in fields(system) if one.name == name)
+    return bool(getattr(system, name) != usual)
 
 
 class Working(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -261,23 +261,7 @@ def advantage_notes(system: Any, shared: Mapping[str, Floats]) -> list[str]:
     return [f"learned home advantage: {belief[0]:.1f} points, deviation {belief[1]:.1f}"]
 
 
-def settled(system: Any, state: State) -> Any:
-    """Return a system with what the pool has learned of its home advantage; others unchanged."""
-    return system.settled(state) if isinstance(system, HomeSystem) else system
-
-
 def no_home_side() -> InvalidDataError:
     """Return the error for matches that do not say who plays at home."""
     rule = "must be a column (true for the home side), or give side, if home_advantage is set"
     return InvalidDataError([Problem("", None, "at_home", rule, "neither")])
-
-
-def is_saved(system: Any, name: str) -> bool:
-    """Return whether files and messages have a parameter of the advantage.
-
-    They have those that are not the default, and `home_advantage` of systems that always had it.
-    """
-    if name == "home_advantage" and getattr(system, "adds_head_starts", False):
-        return True
-    usual = next(one.default for one in fields(system) if one.name == name)
-    return bool(getattr(system, name) != usual)

@@ -58,9 +58,7 @@ class SystemFacts(NamedTuple):
 @lru_cache(maxsize=1024)
 def facts_of(system: System) -> SystemFacts:
     """Return the facts of a system, and of every system that equals it."""
-    from equipoise.rating.base_system import System
-
-    kind, columns = type(system), tuple(system.newcomer())
+    columns = tuple(system.newcomer())
     if system.changes_entry:
         columns = (*columns, SEEDED)
     plain = system.shows_columns
@@ -71,7 +69,7 @@ def facts_of(system: System) -> SystemFacts:
         matches=columns.index("matches"),
         last_time=columns.index("last_time"),
         plain_rating=plain and not system.learns_entry,
-        plain_deviation=(plain and kind.deviations is System.deviations and "deviation" in columns),
+        plain_deviation=plain and system.shows_deviations and "deviation" in columns,
         pooled=bool(system.learned_in_pool),
     )
 

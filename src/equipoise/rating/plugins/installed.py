@@ -17,6 +17,9 @@ from equipoise.errors import EquipoiseError, PluginError
 #: The group of entry points that other packages declare.
 GROUP = "equipoise.systems"
 
+#: The base class of all systems, by name, because its module imports this one.
+_SYSTEM = "equipoise.rating.base_system.System"
+
 #: Columns that every state has; ratings are read from the first one.
 _COLUMNS = ("rating", "matches", "last_time")
 
@@ -99,13 +102,16 @@ def load(plugin: Plugin) -> type[Any]:
     return kind
 
 
+def _place(kind: type[Any]) -> str:
+    """Return the module and the name of a class."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
 def _fault(found: Any, name: str) -> str:
     """Return the rule that a class breaks and what was found, empty if it is a system."""
-    from equipoise.rating.base_system import System
-
-    if not (isinstance(found, type) and issubclass(found, System)):
+    if not (isinstance(found, type) and _SYSTEM in map(_place, found.__mro__)):
         got = found.__name__ if isinstance(found, type) else repr(found)
-        return f"must be a subclass of equipoise.rating.base_system.System; got {got}"
+        return f"must be a subclass of {_SYSTEM}; got {got}"
     parameters = getattr(found, "__dataclass_params__", None)
     if "__dataclass_fields__" not in vars(found) or not getattr(parameters, "frozen", False):
         return "must be a frozen dataclass: @dataclass(frozen=True, slots=True, kw_only=True)"

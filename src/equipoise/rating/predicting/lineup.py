@@ -41,7 +41,6 @@ from equipoise.data.prediction import (
 )
 from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
-from equipoise.rating.advantage.home_system import settled
 from equipoise.rating.draws import LEAST_MATCHES, check_draw_rate, counted_matches
 from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.pool_state import PoolState, check_ids
@@ -285,7 +284,7 @@ def team_prediction(
     rated = fits_sizes(system.capabilities if able is None else able, sizes)
     models = rated and models_draws(system)
     if rated:
-        now = settled(system, state)
+        now = _settled(system, state)
         by, players = system.name, now.outlook(rating, deviation, match)
     else:
         by, players = TEAM_MEAN, team_mean_outlook(rating, np.nan_to_num(deviation, nan=0.0))
@@ -328,6 +327,11 @@ def team_prediction(
         quality_by=quality_by,
         draw_note=note,
     )
+
+
+def _settled(system: Any, state: State) -> Any:
+    """Return a system with what the pool has learned of its home advantage; others unchanged."""
+    return system.settled(state) if hasattr(system, "settled") else system
 
 
 def _check_needed(system: RatingSystem, draw_rate: float, teams: int, models: bool) -> None:
@@ -427,7 +431,7 @@ def team_model(pool: PoolState) -> TeamModel:
     return TeamModel(
         by=system.name,
         fits=partial(can_rate, system),
-        outlook=settled(system, pool.state).outlook,
+        outlook=_settled(system, pool.state).outlook,
         margin=partial(_margin, system) if models_draws(system) else _no_draws,
     )
 

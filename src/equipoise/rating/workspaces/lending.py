@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from equipoise.arrays import Floats
 from equipoise.rating.workspaces.workspace import LARGEST, Workspace
@@ -31,7 +31,7 @@ class Workspaces:
         shared : `State.shared` of a pool, to which kernels then write; a pool serves one thread
         """
         self._system, self._shared = system, shared
-        self.usable = _knows(system) and (shared is not None or not _learns(system))
+        self.usable = system.fits_workspaces and (shared is not None or not _learns(system))
         self._free: dict[tuple[int, ...], list[Workspace]] = {}
 
     @property
@@ -79,23 +79,3 @@ def workspaces_of(system: System) -> Workspaces:
 def _learns(system: System) -> bool:
     """Return whether matches change numbers of the pool, which then have to be given."""
     return system.changes_entry or system.learns_advantage
-
-
-def _knows(system: System) -> bool:
-    """Return whether the numbers of a match are all that the kernel of a system is given."""
-    from equipoise.rating.base_system import System
-    from equipoise.rating.rated_system import RatedSystem
-
-    kind = type(system)
-    if issubclass(kind, RatedSystem):
-        # What its `own` returns is memory; what a match says is in `Job.inputs`. Whoever overrides
-        # the update of a system also means single matches, and `loop` does not know of it.
-        by_loop = _place(kind, "loop") <= _place(kind, "update")
-        return by_loop and kind.run is System.run and kind.job is RatedSystem.job
-    ordinary = kind.run is System.run and kind.job is System.job
-    return ordinary and (kind.own is System.own or kind.rewrite_own is not System.rewrite_own)
-
-
-def _place(kind: type[Any], name: str) -> int:
-    """Return which of a class and its bases, the class first, defines an attribute."""
-    return next(place for place, base in enumerate(kind.__mro__) if name in vars(base))

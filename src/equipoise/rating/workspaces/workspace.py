@@ -74,8 +74,6 @@ class Workspace:
 
         shared : `State.shared` of a pool, to which the kernel then writes
         """
-        from equipoise.rating.base_system import System
-
         count = sum(sizes)
         self._system, self._sizes = system, tuple(sizes)
         self._members = all(size == 1 for size in sizes)
@@ -96,8 +94,7 @@ class Workspace:
         self._inputs: dict[str, Floats] = {
             name: column for name, column in columns.items() if column is not None
         }
-        rewrites = type(system).rewrite_own is not System.rewrite_own
-        self._rewrites = rewrites and _has_parts(job.own)
+        self._rewrites = job.own is not None and _has_parts(job.own)
         self._scored = "score" in system.capabilities.uses
         self._table = self.state.table.data
         self._row_codes = Struct(f"{self.state.table.size}d")
