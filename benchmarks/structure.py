@@ -202,6 +202,26 @@ def of_commands(entered: FilesEntered, folder: str) -> dict[str, set[str]]:
     return {name: entered.during(command(*words)) for name, words in tasks.items()}
 
 
+def of_library(entered: FilesEntered) -> dict[str, set[str]]:
+    """Return the files of calls of the library."""
+    import equipoise as eq
+
+    history = eq.read_history(EXAMPLES / "league.csv")
+    system = eq.Glicko2()
+    ada, ben = system.rating(), system.rating()
+    pool = eq.Pool(system)
+    done = eq.replay(system, history)
+    match = history.match_ids.tolist()[0]
+    calls: dict[str, Callable[[], object]] = {
+        "system.rate": lambda: system.rate([ada, ben]),
+        "Pool.rate": lambda: pool.rate(["ada", "ben"]),
+        "predict": lambda: eq.predict(system, done.state, [["ada"], ["ben"]]),
+        "replay": lambda: eq.replay(system, history),
+        "explain": lambda: eq.explain(system, history, "ada", match),
+    }
+    return {name: entered.during(call) for name, call in calls.items()}
+
+
 def of_service(entered: FilesEntered, folder: str) -> dict[str, set[str]]:
     """Return the files of the tasks of the service."""
     import httpx
@@ -266,9 +286,16 @@ def main() -> None:
     single = [name for name in single if names[name].name != "__init__.py"]
     circles = cycles(imports(names, for_types=False))
     with tempfile.TemporaryDirectory() as folder:
-        tasks = {**of_commands(entered, folder), **of_service(entered, folder)}
+        tasks = {**of_commands(entered, folder), **of_library(entered)}
+        tasks |= of_service(entered, folder)
     folders = Counter(path.parent for path in names.values() if path.name != "__init__.py")
     large = sum(count > 15 for count in folders.values())
+    parts: dict[str, Counter[str]] = defaultdict(Counter)
+    for path in names.values():
+        inside = path.relative_to(PACKAGE).parts
+        part = inside[0] if len(inside) > 1 else "the package itself"
+        parts[part]["files"] += 1
+        parts[part]["code"] += line_kinds(path.read_text())["code"]
     counts = [
         ("source files", len(names)),
         *((f"lines: {kind}", kinds[kind]) for kind in KINDS),
@@ -281,6 +308,14 @@ def main() -> None:
         __doc__.strip().partition("\n")[0],
         [
             Part("The package", ("what", "number"), [(name, f"{n:,}") for name, n in counts]),
+            Part(
+                "Its parts",
+                ("part", "files", "lines of code"),
+                [
+                    (name, str(one["files"]), f"{one['code']:,}")
+                    for name, one in sorted(parts.items(), key=lambda part: -part[1]["code"])
+                ],
+            ),
             Part(
                 "Source files entered by one warm run",
                 ("task", "files"),

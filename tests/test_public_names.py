@@ -86,7 +86,7 @@ def hints(function: Any) -> dict[str, Any]:
         "Figure": object,
         "Markup": str,
         "System": eq.System,
-        "MatchPrediction": eq.MatchPrediction,
+        "Prediction": eq.Prediction,
     }
     for one in getattr(function, "__mro__", ()):
         names |= vars(importlib.import_module(one.__module__))

@@ -43,11 +43,12 @@ if TYPE_CHECKING:
     from equipoise.data.lobby import Constraint as Constraint
     from equipoise.data.lobby import Lobby as Lobby
     from equipoise.data.lobby import Split as Split
+    from equipoise.data.match_prediction import Prediction as Prediction
+    from equipoise.data.match_prediction import win_probability as win_probability
+    from equipoise.data.places import PlaceDistribution as PlaceDistribution
+    from equipoise.data.places import place_distribution as place_distribution
     from equipoise.data.prediction import Outlook as Outlook
-    from equipoise.data.prediction import PlaceDistribution as PlaceDistribution
-    from equipoise.data.prediction import Prediction as Prediction
     from equipoise.data.prediction import TeamModel as TeamModel
-    from equipoise.data.prediction import win_probability as win_probability
     from equipoise.data.ratings import EffectiveRating as EffectiveRating
     from equipoise.data.ratings import InitialRatings as InitialRatings
     from equipoise.data.ratings import Ratings as Ratings
@@ -122,9 +123,7 @@ if TYPE_CHECKING:
     from equipoise.rating.federations.fide import FIDE as FIDE
     from equipoise.rating.federations.stephenson import Stephenson as Stephenson
     from equipoise.rating.federations.uscf import USCF as USCF
-    from equipoise.rating.one_call.placing import place_distribution as place_distribution
     from equipoise.rating.one_call.pool import Pool as Pool
-    from equipoise.rating.one_call.prediction import MatchPrediction as MatchPrediction
     from equipoise.rating.one_call.rating import Rating as Rating
     from equipoise.rating.platforms.codeforces import Codeforces as Codeforces
     from equipoise.rating.platforms.lichess import Lichess as Lichess

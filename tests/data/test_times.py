@@ -67,7 +67,7 @@ def test_functions_take_a_time_as_days_or_as_a_date() -> None:
     assert one.ratings.deviation.tolist() == other.ratings.deviation.tolist()
     assert one.ratings.deviation[0] > eq.replay(system, history).ratings.deviation[0]
     for function in (
-        lambda at: eq.predict(system, one.state, [["a"], ["b"]], at=at).expected.tolist(),
+        lambda at: eq.predict(system, one.state, [["a"], ["b"]], at=at).expected,
         lambda at: eq.what_if(system, one.state, [["a"], ["b"]], at=at).rating.tolist(),
         lambda at: eq.lobby_of(one.state, ["a", "b"], at=at).deviation.tolist(),
     ):

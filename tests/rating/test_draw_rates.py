@@ -32,7 +32,7 @@ def test_every_system_has_win_draw_and_loss_of_a_duel(name: str) -> None:
     assert found.win == pytest.approx((first - found.draw / 2, second - found.draw / 2), abs=1e-15)
     assert sum(found.win) + found.draw == pytest.approx(1, abs=1e-15)
     assert "draw_rate" in repr(found)
-    assert "Draws estimated from the given draw rate" in found._repr_html_()
+    assert "draws estimated from the given draw rate" in found._repr_html_()
     none = system.predict(duel)
     assert none.win is none.draw is none.draw_by is None
     assert none.draw_note.startswith(f"no win and draw probability: {name} does not model draws")
@@ -56,7 +56,7 @@ def test_a_pool_counts_and_a_rate_that_is_given_comes_first() -> None:
     usual, given = pool.predict(["a", "b"]), pool.predict(["a", "b"], draw_rate=0.1)
     assert (usual.draw_by, usual.draw_note) == ("estimate", "")
     assert "(estimate)" in repr(usual)
-    assert "Draws estimated from earlier draws" in usual._repr_html_()
+    assert "draws estimated from earlier draws" in usual._repr_html_()
     a, b = pool["a"], pool["b"]
     assert eq.Elo().predict([a, b], draw_rate=rate).draw == usual.draw
     assert given.draw_by == "draw_rate"

@@ -196,7 +196,7 @@ def test_what_a_match_expects_is_what_was_predicted(name: str, more: dict[str, A
             value = 60.0 if given is not LEARNS else belief_of(before.state)[0]  # type: ignore[index]
             assert difference[0] - difference[1] == pytest.approx(sign * value, abs=1e-9)
             assert eq.Pool.of(before).predict(teams, home=home).expected == pytest.approx(
-                found.expected.tolist()
+                found.expected
             )
 
 

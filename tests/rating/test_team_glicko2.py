@@ -162,7 +162,7 @@ def test_predictions_are_those_of_the_formula(
     later = None if last is None else last + 50 * MICROSECONDS_PER_DAY
     expected = predict(system, result.state, [first, second], at=at).expected
     assert expected[0] == pytest.approx(slow.predict(first, second, later), abs=1e-12)
-    assert expected.sum() == pytest.approx(1.0, abs=1e-15)
+    assert sum(expected) == pytest.approx(1.0, abs=1e-15)
 
 
 @examples(40)

@@ -210,7 +210,7 @@ def test_predictions_of_uneven_teams_of_equals_are_even() -> None:
     pool.player_ids = np.arange(7)
     pool.state.grow(7)
     expected = predict(TeamGlicko2(), pool, [[0, 1], [2, 3, 4, 5, 6]]).expected
-    assert expected.tolist() == [0.5, 0.5]
+    assert expected == (0.5, 0.5)
 
 
 # --- explanations ----------------------------------------------------------------------------

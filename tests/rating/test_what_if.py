@@ -181,6 +181,6 @@ def test_playing_at_home_is_expected_to_help() -> None:
     system = Elo(home_advantage=100.0)
     pool = PoolState.new(system)
     pool.player_ids, pool.state = np.arange(2), system.initial(2)
-    assert predict(system, pool, [[0], [1]]).expected.tolist() == [0.5, 0.5]
+    assert predict(system, pool, [[0], [1]]).expected == (0.5, 0.5)
     at_home = predict(system, pool, [[0], [1]], home=1).expected
     assert at_home[1] == pytest.approx(1 / (1 + 10 ** (-100 / 400)), abs=1e-12)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from equipoise._jit import compiles_kernels, watch_compilation
-from equipoise.data.history import History
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.one_match import OneMatch, history_of
 from equipoise.errors import InvalidDataError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Job, System
@@ -36,6 +37,9 @@ def system_of(name: str) -> System:
     return system
 
 
+DUEL = OneMatch((1, 1), (0, 1))
+
+
 def shapes_for(system: System) -> list[Shape]:
     """Return matches that the system can rate."""
     able = system.capabilities
@@ -53,9 +57,9 @@ def known_players(system: System, count: int, seed: int) -> list[PlayerNumbers]:
     known = numbers_of(system.initial(count))
     for match in range(4 * count):
         first, second = generator.sample(range(count), 2)
-        after = rate_match(
-            system, [known[first], known[second]], (1, 1), (0, 1), time=20_000.0 + match / 8
-        )
+        time = (8 * 20_000 + match) * MICROSECONDS_PER_DAY // 8
+        duel = OneMatch((1, 1), (0, 1), time=time)
+        after = rate_match(system, [known[first], known[second]], duel)
         known[first], known[second] = after
     return known
 
@@ -64,16 +68,7 @@ def by_history(
     system: System, players: Sequence[PlayerNumbers], shape: Shape, **more: Any
 ) -> list[PlayerNumbers]:
     """Return the states after a match that is rated as a history of its own."""
-    sizes, ranks = shape
-    history = History(
-        match_ids=np.zeros(1, np.int64),
-        player_ids=np.arange(sum(sizes)),
-        offsets=np.array([0, sum(sizes)]),
-        player=np.arange(sum(sizes)),
-        team=np.repeat(np.arange(len(sizes)), sizes),
-        rank=np.repeat(np.array(ranks), sizes),
-        **more,
-    )
+    history = replace(history_of([OneMatch(*shape)]), **more)
     state = state_of(system, players)
     system.run(state, history, 0, 1)
     return numbers_of(state)
@@ -94,7 +89,7 @@ def test_matches_in_one_memory_have_the_bits_of_histories(name: str) -> None:
         shape = generator.choice(shapes)
         rows = generator.sample(range(40), sum(shape[0]))
         players, weight = [known[row] for row in rows], generator.choice([1.0, 0.3, 2.0])
-        found = rate_match(system, players, *shape, weight=weight)
+        found = rate_match(system, players, OneMatch(*shape, weight))
         expected = by_history(system, players, shape, weight=np.array([weight]))
         assert bits(found) == bits(expected)
         for row, numbers in zip(rows, found, strict=True):
@@ -113,9 +108,11 @@ def test_threads_do_not_disturb_each_other(name: str) -> None:
     for _ in range(300):
         shape = generator.choice(shapes)
         matches.append(([known[row] for row in generator.sample(range(40), sum(shape[0]))], shape))
-    alone = [bits(rate_match(system, players, *shape)) for players, shape in matches]
+    alone = [bits(rate_match(system, players, OneMatch(*shape))) for players, shape in matches]
     with ThreadPoolExecutor(4) as threads:
-        found = threads.map(lambda one: bits(rate_match(system, one[0], *one[1])), 3 * matches)
+        found = threads.map(
+            lambda one: bits(rate_match(system, one[0], OneMatch(*one[1]))), 3 * matches
+        )
         assert list(found) == 3 * alone
 
 
@@ -128,7 +125,7 @@ def test_single_matches_use_the_kernels_of_histories(name: str) -> None:
     by_history(system, numbers_of(system.initial(2)), shape)
     replay(system, empty_match((1, 1)))
     with watch_compilation() as compilation:
-        rate_match(system, numbers_of(system.initial(2)), *shape)
+        rate_match(system, numbers_of(system.initial(2)), OneMatch(*shape))
         replay(system, empty_match((1, 1)))
     assert compilation.kernels == 0
 
@@ -138,7 +135,9 @@ def test_a_match_too_large_for_a_kernel_on_one_thread() -> None:
     system = Elo()
     shape: Shape = ((1,) * (LARGEST + 1), tuple(range(LARGEST + 1)))
     players = numbers_of(system.initial(LARGEST + 1))
-    assert bits(rate_match(system, players, *shape)) == bits(by_history(system, players, shape))
+    assert bits(rate_match(system, players, OneMatch(*shape))) == bits(
+        by_history(system, players, shape)
+    )
     assert shape[0] not in workspaces_of(system)._free
 
 
@@ -146,10 +145,10 @@ def test_few_workspaces_are_kept() -> None:
     """Neither many shapes nor many systems fill the memory."""
     system = Elo()
     for size in range(1, lending._SHAPES + 20):
-        rate_match(system, numbers_of(system.initial(size + 1)), (size, 1), (0, 1))
+        rate_match(system, numbers_of(system.initial(size + 1)), OneMatch((size, 1), (0, 1)))
     assert len(workspaces_of(system)._free) <= lending._SHAPES
     for k in range(lending._SYSTEMS + 20):
-        rate_match(Elo(k=k + 1.0), numbers_of(system.initial(2)), (1, 1), (0, 1))
+        rate_match(Elo(k=k + 1.0), numbers_of(system.initial(2)), DUEL)
     assert len(lending._known) <= lending._SYSTEMS
 
 
@@ -158,7 +157,7 @@ def test_what_is_given_stays_as_it_is() -> None:
     system = Glicko2()
     players = numbers_of(system.initial(2))
     before = bits(players)
-    rate_match(system, players, (1, 1), (0, 1))
+    rate_match(system, players, DUEL)
     assert bits(players) == before
 
 
@@ -167,8 +166,8 @@ def test_who_is_at_home_must_be_said_where_it_counts() -> None:
     system = Elo(home_advantage=50.0)
     players = numbers_of(system.initial(2))
     with pytest.raises(InvalidDataError, match="at_home"):
-        rate_match(system, players, (1, 1), (0, 1))
-    found = rate_match(system, players, (1, 1), (0, 1), at_home=[True, False])
+        rate_match(system, players, DUEL)
+    found = rate_match(system, players, DUEL._replace(at_home=[True, False]))
     assert found[0][0][0] < 1516.0
 
 
@@ -196,5 +195,5 @@ def test_a_system_that_workspaces_do_not_know_gets_a_history() -> None:
     assert not workspaces_of(system).usable
     players = numbers_of(system.initial(2))
     for weight in (1.0, 2.5):
-        found = rate_match(system, players, (1, 1), (0, 1), weight=weight)
+        found = rate_match(system, players, DUEL._replace(weight=weight))
         assert [row[0] for row, _ in found] == [1501.0 + weight] * 2

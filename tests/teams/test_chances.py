@@ -73,7 +73,7 @@ def difference(state: PoolState, lobby: Lobby, teams: Teams | LobbyTeams) -> flo
     """Return the highest minus the lowest chance, as the system predicts the match."""
     rows = [[one.id if isinstance(one, Player) else int(one) for one in team] for team in teams]
     expected = lobby_prediction(state, lobby, rows).expected
-    return float(expected.max() - expected.min())
+    return max(expected) - min(expected)
 
 
 @pytest.mark.parametrize("name", SYSTEMS)

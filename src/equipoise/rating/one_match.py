@@ -8,14 +8,12 @@ a history of one match.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.arrays import Floats
-from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.one_match import OneMatch, history_of
 from equipoise.rating.state import State
 from equipoise.rating.workspaces.lending import workspaces_of
 from equipoise.rating.workspaces.workspace import PlayerNumbers
@@ -25,92 +23,31 @@ if TYPE_CHECKING:
 
 
 def rate_match(
-    system: System,
-    players: Sequence[PlayerNumbers],
-    sizes: Sequence[int],
-    ranks: Sequence[int],
-    *,
-    weight: float = 1.0,
-    time: float = math.nan,
-    performance_ceiling: float = math.inf,
-    beta: float = math.nan,
-    gamma: float = math.nan,
-    performance: Sequence[float] = (),
-    share: Sequence[float] = (),
-    at_home: Sequence[bool] = (),
-    score: Sequence[float] = (),
+    system: System, players: Sequence[PlayerNumbers], match: OneMatch
 ) -> list[PlayerNumbers]:
     """Return the players' states after a match, in their order; nothing given is changed.
 
-    players : in the order of their teams; the same player only once
-    sizes : number of players of each team, at least two teams
-    ranks : of each team, dense from 0, lower is better, equal is a tie
-    time : of the match, whole microseconds in days since 1970; NaN without times
-    performance_ceiling : inf for none
-    beta, gamma : deviations of the match's own, NaN for none
-    performance, share, at_home, score : one value for each player, or none at all; a performance
-        of NaN is absent; score : of the player's team
+    players : team after team; the same player only once
+    match : of at least two teams
     Raises : ConvergenceError; InvalidDataError if the system needs `at_home`
     """
     workspaces = workspaces_of(system)
     # Few matches have deviations of their own, so there is no kept memory for them.
-    if workspaces.usable and math.isnan(beta) and math.isnan(gamma):
-        shape = tuple(sizes)
+    if workspaces.usable and not match.has_own_deviations:
+        shape = tuple(match.sizes)
         workspace = workspaces.take(shape)
-        found = workspace.rate(
-            players, ranks, weight, time, performance_ceiling, performance, share, at_home, score
-        )
+        found = workspace.rate(players, match)
         workspaces.give_back(shape, workspace)
         return found
-    return rate_once(
-        system,
-        players,
-        sizes,
-        ranks,
-        weight=weight,
-        time=time,
-        performance_ceiling=performance_ceiling,
-        beta=beta,
-        gamma=gamma,
-        performance=performance,
-        share=share,
-        at_home=at_home,
-        score=score,
-    )
+    return rate_once(system, players, match)
 
 
 def rate_once(
-    system: System,
-    players: Sequence[PlayerNumbers],
-    sizes: Sequence[int],
-    ranks: Sequence[int],
-    *,
-    weight: float = 1.0,
-    time: float = math.nan,
-    performance_ceiling: float = math.inf,
-    beta: float = math.nan,
-    gamma: float = math.nan,
-    performance: Sequence[float] = (),
-    share: Sequence[float] = (),
-    at_home: Sequence[bool] = (),
-    score: Sequence[float] = (),
+    system: System, players: Sequence[PlayerNumbers], match: OneMatch
 ) -> list[PlayerNumbers]:
     """Return what `rate_match` does, in memory that is not kept: for a system of one match."""
     state = state_of(system, players)
-    match = _history(
-        sizes,
-        ranks,
-        weight=weight,
-        time=time,
-        performance_ceiling=performance_ceiling,
-        beta=beta,
-        gamma=gamma,
-        performance=performance,
-        share=share,
-        at_home=at_home,
-        score=score,
-    )
-    system.run(state, match, 0, 1)
+    system.run(state, history_of([match]), 0, 1)
     return numbers_of(state)
 
 
@@ -144,46 +81,3 @@ def numbers_of(state: State) -> list[PlayerNumbers]:
         (row, tuple(value for field in fields for value in field[start:end]))
         for row, start, end in zip(rows, starts, ends, strict=True)
     ]
-
-
-def _history(
-    sizes: Sequence[int],
-    ranks: Sequence[int],
-    *,
-    weight: float,
-    time: float,
-    performance_ceiling: float,
-    beta: float,
-    gamma: float,
-    performance: Sequence[float],
-    share: Sequence[float],
-    at_home: Sequence[bool],
-    score: Sequence[float],
-) -> History:
-    """Return a history of this match only, its players numbered in their order."""
-    count = sum(sizes)
-    given = None if math.isnan(time) else np.array([round(time * MICROSECONDS_PER_DAY)])
-    capped = not math.isinf(performance_ceiling)
-    columns = {"at_home": at_home, "score": score}
-    given_columns = {name: np.array(one, np.float64) for name, one in columns.items() if len(one)}
-    return History(
-        match_ids=np.zeros(1, np.int64),
-        player_ids=np.arange(count),
-        offsets=np.array([0, count]),
-        player=np.arange(count),
-        team=np.repeat(np.arange(len(sizes)), sizes),
-        rank=np.repeat(np.array(ranks, np.int64), sizes),
-        time=given,
-        weight=np.array([float(weight)]),
-        performance_ceiling=np.array([performance_ceiling]) if capped else None,
-        beta=None if math.isnan(beta) else np.array([beta]),
-        gamma=None if math.isnan(gamma) else np.array([gamma]),
-        performance=_floats(performance),
-        share=_floats(share),
-        attributes=given_columns,
-    )
-
-
-def _floats(values: Sequence[float]) -> Floats | None:
-    """Return a column, None without values."""
-    return np.array(values, np.float64) if len(values) else None

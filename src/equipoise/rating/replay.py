@@ -25,7 +25,7 @@ from equipoise.data.history import (
     TRUTH,
     History,
 )
-from equipoise.data.prediction import Prediction
+from equipoise.data.match_prediction import Prediction
 from equipoise.data.ratings import InitialRatings, Ratings, Trace
 from equipoise.data.times import days_of
 from equipoise.display import Tabular, draw
@@ -358,7 +358,7 @@ def predict(
     >>> league = eq.read_history("examples/league.csv")
     >>> pool = eq.replay(eq.Glicko2(), league).state
     >>> found = eq.predict(eq.Glicko2(), pool, [["ada"], ["ben"]])
-    >>> found.expected.round(3).tolist()
+    >>> [round(one, 3) for one in found.expected]
     [0.972, 0.028]
     """
     check_system(state, system)

@@ -10,42 +10,43 @@ import pytest
 
 import equipoise as eq
 from equipoise.data.history import History
+from equipoise.data.one_match import OneMatch
 from equipoise.errors import ConvergenceError
 from equipoise.rating.match_digest import digests_of
-from equipoise.rating.one_call.digesting import MOST_NOTED, Digesting, NotedMatch
+from equipoise.rating.one_call.digesting import MOST_NOTED, Digesting
 
 
-def noted(generator: random.Random, match: int) -> NotedMatch:
-    """Return a match with every column, some of them empty."""
+def noted(generator: random.Random, match: int) -> tuple[OneMatch, list[str]]:
+    """Return a match with every column, some of them empty, and the names of its players."""
     sizes = generator.choice([[1, 1], [2, 3], [1, 1, 2]])
     names = generator.sample(["ada", "bo", "cy", "di", "ed", "flo"], sum(sizes))
     count = len(names)
-    return NotedMatch(
-        names,
+    found = OneMatch(
         sizes,
         generator.choice([list(range(len(sizes))), [0] * len(sizes)]),
-        10**15 + match,
         generator.choice([1.0, 0.25]),
+        10**15 + match,
         generator.choice([float("nan"), 1600.0]),
-        generator.choice([[], [1.5] * count, [float("nan")] * count]),
-        generator.choice([[], [0.5] * count]),
-        [generator.random() < 0.5 for _ in names],
+        performance=generator.choice([[], [1.5] * count, [float("nan")] * count]),
+        share=generator.choice([[], [0.5] * count]),
+        at_home=[generator.random() < 0.5 for _ in names],
     )
+    return found, names
 
 
-def alone(match: NotedMatch) -> History:
+def alone(match: OneMatch, names: list[str]) -> History:
     """Return a match as a history of its own, without the columns that it does not have."""
-    count = len(match.names)
+    count, ceiling = len(names), match.performance_ceiling
     return History(
         match_ids=np.array([7]),
-        player_ids=np.array(match.names, dtype=object),
+        player_ids=np.array(names, dtype=object),
         offsets=np.array([0, count]),
         player=np.arange(count),
         team=np.repeat(np.arange(len(match.sizes)), match.sizes),
         rank=np.repeat(match.ranks, match.sizes),
         time=np.array([match.time]),
         weight=np.array([match.weight]),
-        performance_ceiling=None if np.isnan(match.ceiling) else np.array([match.ceiling]),
+        performance_ceiling=None if np.isnan(ceiling) else np.array([ceiling]),
         performance=np.array(match.performance) if match.performance else None,
         share=np.array(match.share) if match.share else None,
         attributes={"at_home": np.array(match.at_home, np.float64)},
@@ -59,11 +60,11 @@ def test_digests_of_many_are_those_of_each() -> None:
     digesting, expected = Digesting([3], uses), [3]
     for number in range(MOST_NOTED + 90):
         match = noted(generator, number)
-        expected.append(int(digests_of(alone(match), uses)[0]))
+        expected.append(int(digests_of(alone(*match), uses)[0]))
         if number % 100 == 99:
-            digesting.add(alone(match))
+            digesting.add(alone(*match))
         else:
-            digesting.note(match)
+            digesting.note(*match)
     assert digesting.all() == expected
     assert digesting.all() == expected
 

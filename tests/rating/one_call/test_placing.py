@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.data.prediction import Curve, Outlook, PlaceDistribution
+from equipoise.data.places import PlaceDistribution, place_distribution
+from equipoise.data.prediction import Curve, Outlook
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.one_call.placing import place_distribution
 
 #: A study of many replays: `make test` has the tests of its parts.
 pytestmark = pytest.mark.slow

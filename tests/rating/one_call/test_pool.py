@@ -140,7 +140,7 @@ def test_a_pool_is_the_state_of_a_replay(
     teams = [[history.player_ids[0]], ["nobody" if history.player_ids.dtype == object else 99]]
     expected = predict(system, done.state, teams, at=day)
     found = pool.predict(teams, time=day)
-    assert found.expected == tuple(expected.expected.tolist())
+    assert found.expected == expected.expected
     assert found.newcomers == expected.newcomers
 
 

@@ -32,8 +32,8 @@ def test_a_prediction_is_that_of_a_pool(
     ids = [list(team) for team in teams]
     expected = predict(system, pool.state, ids, at=140.0, home=home)
     found = system.predict([[pool[one] for one in team] for team in ids], time=140, home=home)
-    assert found.expected == tuple(expected.expected.tolist())
-    assert found.win == (None if expected.win is None else tuple(expected.win.tolist()))
+    assert found.expected == expected.expected
+    assert found.win == expected.win
     assert (found.draw, found.by) == (expected.draw, expected.by)
     modelled = name.startswith(("trueskill", "thurstone"))
     assert found.quality == expected.quality
@@ -138,14 +138,14 @@ def test_a_notebook_shows_a_prediction_a_rating_and_a_pool() -> None:
     system = eq.TrueSkill()
     even = system.predict([system.rating(1600, 80), system.rating(1500, 80)])
     assert repr(even) == (
-        "<MatchPrediction: expected 0.642, 0.358, win 0.600, 0.315, draw 0.085, quality 0.850, "
+        "<Prediction: expected 0.642, 0.358, win 0.600, 0.315, draw 0.085, quality 0.850, "
         "by trueskill>"
     )
     assert even._repr_html_().count("<tr>") == 3
-    assert "Match quality 0.850" in even._repr_html_()
+    assert "quality 0.850" in even._repr_html_()
     field = eq.PlackettLuce().predict([eq.PlackettLuce().rating()] * 9)
     assert repr(field) == (
-        "<MatchPrediction: expected 0.500, 0.500, 0.500, 0.500, ... (9 teams), by plackett-luce>"
+        "<Prediction: expected 0.500, 0.500, 0.500, 0.500, ... (9 teams), by plackett-luce>"
     )
     assert "1,600" in system.rating(1600, 80)._repr_html_()
     pool = eq.Pool(system)

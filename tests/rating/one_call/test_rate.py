@@ -38,7 +38,7 @@ def test_every_system_is_looked_at() -> None:
     assert {name for name, _ in VARIANTS} == set(SYSTEMS)
 
 
-@pytest.mark.parametrize("module", ["rating", "calls", "prediction", "pool"])
+@pytest.mark.parametrize("module", ["rating", "calls", "pool"])
 def test_every_example_gives_what_it_says(module: str) -> None:
     found = doctest.testmod(importlib.import_module(f"equipoise.rating.one_call.{module}"))
     assert found.attempted > 0

@@ -15,7 +15,8 @@ from equipoise.analysis.files.initial import initial_ratings, notes_of
 from equipoise.analysis.files.lobby_additions import check_state
 from equipoise.analysis.files.reading import unused_at, unused_notes
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
-from equipoise.data.prediction import Prediction
+from equipoise.data.match_prediction import Prediction
+from equipoise.data.places import place_distribution
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.formats.lobby import ids_of
 from equipoise.formats.spreadsheets import unescaped_text
@@ -29,7 +30,6 @@ from equipoise.messages.questions import (
     PredictMessage,
     WhatIfMessage,
 )
-from equipoise.rating.one_call.placing import place_distribution
 from equipoise.rating.pool_state import PoolState, newcomers_note
 from equipoise.rating.predicting.lineup import Lineup, lineup
 from equipoise.rating.predicting.what_if import what_if
@@ -314,7 +314,7 @@ def _pairs(expects: Prediction) -> list[list[float]] | None:
         return None
     if teams == 2:
         # If the system models draws, the expected score includes half of them.
-        first, second = expects.expected.tolist()
+        first, second = expects.expected
         return [[0.5, first], [second, 0.5]]
     pairs: list[list[float]] = expects.outlook.pairs().tolist()
     return pairs
@@ -338,7 +338,7 @@ def _teams(
             deviation=deviation,
             newcomer=~field.known[part],
         )
-        expected = float(expects.expected[number])
+        expected = expects.expected[number]
         found.append(
             to_message(
                 PredictedTeam,

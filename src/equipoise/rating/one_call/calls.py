@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
 from equipoise.rating.one_call.draw_probability import DrawProbability
 from equipoise.rating.one_call.rate import rate as rate_teams
 from equipoise.rating.one_call.rating import Rating, known_rating
 
 if TYPE_CHECKING:
+    from equipoise.data.match_prediction import Prediction
     from equipoise.rating.base_system import System
-    from equipoise.rating.one_call.prediction import MatchPrediction
 
 _Name = TypeVar("_Name")
 
@@ -34,6 +34,27 @@ RatedTeams: TypeAlias = (
     | Sequence[Sequence[Rating]]
     | Sequence[Mapping[Any, Rating]]
 )
+
+
+class MatchArguments(TypedDict, total=False):
+    """What a call may say of a match that is rated; see `OneCall.rate`."""
+
+    ranks: Result | None
+    scores: Result | None
+    weight: float
+    time: date | float | None
+    performance: PlayerValues | None
+    share: PlayerValues | None
+    performance_ceiling: float | None
+    beta: float | None
+    gamma: float | None
+    home: int | None
+
+
+class RatedMatch(MatchArguments, total=False):
+    """What a call without a pool may say of a match."""
+
+    draw_probability: DrawProbability | None
 
 
 class OneCall:
@@ -88,72 +109,28 @@ class OneCall:
     def rate(
         self,
         teams: Sequence[Rating],
-        *,
-        ranks: Result | None = None,
-        scores: Result | None = None,
-        weight: float = 1.0,
-        time: date | float | None = None,
-        performance: PlayerValues | None = None,
-        share: PlayerValues | None = None,
-        performance_ceiling: float | None = None,
-        beta: float | None = None,
-        gamma: float | None = None,
-        home: int | None = None,
-        draw_probability: DrawProbability | None = None,
+        **match: Unpack[RatedMatch],
     ) -> list[Rating]: ...
 
     @overload
     def rate(
         self,
         teams: Mapping[_Name, Rating],
-        *,
-        ranks: Result | None = None,
-        scores: Result | None = None,
-        weight: float = 1.0,
-        time: date | float | None = None,
-        performance: PlayerValues | None = None,
-        share: PlayerValues | None = None,
-        performance_ceiling: float | None = None,
-        beta: float | None = None,
-        gamma: float | None = None,
-        home: int | None = None,
-        draw_probability: DrawProbability | None = None,
+        **match: Unpack[RatedMatch],
     ) -> dict[_Name, Rating]: ...
 
     @overload
     def rate(
         self,
         teams: Sequence[Sequence[Rating]],
-        *,
-        ranks: Result | None = None,
-        scores: Result | None = None,
-        weight: float = 1.0,
-        time: date | float | None = None,
-        performance: PlayerValues | None = None,
-        share: PlayerValues | None = None,
-        performance_ceiling: float | None = None,
-        beta: float | None = None,
-        gamma: float | None = None,
-        home: int | None = None,
-        draw_probability: DrawProbability | None = None,
+        **match: Unpack[RatedMatch],
     ) -> list[list[Rating]]: ...
 
     @overload
     def rate(
         self,
         teams: Sequence[Mapping[_Name, Rating]],
-        *,
-        ranks: Result | None = None,
-        scores: Result | None = None,
-        weight: float = 1.0,
-        time: date | float | None = None,
-        performance: PlayerValues | None = None,
-        share: PlayerValues | None = None,
-        performance_ceiling: float | None = None,
-        beta: float | None = None,
-        gamma: float | None = None,
-        home: int | None = None,
-        draw_probability: DrawProbability | None = None,
+        **match: Unpack[RatedMatch],
     ) -> list[dict[_Name, Rating]]: ...
 
     def rate(
@@ -241,7 +218,7 @@ class OneCall:
         share: PlayerValues | None = None,
         beta: float | None = None,
         gamma: float | None = None,
-    ) -> MatchPrediction:
+    ) -> Prediction:
         """Return what the system expects of a match between ratings.
 
         Teams that the system cannot rate are compared by their mean ratings.
@@ -264,7 +241,7 @@ class OneCall:
         >>> system.predict([system.rating(1600), system.rating(1500)]).expected
         (0.6400649998028851, 0.3599350001971149)
         >>> system.predict([system.rating(1600), system.rating(1500)], draw_rate=0.3)
-        <MatchPrediction: expected 0.640, 0.360, win 0.502, 0.222, draw 0.276 (draw_rate), \
+        <Prediction: expected 0.640, 0.360, win 0.502, 0.222, draw 0.276 (draw_rate), \
 quality 0.922 (estimate), by elo>
         """
         from equipoise.rating.one_call.prediction import predict

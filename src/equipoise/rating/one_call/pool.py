@@ -11,14 +11,17 @@ import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Unpack, overload
 
 import numpy as np
 
 from equipoise.arguments import checks_arguments
-from equipoise.arrays import Floats, Ids, Ints
+from equipoise.arrays import Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.match_prediction import Prediction
+from equipoise.data.one_match import OneMatch, history_of, ids_of
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import (
     ConflictError,
@@ -29,10 +32,10 @@ from equipoise.errors import (
 from equipoise.rating.base_system import System
 from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.draws import start_counting
-from equipoise.rating.one_call.calls import PlayerValues, Result
-from equipoise.rating.one_call.digesting import Digesting, NotedMatch
+from equipoise.rating.one_call.calls import MatchArguments, PlayerValues, Result
+from equipoise.rating.one_call.digesting import Digesting
 from equipoise.rating.one_call.draw_probability import refuse_in_pool
-from equipoise.rating.one_call.prediction import MatchPrediction, predicted
+from equipoise.rating.one_call.prediction import coming_match, predicted
 from equipoise.rating.one_call.rate import (
     check_sizes,
     check_ties,
@@ -43,7 +46,7 @@ from equipoise.rating.one_call.rate import (
     scores_of,
     who_is_at_home,
 )
-from equipoise.rating.one_call.rating import Rating, day_of, facts_of, microseconds_of, time_of
+from equipoise.rating.one_call.rating import Rating, facts_of, microseconds_of, time_of
 from equipoise.rating.one_call.result import dense_ranks
 from equipoise.rating.one_call.teams import Teams, check_named_once, flat_teams, words_of
 from equipoise.rating.one_match import numbers_of
@@ -56,7 +59,6 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
-    from numpy.typing import NDArray
 
 _Name = TypeVar("_Name", str, int)
 
@@ -66,6 +68,13 @@ Known: TypeAlias = float | tuple[float, float] | Rating
 
 #: Players for whom there is room at first; it doubles.
 _ROOM = 64
+
+
+class PoolMatch(MatchArguments, total=False):
+    """What a call may say of a match of a pool; see `Pool.rate`."""
+
+    match: str | int | None
+    role: Sequence[Any] | Mapping[Any, Any] | None
 
 
 class Pool:
@@ -179,9 +188,9 @@ class Pool:
         start = self._start
         return PoolState(
             system=self._system,
-            player_ids=_ids(self._names),
+            player_ids=ids_of(self._names),
             state=self._state.take(np.arange(len(self._names))),
-            rated=_ids(self._rated),
+            rated=ids_of(self._rated),
             last_time=self._last,
             time_kind=self._kind,
             digests=np.array(self._digests.all(), np.uint64),
@@ -246,38 +255,14 @@ class Pool:
     def rate(  # type: ignore[overload-overlap]  # a name is a sequence of names
         self,
         teams: Sequence[_Name],
-        *,
-        ranks: Result | None = None,
-        scores: Result | None = None,
-        match: str | int | None = None,
-        weight: float = 1.0,
-        time: date | float | None = None,
-        performance: PlayerValues | None = None,
-        share: PlayerValues | None = None,
-        role: Sequence[Any] | Mapping[Any, Any] | None = None,
-        performance_ceiling: float | None = None,
-        beta: float | None = None,
-        gamma: float | None = None,
-        home: int | None = None,
+        **match: Unpack[PoolMatch],
     ) -> dict[_Name, Rating]: ...
 
     @overload
     def rate(
         self,
         teams: Sequence[Sequence[_Name]],
-        *,
-        ranks: Result | None = None,
-        scores: Result | None = None,
-        match: str | int | None = None,
-        weight: float = 1.0,
-        time: date | float | None = None,
-        performance: PlayerValues | None = None,
-        share: PlayerValues | None = None,
-        role: Sequence[Any] | Mapping[Any, Any] | None = None,
-        performance_ceiling: float | None = None,
-        beta: float | None = None,
-        gamma: float | None = None,
-        home: int | None = None,
+        **match: Unpack[PoolMatch],
     ) -> list[dict[_Name, Rating]]: ...
 
     def rate(
@@ -328,44 +313,26 @@ class Pool:
         check_ties(system, able, max(dense) + 1 < len(dense))
         if weight != 1.0 or isinstance(weight, bool):
             check_weight(system, able, weight)
-        at = self._time(time)
-        columns = per_player(system, able, given, performance, share)
-        capped = None
+        capped = math.nan
         if performance_ceiling is not None:
             capped = checked_ceiling(system, able, performance_ceiling)
-        own = own_deviations(system.name, able, beta, gamma)
-        number = self._match_id(match)
-        if self._quick and role is None and not own and "score" not in able.uses:
-            noted = NotedMatch(
-                given.players,
-                given.sizes,
-                dense,
-                at,
-                float(weight),
-                math.nan if capped is None else capped,
-                columns.get("performance", ()),
-                columns.get("share", ()),
-                self._at_home(given, home),
-            )
-            return given.shaped(self._add_quickly(number, noted))
-        history = History(
-            match_ids=_ids([number]),
-            player_ids=_ids(given.players),
-            offsets=np.array([0, len(given.players)]),
-            player=np.arange(len(given.players)),
-            team=np.repeat(np.arange(len(given.sizes)), given.sizes),
-            rank=np.repeat(np.array(dense, np.int64), given.sizes),
-            time=None if at is None else np.array([at]),
-            time_kind="datetime",
-            weight=np.array([float(weight)]),
-            performance_ceiling=None if capped is None else np.array([capped]),
-            beta=np.array([own["beta"]]) if "beta" in own else None,
-            gamma=np.array([own["gamma"]]) if "gamma" in own else None,
-            performance=_column(columns.get("performance")),
-            share=_column(columns.get("share")),
-            attributes=self._attributes(given, role, home) | self._scores(given, scores),
+        more: dict[str, Any] = own_deviations(system.name, able, beta, gamma)
+        more |= per_player(system, able, given, performance, share)
+        rated = OneMatch(
+            given.sizes,
+            dense,
+            float(weight),
+            self._time(time),
+            capped,
+            at_home=self._at_home(given, home),
+            score=self._scores(given, scores),
+            role=self._roles(given, role),
+            **more,
         )
-        return given.shaped(self._add(history))
+        number = self._match_id(match)
+        if self._quick and not rated.has_own_deviations and "score" not in able.uses:
+            return given.shaped(self._add_quickly(number, rated, given.players))
+        return given.shaped(self._add(history_of([rated], [given.players], [number])))
 
     def predict(
         self,
@@ -374,7 +341,7 @@ class Pool:
         time: date | float | None = None,
         home: int | None = None,
         draw_rate: float | None = None,
-    ) -> MatchPrediction:
+    ) -> Prediction:
         """Return what the system expects of a match; unknown players are newcomers, and named.
 
         A system that does not model draws estimates their probability from the earlier draws of two
@@ -393,21 +360,23 @@ class Pool:
         (0.6400649998028851, 0.3599350001971149)
         """
         given = self._teams(teams)
-        day = None if self._last is None else self._last / MICROSECONDS_PER_DAY
+        at = self._last
         if time is not None:
-            asked = day_of(time)
-            if day is not None and asked < day:
+            at = microseconds_of(time)
+            if self._last is not None and at < self._last:
+                last, asked = (time_of(one / MICROSECONDS_PER_DAY) for one in (self._last, at))
                 raise InvalidParameterError(
                     "time must not be before the last match of the pool, which was at "
-                    f"{time_of(day).isoformat()}; got {time_of(asked).isoformat()}"
+                    f"{last.isoformat()}; got {asked.isoformat()}"
                 )
-            day = asked
+        match = coming_match(self._system, self._facts, given.sizes, at, home)
         known = [self._rows.get(name, -1) for name in given.players]
         state = self._system.initial(len(known))
         there = np.flatnonzero(np.array(known) >= 0)
         state.put(there, self._state.take(np.array(known, np.int64)[there]))
         new = tuple(name for name, row in zip(given.players, known, strict=True) if row < 0)
-        return predicted(self._system, self._facts, state, given.sizes, day, home, new, draw_rate)
+        found = predicted(self._system, self._facts, state, match, draw_rate)
+        return replace(found, newcomers=new)
 
     def _teams(self, teams: Any) -> Teams:
         """Return teams of names, checked. Raises : InvalidParameterError."""
@@ -472,27 +441,26 @@ class Pool:
             )
         return at
 
-    def _attributes(self, given: Teams, role: Any, home: int | None) -> dict[str, Ids]:
-        """Return the roles and the home side. Raises : InvalidParameterError."""
+    def _roles(self, given: Teams, role: Any) -> list[str]:
+        """Return the role of each player, where it counts. Raises : InvalidParameterError."""
         system, able = self._system, self._facts.able
-        found: dict[str, Ids] = {}
-        at_home = self._at_home(given, home)
-        if at_home:
-            found["at_home"] = np.array(at_home, np.float64)
         if role is not None:
             check_used(system, able, "role", role)
-            found["role"] = np.array(words_of("role", role, given), dtype=object)
-        elif "role" in able.uses:
+            return words_of("role", role, given)
+        if "role" in able.uses:
             raise InvalidParameterError(
                 f"{system.name} needs the role of each player with these parameters: give role"
             )
-        return found
+        return []
 
-    def _scores(self, given: Teams, scores: Any) -> dict[str, Ids]:
-        """Return the scores as a column, where they count. Raises : InvalidParameterError."""
+    def _scores(self, given: Teams, scores: Any) -> list[float]:
+        """Return the score of each player's team, where it counts.
+
+        Raises : InvalidParameterError
+        """
         if scores is None or "score" not in self._facts.able.uses:
-            return {}
-        return {"score": np.array(scores_of(scores, given), np.float64)}
+            return []
+        return scores_of(scores, given)
 
     def _at_home(self, given: Teams, home: int | None) -> list[bool]:
         """Return whether each player is at home; nothing where it does not count.
@@ -504,9 +472,11 @@ class Pool:
             return []
         return who_is_at_home(self._system, able, given.sizes, home)
 
-    def _add_quickly(self, number: str | int, match: NotedMatch) -> list[Rating]:
+    def _add_quickly(
+        self, number: str | int, match: OneMatch, names: Sequence[Any]
+    ) -> list[Rating]:
         """Rate a match in the memory of earlier ones, keep it, and return its players' ratings."""
-        rows = [self._rows.get(name, -1) for name in match.names]
+        rows = [self._rows.get(name, -1) for name in names]
         sizes = tuple(match.sizes)
         workspace = self._workspaces.take(sizes)
         players = workspace.state.table
@@ -520,30 +490,20 @@ class Pool:
         shared = self._state.shared
         before = [(name, values.copy()) for name, values in shared.items()]
         try:
-            after = list(
-                workspace.rate_rows(
-                    match.ranks,
-                    match.weight,
-                    math.nan if match.time is None else match.time / MICROSECONDS_PER_DAY,
-                    math.inf if math.isnan(match.ceiling) else match.ceiling,
-                    match.performance,
-                    match.share,
-                    match.at_home,
-                )
-            )
+            after = list(workspace.rate_rows(match))
         except BaseException:
             for name, values in before:
                 shared[name][:] = values
             raise
         # Nothing can fail from here on.
         if -1 in rows:
-            self._enter(list(match.names))
-            rows = [self._rows[name] for name in match.names]
+            self._enter(list(names))
+            rows = [self._rows[name] for name in names]
         self._state.table[rows] = players
         self._workspaces.give_back(sizes, workspace)
         self._rated.append(number)
         self._ids.add(str(number))
-        self._digests.note(match)
+        self._digests.note(match, names)
         if match.time is not None:
             self._last, self._kind = match.time, "datetime"
         return [Rating._of(self._facts, (row, ())) for row in after]
@@ -601,7 +561,7 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
         )
         require(numbers, "initial", "ratings, or pairs of rating and deviation", {name: pair})
     known = InitialRatings(
-        player_ids=_ids(names),
+        player_ids=ids_of(names),
         rating=np.array([float(rating) for rating, _ in pairs]),
         deviation=np.array([float(deviation) for _, deviation in pairs]),
     )
@@ -631,16 +591,3 @@ def _check_not_empty(argument: str, names: Sequence[Any]) -> None:
     """Refuse an empty name, which a form left out. Raises : InvalidParameterError."""
     if "" in names:
         raise InvalidParameterError(f"{argument} must not name a player with empty text; got ''")
-
-
-def _ids(values: list[Any]) -> Ids:
-    """Return ids as a history has them: whole numbers, or Python objects."""
-    if all(isinstance(one, int) for one in values):
-        return np.array(values, np.int64)
-    found: NDArray[Any] = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
-
-
-def _column(values: list[float] | None) -> Floats | None:
-    return None if values is None else np.array(values)

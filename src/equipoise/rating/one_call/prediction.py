@@ -1,18 +1,17 @@
-"""What a system expects of one coming match: scores, wins and draws, places, and match quality."""
+"""The prediction of a match between ratings: reads the call, checks it, and asks the system."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.data.prediction import ESTIMATE, GIVEN, Outlook, draw_source
-from equipoise.display import table_html
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.data.match_prediction import Prediction
+from equipoise.data.one_match import OneMatch, history_of
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.one_call.draw_probability import with_draw_probability
 from equipoise.rating.one_call.rate import check_time, facts_of_ratings, who_is_at_home
@@ -26,125 +25,6 @@ from equipoise.rating.system import own_deviations
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
 
-#: Largest number of teams whose places have a chance each.
-MOST_PLACED = 100
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class MatchPrediction:
-    """What a system expects of one match, as plain numbers in the order of the teams.
-
-    expected : of each team, the mean score against the other teams, a win 1 and a tie 1/2
-    win : of each of two teams, the probability of a win; None for more teams, and if the draw
-        probability is unknown; `draw_note` then says how to get it
-    draw : probability of a draw of two teams; None where `win` is
-    quality : match quality as [TS]_ defines it, from 0 to 1 and higher for more even and more
-        certain teams; None for teams that the system cannot rate, and for more than two in systems
-        that do not model draws
-    by : name of the system that predicts, or "team mean" for teams that it cannot rate
-    outlook : of the teams: the win probability of every pair, without draws
-    newcomers : names that a pool does not know, who count as newcomers
-    draw_by : name of the system if it models draws; "estimate" from the draws of a pool, or
-        "draw_rate" if that was given; None where `win` is
-    quality_by : name of the system if it models draws, or "estimate"; None where `quality` is
-    draw_note : why `win` and `draw` are unknown, and how to get them; "" if they are known
-
-    Examples
-    --------
-    >>> import equipoise as eq
-    >>> system = eq.TrueSkill()
-    >>> prediction = system.predict([system.rating(1600, 80), system.rating(1500, 80)])
-    >>> [round(chance, 3) for chance in (prediction.win[0], prediction.draw, prediction.loss[0])]
-    [0.6, 0.085, 0.315]
-    >>> round(prediction.quality, 3)
-    0.85
-    """
-
-    expected: tuple[float, ...]
-    win: tuple[float, ...] | None
-    draw: float | None
-    quality: float | None
-    by: str
-    outlook: Outlook = field(repr=False, compare=False)
-    newcomers: tuple[Any, ...] = ()
-    draw_by: str | None = None
-    quality_by: str | None = None
-    draw_note: str = field(default="", compare=False)
-
-    def __repr__(self) -> str:
-        chances = [f"expected {_listed(self.expected)}"]
-        if self.win is not None and self.draw is not None:
-            how = f" ({self.draw_by})" if self.draw_by in (ESTIMATE, GIVEN) else ""
-            chances.append(f"win {_listed(self.win)}, draw {self.draw:.3f}{how}")
-        if self.quality is not None:
-            how = " (estimate)" if self.quality_by == ESTIMATE else ""
-            chances.append(f"quality {self.quality:.3f}{how}")
-        return f"<MatchPrediction: {', '.join(chances)}, by {self.by}>"
-
-    def _repr_html_(self) -> str:
-        """Return the table that a notebook shows: one row for each team."""
-        teams = len(self.expected)
-        columns: dict[str, Sequence[object]] = {"team": range(1, teams + 1)}
-        columns["expected"] = self.expected
-        notes = []
-        if self.win is not None and self.draw is not None:
-            columns |= {"win": self.win, "draw": [self.draw] * teams, "loss": self.win[::-1]}
-        if self.quality is not None:
-            how = ", estimated" if self.quality_by == ESTIMATE else ""
-            notes.append(f"Match quality {self.quality:.3f}{how}")
-        source = draw_source(self.draw_by) or self.draw_note
-        if source:
-            notes.append(source[0].upper() + source[1:])
-        return table_html(f"Prediction by {self.by}", columns, notes=notes)
-
-    @property
-    def loss(self) -> tuple[float, ...] | None:
-        """Of each of two teams, the probability of a loss; None where `win` is."""
-        return None if self.win is None else self.win[::-1]
-
-    @property
-    def expected_places(self) -> tuple[float, ...]:
-        """Of each team, the mean place, from 1; it follows from `expected`."""
-        others = len(self.expected) - 1
-        return tuple(1.0 + (1.0 - one) * others for one in self.expected)
-
-    def places(self, *, samples: int = 10_000, seed: int = 0) -> list[list[float]]:
-        """Return the chance of every place for each team: places[team][0] is that of the first.
-
-        Places differ: draws have no chance here. Of two teams the chances are exact; of more they
-        are shares of matches drawn at random, and the same seed gives the same numbers.
-
-        samples : number of matches drawn; a chance p has the standard error sqrt(p (1 - p)/samples)
-        seed : random seed of the samples
-        Raises : InvalidParameterError for more than 100 teams
-
-        Examples
-        --------
-        >>> import equipoise as eq
-        >>> system = eq.PlackettLuce()
-        >>> teams = [[system.rating(1700, 80)], [system.rating()], [system.rating()]]
-        >>> [round(first, 2) for first, *_ in system.predict(teams).places()]
-        [0.42, 0.3, 0.28]
-        """
-        from equipoise.rating.one_call.placing import place_distribution
-
-        teams = len(self.expected)
-        if teams == 2:
-            first, second = self.outlook.expected().tolist()
-            return [[first, second], [second, first]]
-        if teams > MOST_PLACED:
-            raise InvalidParameterError(
-                f"places has the chance of every place for up to {MOST_PLACED} teams; got {teams}: "
-                "use equipoise.place_distribution(prediction.outlook)"
-            )
-        require(seed >= 0, "seed", "at least 0", seed)
-        rng = np.random.default_rng(seed)
-        found = place_distribution(
-            self.outlook, rng=rng, samples=samples, within=range(1, teams + 1)
-        )
-        each: list[list[float]] = np.diff(found.chance, axis=0, prepend=0.0).T.tolist()
-        return each
-
 
 def predict(
     system: System,
@@ -157,36 +37,36 @@ def predict(
     share: Any = None,
     beta: float | None = None,
     gamma: float | None = None,
-) -> MatchPrediction:
+) -> Prediction:
     """Return the prediction for teams of ratings; see `System.predict`."""
     given = flat_teams(teams)
     facts = facts_of_ratings(system, given.players)
     numbers = [one._numbers for one in given.players]
     if draw_probability is not None:
         system = _with_draws(system, draw_probability, given)
-    shares = None if share is None else _shares(system, share, given)
-    day = None if time is None else check_time(system, facts, numbers, time)
-    own = own_deviations(system.name, facts.able, beta, gamma)
+    more: dict[str, Any] = {"share": () if share is None else _shares(system, share, given)}
+    at = None if time is None else check_time(system, facts, numbers, time)
+    more |= own_deviations(system.name, facts.able, beta, gamma)
+    match = coming_match(system, facts, given.sizes, at, home)._replace(**more)
     if facts.plain_rating and facts.plain_deviation:
         # Reading a state of these players would give the same two columns.
-        shown = np.array([row[:2] for row, _ in numbers]).T
-        return _of_ratings(
-            system,
-            facts,
-            _NO_POOL,
-            shown[0],
-            shown[1],
-            given.sizes,
-            day,
-            home,
-            draw_rate=draw_rate,
-            share=shares,
-            own=own,
-        )
-    state = state_of(system, numbers)
-    return predicted(
-        system, facts, state, given.sizes, day, home, draw_rate=draw_rate, share=shares, own=own
-    )
+        rating, deviation = np.array([row[:2] for row, _ in numbers]).T
+        return _of_ratings(system, facts, _NO_POOL, rating, deviation, match, draw_rate)
+    return predicted(system, facts, state_of(system, numbers), match, draw_rate)
+
+
+def coming_match(
+    system: System, facts: SystemFacts, sizes: Sequence[int], at: int | None, home: int | None
+) -> OneMatch:
+    """Return a match that has not been played, its teams in the order of their numbers.
+
+    at : microseconds since 1970
+    home : number of the team at home
+    Raises : InvalidParameterError
+    """
+    matters = home is not None or "at_home" in facts.able.uses
+    at_home = who_is_at_home(system, facts.able, sizes, home) if matters else ()
+    return OneMatch(sizes, range(len(sizes)), time=at, at_home=at_home)
 
 
 def _with_draws(system: System, draw_probability: Any, given: Teams) -> System:
@@ -200,52 +80,33 @@ def _with_draws(system: System, draw_probability: Any, given: Teams) -> System:
     return found
 
 
-def _shares(system: System, share: Any, given: Teams) -> Floats:
+def _shares(system: System, share: Any, given: Teams) -> list[float]:
     """Return how much of the match each player takes part in. Raises : InvalidParameterError."""
     if not system.predicts_shares:
         raise InvalidParameterError(
             f"share must be left out, because predictions of {system.name} do not use it"
         )
     listed = [1.0 if math.isnan(one) else one for one in values_of("share", share, given, 0, 1)]
-    found = np.array(listed)
     team = np.repeat(np.arange(len(given.sizes)), given.sizes)
-    most = np.bincount(team, found).min()
+    most = np.bincount(team, listed).min()
     require(most > 0, "share", "above 0 for a player of every team", share)
-    return found
+    return listed
 
 
 def predicted(
     system: System,
     facts: SystemFacts,
     state: State,
-    sizes: Sequence[int],
-    day: float | None,
-    home: int | None,
-    newcomers: tuple[Any, ...] = (),
-    draw_rate: float | None = None,
-    share: Floats | None = None,
-    own: Mapping[str, float] | None = None,
-) -> MatchPrediction:
+    match: OneMatch,
+    draw_rate: float | None,
+) -> Prediction:
     """Return the prediction for the players of a state, team after team.
 
-    day : time of the match, days since 1970; None: every player as of the last match
+    match : without a time, every player is as of the last match
     """
+    day = None if match.time is None else match.time / MICROSECONDS_PER_DAY
     now = system.at(state, np.arange(state.players), day)
-    rating, deviation = now["rating"], now["deviation"]
-    return _of_ratings(
-        system,
-        facts,
-        state,
-        rating,
-        deviation,
-        sizes,
-        day,
-        home,
-        newcomers,
-        draw_rate=draw_rate,
-        share=share,
-        own=own,
-    )
+    return _of_ratings(system, facts, state, now["rating"], now["deviation"], match, draw_rate)
 
 
 def _of_ratings(
@@ -254,76 +115,25 @@ def _of_ratings(
     state: State,
     rating: Floats,
     deviation: Floats,
-    sizes: Sequence[int],
-    day: float | None,
-    home: int | None,
-    newcomers: tuple[Any, ...] = (),
-    *,
-    draw_rate: float | None = None,
-    share: Floats | None = None,
-    own: Mapping[str, float] | None = None,
-) -> MatchPrediction:
+    match: OneMatch,
+    draw_rate: float | None,
+) -> Prediction:
     """Return the prediction for players with these ratings, team after team.
 
     state : says how often two teams have drawn
-    own : deviations of the match's own
     """
-    team = np.repeat(np.arange(len(sizes)), sizes)
-    match = None
-    if home is not None or own or "at_home" in facts.able.uses:
-        at_home = who_is_at_home(system, facts.able, sizes, home)
-        match = _match_of(team, day, at_home, own or {})
-    found = team_prediction(
+    return team_prediction(
         system,
         state,
         rating,
         deviation,
-        team,
-        match=match,
+        np.repeat(np.arange(len(match.sizes)), match.sizes),
+        match=history_of([match]) if match.at_home or match.has_own_deviations else None,
         draw_rate=draw_rate,
-        share=share,
+        share=np.array(match.share) if match.share else None,
         able=facts.able,
-    )
-    return MatchPrediction(
-        expected=tuple(found.expected.tolist()),
-        win=None if found.win is None else tuple(found.win.tolist()),
-        draw=found.draw,
-        quality=found.quality,
-        by=found.by,
-        outlook=found.outlook,
-        newcomers=newcomers,
-        draw_by=found.draw_by,
-        quality_by=found.quality_by,
-        draw_note=found.draw_note,
     )
 
 
 #: The state of no players, where nobody has counted draws.
 _NO_POOL = State(initial={}, table=np.zeros((0, 0)))
-
-
-def _match_of(
-    team: Any, day: float | None, at_home: Sequence[bool], own: Mapping[str, float]
-) -> History:
-    """Return the match as a history, if the home side or deviations of its own count.
-
-    team : shape (n,), the team of each player
-    """
-    return History(
-        match_ids=np.zeros(1, np.int64),
-        player_ids=np.arange(len(team)),
-        offsets=np.array([0, len(team)]),
-        player=np.arange(len(team)),
-        team=team,
-        rank=team.copy(),
-        time=None if day is None else np.array([round(day * MICROSECONDS_PER_DAY)]),
-        beta=np.array([own["beta"]]) if "beta" in own else None,
-        gamma=np.array([own["gamma"]]) if "gamma" in own else None,
-        attributes={"at_home": np.array(at_home, np.float64)},
-    )
-
-
-def _listed(chances: Sequence[float]) -> str:
-    """Return the chances of a few teams in short."""
-    shown = ", ".join(f"{one:.3f}" for one in chances[:4])
-    return shown if len(chances) <= 4 else f"{shown}, ... ({len(chances):,} teams)"

@@ -8,14 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equipoise.data.history import FARTHEST_CEILING, LARGEST_PERFORMANCE, MOST_WEIGHT
+from equipoise.data.history import (
+    FARTHEST_CEILING,
+    LARGEST_PERFORMANCE,
+    MICROSECONDS_PER_DAY,
+    MOST_WEIGHT,
+)
+from equipoise.data.one_match import OneMatch
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.one_call.draw_probability import with_draw_probability
 from equipoise.rating.one_call.rating import (
     Rating,
     SystemFacts,
-    day_of,
     facts_of,
+    microseconds_of,
     refuse_learning,
     time_of,
     too_early,
@@ -64,7 +70,7 @@ def rate(
     numbers = [one._numbers for one in given.players]
     if time is None:
         _check_undated(facts, numbers)
-    day = check_time(system, facts, numbers, time)
+    at = check_time(system, facts, numbers, time)
     more: dict[str, Any] = {}
     if performance is not None or share is not None:
         more = per_player(system, able, given, performance, share)
@@ -80,7 +86,7 @@ def rate(
         return given.shaped(given.players)
     # The memory of a system is kept for its next match, which one made for a match does not have.
     rated = rate_match if rates is system else rate_once
-    after = rated(rates, numbers, given.sizes, dense, weight=float(weight), time=day, **more)
+    after = rated(rates, numbers, OneMatch(given.sizes, dense, float(weight), at, **more))
     return given.shaped(Rating._each(facts, after))
 
 
@@ -184,19 +190,25 @@ def check_used(system: System, able: Capabilities, name: str, got: object) -> No
     require(False, name, f"left out, because {why}", got)
 
 
-def check_time(system: System, facts: SystemFacts, numbers: Sequence[Any], time: object) -> float:
-    """Return the time of a match in days, NaN without one. Raises : InvalidParameterError."""
+def check_time(
+    system: System, facts: SystemFacts, numbers: Sequence[Any], time: object
+) -> int | None:
+    """Return the time of a match in microseconds since 1970, None without one.
+
+    Raises : InvalidParameterError
+    """
     if time is None:
         if facts.able.needs_time:
             raise InvalidParameterError(
                 f"{system.name} needs the time of the match with these parameters: give time"
             )
-        return math.nan
-    day, column = day_of(time), facts.last_time
+        return None
+    at, column = microseconds_of(time), facts.last_time
+    day = at / MICROSECONDS_PER_DAY
     for row, _ in numbers:
         if row[column] > day:
             raise too_early(row[column], day)
-    return day
+    return at
 
 
 def per_player(

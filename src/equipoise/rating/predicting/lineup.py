@@ -29,16 +29,8 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.data.lobby import Lobby
-from equipoise.data.prediction import (
-    ESTIMATE,
-    GIVEN,
-    TEAM_MEAN,
-    Outlook,
-    Prediction,
-    TeamModel,
-    chance,
-    team_mean_outlook,
-)
+from equipoise.data.match_prediction import ESTIMATE, GIVEN, TEAM_MEAN, Prediction
+from equipoise.data.prediction import Outlook, TeamModel, chance, team_mean_outlook
 from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.draws import LEAST_MATCHES, check_draw_rate, counted_matches
@@ -305,16 +297,16 @@ def team_prediction(
     if len(sizes) == 2 and models and models_draws(system):
         # The system rates the match with the head starts in the ratings.
         return _modelled(system, outlook, started, quality, quality_by)
-    expected = outlook.expected()
+    expected = tuple(outlook.expected().tolist())
     win, draw, draw_by, note = None, None, None, ""
     if len(sizes) == 2:
         rate = draw_rate_of(state) if draw_rate is None else float(draw_rate)
         if rate is None:
             note = _why_unknown(by, counted_matches(state))
         else:
-            draw = estimated_draw(rate, *expected.tolist())
+            draw = estimated_draw(rate, *expected)
             # Rounding must not make a probability negative.
-            win = np.maximum(expected - 0.5 * draw, 0.0)
+            win = tuple(max(one - 0.5 * draw, 0.0) for one in expected)
             draw_by = ESTIMATE if draw_rate is None else GIVEN
     return Prediction(
         expected=expected,
@@ -404,10 +396,10 @@ def _modelled(
     # Without a margin there is no draw, not one of what rounding leaves.
     draw = max(1.0 - float(win.sum()), 0.0) if margin > 0.0 else 0.0
     return Prediction(
-        expected=win + 0.5 * draw,
+        expected=tuple((win + 0.5 * draw).tolist()),
         outlook=outlook,
         by=system.name,
-        win=win,
+        win=tuple(win.tolist()),
         draw=draw,
         draw_by=system.name,
         quality=quality,

@@ -10,6 +10,7 @@ A workspace serves one match at a time; `lending` lends each to one thread.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
@@ -20,7 +21,8 @@ import numpy as np
 
 from equipoise._jit import compiled_for
 from equipoise.arrays import Floats, Ids
-from equipoise.data.history import History
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.one_match import OneMatch, history_of
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.loop import ABSENT
@@ -105,51 +107,30 @@ class Workspace:
         self._values: memoryview[Any] = memoryview(b"")
         self._kernel: Callable[[Any, int, int], tuple[int, float]] | None = None
 
-    def rate(
-        self,
-        players: Sequence[PlayerNumbers],
-        ranks: Sequence[int],
-        weight: float,
-        time: float,
-        ceiling: float,
-        performance: Sequence[float],
-        share: Sequence[float],
-        at_home: Sequence[bool],
-        score: Sequence[float] = (),
-    ) -> list[PlayerNumbers]:
+    def rate(self, players: Sequence[PlayerNumbers], match: OneMatch) -> list[PlayerNumbers]:
         """Return the players' states after a match; see `rate_match`."""
         self._row_codes.pack_into(self._table, 0, *chain.from_iterable([row for row, _ in players]))
         if self.state.runs is None:
-            rows = self.rate_rows(ranks, weight, time, ceiling, performance, share, at_home, score)
-            return [(row, ()) for row in rows]
+            return [(row, ()) for row in self.rate_rows(match)]
         self._put_records([records for _, records in players])
-        rows = self.rate_rows(ranks, weight, time, ceiling, performance, share, at_home, score)
+        rows = self.rate_rows(match)
         return list(zip(rows, self._take_records(), strict=True))
 
-    def rate_rows(
-        self,
-        ranks: Sequence[int],
-        weight: float,
-        time: float,
-        ceiling: float,
-        performance: Sequence[float],
-        share: Sequence[float],
-        at_home: Sequence[bool],
-        score: Sequence[float] = (),
-    ) -> Iterator[tuple[float, ...]]:
+    def rate_rows(self, match: OneMatch) -> Iterator[tuple[float, ...]]:
         """Rate a match between the players in `state`; yield their rows after it."""
-        self._set_ranks(tuple(ranks))
-        self._weight[0], self._time[0], self._ceiling[0] = weight, time, ceiling
+        self._set_ranks(tuple(match.ranks))
+        time, ceiling = match.time, match.performance_ceiling
+        self._weight[0] = match.weight
+        self._time[0] = math.nan if time is None else time / MICROSECONDS_PER_DAY
+        self._ceiling[0] = math.inf if ceiling != ceiling else ceiling
         if self._rewrites:
-            self._system.rewrite_own(self._job.own, performance, share, at_home)
+            self._system.rewrite_own(self._job.own, match.performance, match.share, match.at_home)
             if self._scored:
-                self._system.rewrite_scores(self._job.own, score)
-        if self._inputs:
-            given = {"share": share, "score": score, "performance": performance}
-            for name, column in self._inputs.items():
-                column[:] = given[name] if len(given[name]) else ABSENT[name]
+                self._system.rewrite_scores(self._job.own, match.score)
+        for name, column in self._inputs.items():
+            column[:] = getattr(match, name) or ABSENT[name]
         if self._home is not None:
-            self._system.rewrite_home(self._home, at_home)
+            self._system.rewrite_home(self._home, match.at_home)
         self._run()
         return self._rows.iter_unpack(self._table)
 
@@ -229,18 +210,11 @@ class Workspace:
 
 
 def empty_match(sizes: Sequence[int]) -> History:
-    """Return a history of one match of teams of these sizes."""
+    """Return a history of one match of teams of these sizes, with a column for all it may say."""
     count = sum(sizes)
-    return History(
-        match_ids=np.zeros(1, np.int64),
-        player_ids=np.arange(count),
-        offsets=np.array([0, count]),
-        player=np.arange(count),
-        team=np.repeat(np.arange(len(sizes)), sizes),
-        rank=np.zeros(count, np.int64),
-        performance=np.full(count, np.nan),
-        attributes={"at_home": np.zeros(count)},
-    )
+    nothing = [math.nan] * count
+    match = OneMatch(sizes, [0] * len(sizes), performance=nothing, at_home=[False] * count)
+    return history_of([match])
 
 
 def _has_parts(own: Any) -> bool:
