@@ -16,11 +16,10 @@ def test_a_season_is_ended_and_found_again_in_its_archive(
     chromium: Any, site: Any, screen: Any
 ) -> None:
     """The board of the archive has the ratings from before, that of the next season those after."""
-    from equipoise.messages.pools import PoolRequest
     from web.page import invented
 
     size = "phone" if screen is PHONE else "wide"
-    pool = site.new_pool(f"cup-{size}", PoolRequest(system="elo-mmr"), invented.club(20))
+    pool = site.new_pool(f"cup-{size}", invented.CLUB, invented.club(20))
     with browsing(chromium, site, f"{pool} admin", screen) as page:
         page.goto("/")
         page.get_by_role("link", name=pool, exact=True).click()
