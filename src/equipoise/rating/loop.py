@@ -186,14 +186,17 @@ def _rate_duels(
             enter(job, start, matches.offsets[m + 1])
         if matches.offsets[m + 1] != stop:
             continue
-        residual = open_match(job, m, start, stop, begin, read)
         score, lead, lever, outlook = 0.5, 0.0, 0.0, (0.0, 0.0)
         if matches.rank[start] != matches.rank[start + 1]:
             score = 1.0 if matches.rank[start] < matches.rank[start + 1] else 0.0
         if home is not None:
-            lever = lever_of(job, start, stop, 2)
+            if home.learns or home.adds:
+                lever = lever_of(job, start, stop, 2)
             if home.learns and lever != 0.0:
+                # As a prediction has it, before `begin` adds what a match itself makes uncertain.
                 outlook = outlook_of(job, m, home.working.members, read)
+        residual = open_match(job, m, start, stop, begin, read)
+        if home is not None:
             add_head_starts(job, start, stop)
             lead = home.head_start[start] - home.head_start[start + 1]
         one, other = job.table[matches.player[start]], job.table[matches.player[start + 1]]
@@ -288,12 +291,13 @@ def _rate_teams(
             enter(job, start, stop)
         if changes_nothing(job, start, stop, teams):
             continue
-        residual = open_match(job, m, start, stop, begin, read)
         lever, outlook = 0.0, (0.0, 0.0)
         if home is not None:
             lever = lever_of(job, start, stop, teams)
             if home.learns and lever != 0.0:
                 outlook = outlook_of(job, m, home.working.members, read)
+        residual = open_match(job, m, start, stop, begin, read)
+        if home is not None:
             add_head_starts(job, start, stop)
         z, left = match(job, m, teams)
         residual = max(residual, left)

@@ -78,9 +78,9 @@ class RatedSystem(System):
         """Check every parameter."""
         if self.takes_entry:
             check_fields(self)
-            self.check_entry()
         else:
             System.__post_init__(self)
+        self.check_entry()
         check_bounds(self)
         self.check()
 

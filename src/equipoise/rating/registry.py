@@ -135,7 +135,7 @@ SYSTEMS: dict[str, SystemSpec] = {
     "stephenson": SystemSpec(
         "equipoise.rating.federations.stephenson",
         "Stephenson",
-        "equipoise.rating.federations.stephenson_explain",
+        "equipoise.rating.federations.stephenson",
         "duels with rating periods: glicko with a bonus and a pull to opponents; home advantage",
         "Stephenson 2012",
     ),

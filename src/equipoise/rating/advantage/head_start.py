@@ -341,10 +341,10 @@ def add_head_starts(job: Any, start: int, stop: int) -> None:
         if home.adds:
             points /= working.members[matches.team[i]]
         home.head_start[i] = points
-        working.before[i - start] = player[0]
         if home.moves:
+            working.before[i - start] = player[0]
             player[0] += points
-        working.moved[i - start] = player[0]
+            working.moved[i - start] = player[0]
 
 
 @inlined_kernel

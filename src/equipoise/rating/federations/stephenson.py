@@ -22,25 +22,29 @@ games. Reading ratings closes the period on a copy.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
-from equipoise._jit import inner_kernel, kernel
+from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
-from equipoise.errors import require
-from equipoise.numeric.workers import Workers
-from equipoise.rating.advantage.head_start import Home, rate_at_home
-from equipoise.rating.advantage.home_system import HomeSystem, no_home_side
-from equipoise.rating.base_system import Job, Rate, System, TraceArrays
+from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.classical.glicko import Q, opponent_weight
-from equipoise.rating.draws import count_match
+from equipoise.rating.loop import rate_duels, read_rows
+from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.rated_system import RatedSystem, rating_system
+from equipoise.rating.single_match import (
+    by_opponent,
+    changes_of_duel,
+    explanation,
+    quantity,
+    single_match,
+)
 from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns, check_newcomer
 
 #: Columns of the state; the first two are values at the beginning of the period in progress, the
 #: last four sums over its games.
@@ -69,23 +73,6 @@ _PULL_NOTE = (
 )
 
 
-class Settings(NamedTuple):
-    """Parameters in the form that kernels use, with the letters of the source.
-
-    period_days : inf if every match is a period
-    """
-
-    c: float
-    h: float
-    b: float
-    pull: float
-    max_deviation: float
-    period_days: float
-
-
-StephensonJob = Job[Settings, TraceArrays, Floats]
-
-
 @inner_kernel
 def game(
     difference: float, deviation: float, score: float, bonus: float
@@ -105,13 +92,13 @@ def game(
 
 
 @inner_kernel
-def cap_of(player: Floats, settings: Settings) -> float:
+def cap_of(player: Floats, settings: Any) -> float:
     """Return the largest deviation; one that was larger from the start stays."""
     return float(max(settings.max_deviation, player[DEVIATION]))
 
 
 @inner_kernel
-def new_variance(player: Floats, settings: Settings) -> float:
+def new_variance(player: Floats, settings: Any) -> float:
     """Return the variance after the games of the period in progress, of which there are some."""
     widened = player[DEVIATION] * player[DEVIATION] + settings.h * player[GAMES]
     cap = cap_of(player, settings)
@@ -119,7 +106,7 @@ def new_variance(player: Floats, settings: Settings) -> float:
 
 
 @inner_kernel
-def closed(player: Floats, settings: Settings) -> tuple[float, float]:
+def closed(player: Floats, settings: Any) -> tuple[float, float]:
     """Return (rating, deviation) with the period in progress closed."""
     if player[GAMES] == 0.0:
         return player[RATING], player[DEVIATION]
@@ -130,26 +117,32 @@ def closed(player: Floats, settings: Settings) -> tuple[float, float]:
 
 
 @inner_kernel
-def widened(deviation: float, periods: float, cap: float, settings: Settings) -> float:
+def widened(deviation: float, periods: float, cap: float, settings: Any) -> float:
     """Return a deviation some periods later (step 1)."""
     return min(math.sqrt(deviation * deviation + settings.c * periods), max(cap, deviation))
 
 
-@inner_kernel
-def settle(player: Floats, day: float, settings: Settings) -> None:
+@inlined_kernel
+def _close(player: Floats, settings: Any) -> None:
+    """Close the period in progress, and begin new sums."""
+    player[RATING], player[DEVIATION] = closed(player, settings)
+    player[INFORMATION], player[SURPRISE], player[MET], player[GAMES] = 0.0, 0.0, 0.0, 0.0
+
+
+@inlined_kernel
+def settle(player: Floats, day: float, settings: Any) -> None:
     """Move a player to the beginning of the period of a match."""
-    periods = 1.0
-    period = player[MATCHES]
+    period, periods = player[MATCHES], 1.0
     if not math.isinf(settings.period_days):
         period = math.floor(day / settings.period_days)
         periods = period - player[PERIOD]
         if periods == 0.0:
             return
-    rating, deviation = closed(player, settings)
+    _close(player, settings)
     if player[MATCHES] > 0.0:
-        deviation = widened(deviation, periods, settings.max_deviation, settings)
-    player[RATING], player[DEVIATION], player[PERIOD] = rating, deviation, period
-    player[INFORMATION], player[SURPRISE], player[MET], player[GAMES] = 0.0, 0.0, 0.0, 0.0
+        cap = settings.max_deviation
+        player[DEVIATION] = widened(player[DEVIATION], periods, cap, settings)
+    player[PERIOD] = period
 
 
 @inner_kernel
@@ -161,86 +154,60 @@ def _note(player: Floats, met: float, weight: float, information: float, surpris
     player[GAMES] += weight
 
 
-@inner_kernel
-def rate_matches(job: StephensonJob, first: int, last: int) -> tuple[int, float]:
-    """Rate matches first:last of two players in order; return (-1, -1), because none can fail."""
-    matches, settings, trace, head_start = job.matches, job.settings, job.trace, job.own
-    traced = len(trace.rating) > 0
-    for m in range(first, last):
-        i, j = matches.offsets[m], matches.offsets[m] + 1
-        if matches.offsets[m + 1] - i != 2:
-            continue
-        one, other = job.table[matches.player[i]], job.table[matches.player[j]]
-        day, weight = matches.time[m], matches.weight[m]
-        settle(one, day, settings)
-        settle(other, day, settings)
-        score = 0.5
-        if matches.rank[i] != matches.rank[j]:
-            score = 1.0 if matches.rank[i] < matches.rank[j] else 0.0
-        difference = one[RATING] - other[RATING]
-        if len(head_start):
-            difference += head_start[i] - head_start[j]
-        if len(job.draws):
-            both = math.sqrt(one[DEVIATION] * one[DEVIATION] + other[DEVIATION] * other[DEVIATION])
-            count_match(job.draws, score == 0.5, Q * opponent_weight(both) * difference, False)
-        if traced:
-            trace.rating_before[i], trace.deviation_before[i] = closed(one, settings)
-            trace.rating_before[j], trace.deviation_before[j] = closed(other, settings)
-        bonus = settings.b
-        expected, information, surprise = game(difference, other[DEVIATION], score, bonus)
-        expected_2, information_2, surprise_2 = game(
-            -difference, one[DEVIATION], 1.0 - score, bonus
-        )
-        _note(one, other[RATING], weight, information, surprise)
-        _note(other, one[RATING], weight, information_2, surprise_2)
-        if math.isinf(settings.period_days):
-            # Every match of the player is a period of its own, which ends here.
-            for player in (one, other):
-                player[RATING], player[DEVIATION] = closed(player, settings)
-                player[INFORMATION], player[SURPRISE] = 0.0, 0.0
-                player[MET], player[GAMES] = 0.0, 0.0
-        for player in (one, other):
-            player[MATCHES] += 1.0
-            player[LAST_TIME] = day
-        if traced:
-            trace.rating[i], trace.deviation[i] = closed(one, settings)
-            trace.rating[j], trace.deviation[j] = closed(other, settings)
-            if len(trace.expected):
-                trace.expected[i], trace.expected[j] = expected, expected_2
-    return -1, -1.0
+@inlined_kernel
+def begin(job: Any, m: int, i: int) -> float:
+    """Close the rating periods before that of a match; return that nothing failed."""
+    settle(job.table[job.matches.player[i]], job.matches.time[m], job.settings)
+    return -1.0
+
+
+@inlined_kernel
+def rate_duel(
+    job: Any, m: int, one: Floats, other: Floats, lead: float, score: float
+) -> tuple[float, float, float, float]:
+    """Add a game to the periods of both players; return the expected scores, z and a residual."""
+    settings, weight = job.settings, job.matches.weight[m]
+    difference = one[RATING] - other[RATING] + lead
+    both = math.sqrt(one[DEVIATION] * one[DEVIATION] + other[DEVIATION] * other[DEVIATION])
+    z = Q * opponent_weight(both) * difference
+    expected, information, surprise = game(difference, other[DEVIATION], score, settings.b)
+    expected_2, information_2, surprise_2 = game(
+        -difference, one[DEVIATION], 1.0 - score, settings.b
+    )
+    _note(one, other[RATING], weight, information, surprise)
+    _note(other, one[RATING], weight, information_2, surprise_2)
+    if math.isinf(settings.period_days):
+        # Every match of the player is a period of its own, which ends here.
+        _close(one, settings)
+        _close(other, settings)
+    return expected, expected_2, z, -1.0
 
 
 @inner_kernel
-def _standing(job: StephensonJob, m: int, i: int) -> tuple[float, float]:
-    """Return (rating, deviation) of participation i as of match m, with ended periods closed."""
-    player, settings, periods = job.table[job.matches.player[i]], job.settings, 0.0
-    if not (math.isinf(settings.period_days) or math.isnan(player[PERIOD])):
-        periods = max(math.floor(job.matches.time[m] / settings.period_days) - player[PERIOD], 0.0)
+def read(player: Floats, day: float, settings: Any) -> tuple[float, float]:
+    """Return (rating, deviation) with the periods until a day closed."""
     rating, deviation = closed(player, settings)
-    return rating, widened(deviation, periods, settings.max_deviation, settings)
+    if not (math.isinf(settings.period_days) or math.isnan(day) or math.isnan(player[PERIOD])):
+        periods = math.floor(day / settings.period_days) - player[PERIOD]
+        if periods > 0.0:
+            deviation = widened(deviation, periods, settings.max_deviation, settings)
+    return rating, deviation
+
+
+@inner_kernel
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last."""
+    return rate_duels(job, first, last, rate_duel, begin, read, None, None)
 
 
 @kernel
-def rate_with_home(job: StephensonJob, first: int, last: int) -> tuple[int, float]:
-    """Rate matches first:last like `rate_matches`, and learn the head starts."""
-    return rate_at_home(job, first, last, rate_matches, _standing)
+def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats:
+    """Return rating and deviation of players as of a day, shape (2, rows)."""
+    return read_rows(table, rows, day, settings, read)
 
 
-@kernel
-def read_players(table: Floats, rows: Ints, periods: Floats, settings: Settings) -> Floats:
-    """Return rating and deviation of players some periods later, shape (2, rows)."""
-    out = np.empty((2, len(rows)))
-    for i in range(len(rows)):
-        player = table[rows[i]]
-        rating, deviation = closed(player, settings)
-        if periods[i] > 0.0:
-            deviation = widened(deviation, periods[i], settings.max_deviation, settings)
-        out[0, i], out[1, i] = rating, deviation
-    return out
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Stephenson(HomeSystem):
+@rating_system
+class Stephenson(RatedSystem, HomeSystem):
     """Stephenson's system [Steph]_ for matches of two players.
 
     initial_rating, initial_deviation : of a new player, rating points
@@ -259,121 +226,42 @@ class Stephenson(HomeSystem):
     <Ratings: 6 players, the best ada with 2,381.9>
     """
 
-    initial_rating: float = 2200.0
-    initial_deviation: float = 300.0
-    drift: float = 10.0
-    game_drift: float = field(default=10.0, metadata={"note": _GAME_DRIFT_NOTE})
-    bonus: float = field(default=0.0, metadata={"note": _BONUS_NOTE})
-    neighbourhood: float = field(default=2.0, metadata={"note": _PULL_NOTE})
-    period_days: float | None = None
-    max_deviation: float = 350.0
+    initial_rating: float = initial_rating(2200.0)
+    initial_deviation: float = initial_deviation(300.0)
+    drift: float = param(10.0, 0, 1e6)
+    game_drift: float = param(10.0, 0, 1e6, note=_GAME_DRIFT_NOTE)
+    bonus: float = param(0.0, 0, 1e6, note=_BONUS_NOTE)
+    neighbourhood: float = param(2.0, 0, 100, rule="a percentage from 0 to 100", note=_PULL_NOTE)
+    period_days: float | None = positive(None)
+    max_deviation: float = positive(350.0)
 
     name: ClassVar[str] = "stephenson"
     adds_head_starts: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        """Check every parameter."""
-        System.__post_init__(self)
-        self.check_entry()
-        check_newcomer(self.initial_rating, self.initial_deviation)
-        for name in ("drift", "game_drift", "bonus"):
-            require(0 <= getattr(self, name) <= 1e6, name, "from 0 to 1e6", getattr(self, name))
-        pull = self.neighbourhood
-        require(0 <= pull <= 100, "neighbourhood", "a percentage from 0 to 100", pull)
-        period = self.period_days
-        require(period is None or 0 < period < math.inf, "period_days", "positive", period)
-        limit = self.max_deviation
-        require(0 < limit < math.inf, "max_deviation", "positive", limit)
+    max_team_size: ClassVar[int] = 1
+    max_teams: ClassVar[int] = 2
+    needs_time: ClassVar[str] = "period_days"
+    uses: ClassVar[Mapping[str, str]] = {"weight": "", "time": "period_days"}
+    takes_entry: ClassVar[bool] = False
+    columns: ClassVar[Mapping[str, float | str]] = {
+        **RatedSystem.columns,
+        "period": math.nan,
+        "information": 0.0,
+        "surprise": 0.0,
+        "met": 0.0,
+        "games": 0.0,
+    }
+    loop = staticmethod(rate)
+    read_players = staticmethod(read_players)
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """Two players; time if there are rating periods."""
-        periods = self.period_days is not None
-        able = Capabilities(
-            max_team_size=1,
-            max_teams=2,
-            needs_time=periods,
-            uses=frozenset({"weight", "time"} if periods else {"weight"}),
-            needed={} if periods else {"time": "period_days"},
-        )
-        return self.with_home(able)
-
-    def newcomer(self) -> Mapping[str, float]:
-        """Return a new player, who is in no rating period yet."""
+    def derived(self) -> Mapping[str, float]:
+        """Return the numbers of the source, by its letters."""
         return {
-            "rating": self.initial_rating,
-            "deviation": self.initial_deviation,
-            "matches": 0.0,
-            "last_time": math.nan,
-            "period": math.nan,
-            "information": 0.0,
-            "surprise": 0.0,
-            "met": 0.0,
-            "games": 0.0,
+            "c": float(self.drift) ** 2,
+            "h": float(self.game_drift) ** 2,
+            "b": self.bonus / 100.0,
+            "pull": self.neighbourhood / 100.0,
         }
-
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
-        return Settings(
-            c=float(self.drift) ** 2,
-            h=float(self.game_drift) ** 2,
-            b=self.bonus / 100.0,
-            pull=self.neighbourhood / 100.0,
-            max_deviation=float(self.max_deviation),
-            period_days=math.inf if self.period_days is None else float(self.period_days),
-        )
-
-    def own(self, state: State, history: History, start: int, stop: int) -> Floats:
-        """Return the head starts. Raises : InvalidDataError without a column for the home side."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        if self.learn_home_advantage:
-            return np.zeros(high - low)  # filled match by match
-        if self.home_advantage == 0.0:
-            return np.empty(0)
-        return np.where(self.flags(history, low, high), self.home_advantage, 0.0)
-
-    def home_of(
-        self, state: State, history: History, start: int, stop: int, own: Any
-    ) -> Home | None:
-        """Return the advantage where it is learned; a fixed one is in `own` already."""
-        if not self.learn_home_advantage:
-            return None
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        at_home = self.flags(history, low, high).astype(np.float64)
-        return self.home_job(state, at_home, own, moves=False)
-
-    def rewrite_own(
-        self,
-        own: Floats,
-        performance: Sequence[float],
-        share: Sequence[float],
-        at_home: Sequence[bool],
-    ) -> None:
-        """Write the head starts. Raises : InvalidDataError without `at_home`."""
-        if self.home_advantage != 0.0 and not self.learn_home_advantage:
-            if not at_home:
-                raise no_home_side()
-            own[:] = [self.home_advantage if home else 0.0 for home in at_home]
-
-    def kernel(self, job: StephensonJob) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        # There is no learned entry.
-        kernels = rate_matches, rate_matches, rate_with_home, rate_with_home
-        return self.choose_kernel(job, *kernels)
-
-    def update(self, job: StephensonJob, workers: Workers) -> tuple[int, float]:
-        """Rate all matches of a job in order."""
-        return self.kernel(job)(job, 0, len(job.matches.time))
-
-    def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
-        """Return ratings with the period in progress closed and the later periods without games."""
-        periods = np.zeros(len(rows))
-        if time is not None and self.period_days is not None:
-            begun = state.table[rows, PERIOD]
-            elapsed = np.floor(time / self.period_days) - begun
-            periods = np.maximum(np.nan_to_num(elapsed, nan=0.0), 0.0)
-        rating, deviation = read_players(state.table, rows, periods, self.settings())
-        return {**System.at(self, state, rows, time), "rating": rating, "deviation": deviation}
 
     def begin_period(self, state: State, rows: Ints, day: float) -> None:
         """Move players to the beginning of the rating period of a day."""
@@ -389,3 +277,89 @@ class Stephenson(HomeSystem):
         return Outlook(
             centre=self.at_home(rating, history), scale=scale, curve="logistic", shared=shared
         )
+
+
+def explain(
+    system: Stephenson, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a rating changed: the result, the bonus and the pull towards the opponents.
+
+    Within a rating period a later game changes the variance after the period, and so the weight of
+    the earlier games, and the mean rating of the opponents.
+    """
+    single, i = single_match(system, before, history, match), row - int(history.offsets[match])
+    one, j, settings = single.history, 1 - i, system.settings()
+    settled = single.before.copy()
+    for player in settled.table:
+        settle(player, float(one.days()[0]), settings)
+    me, other = settled.table[i], settled.table[j]
+    starts = system.at_home(np.zeros(2), one)
+    difference = float(me[RATING] - other[RATING]) + float(starts[i] - starts[j])
+    score, weight = float(single.scores(i)[j]), float(one.weights()[0])
+    expected, information, surprise = game(difference, float(other[DEVIATION]), score, settings.b)
+    after = me.copy()
+    _note(after, float(other[RATING]), weight, information, surprise)
+    variance, k = new_variance(after, settings), opponent_weight(float(other[DEVIATION]))
+    unit = Q * variance * weight * k
+    information *= weight
+    parts = [
+        Contribution(
+            name="this match",
+            change=unit * (score - expected),
+            reason=f"scored {score:g} where {expected:.2f} was expected",
+        )
+    ]
+    if settings.b > 0.0:
+        reason = f"every match counts {settings.b:g} more than its score"
+        parts.append(Contribution(name="the bonus", change=unit * settings.b, reason=reason))
+    earlier = float(me[GAMES])
+    if earlier > 0.0:
+        narrowed = Q * (variance - new_variance(me, settings)) * float(me[SURPRISE])
+        reason = "another match reduces the deviation, and with it the weight of each match"
+        parts.append(
+            Contribution(name="earlier matches of the period", change=narrowed, reason=reason)
+        )
+    if settings.pull > 0.0:
+        mean = float(after[MET] / after[GAMES])
+        from_here = float(me[MET] / me[GAMES]) if earlier > 0.0 else float(me[RATING])
+        parts.append(
+            Contribution(
+                name="the opponents' ratings",
+                change=settings.pull * (mean - from_here),
+                reason=f"a period moves a rating {system.neighbourhood:g} % towards their mean",
+            )
+        )
+    effect = parts[0].change
+    return explanation(
+        system,
+        single,
+        i,
+        contributions=parts,
+        quantities=[
+            quantity(
+                "widened deviation",
+                float(me[DEVIATION]),
+                "the deviation at the beginning of the rating period",
+                "points",
+            ),
+            quantity("k", k, "weight of the match: 1 against an opponent whose rating is certain"),
+            quantity(
+                "deviation of this match",
+                math.inf if information <= 0 else math.sqrt(1.0 / information),
+                "deviation of a rating estimated from this match alone",
+                "points",
+            ),
+            quantity(
+                "share of the surprise",
+                unit,
+                "points for one unit of score - expected score",
+                "points",
+            ),
+        ],
+        opponents=by_opponent(
+            single,
+            i,
+            lambda j, score: (float(other[RATING]), float(other[DEVIATION]), expected, effect),
+        ),
+        bounds=changes_of_duel(system, single, i),
+    )
