@@ -28,7 +28,6 @@ from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import Rate, System, handed_out, matches_of
 from equipoise.rating.draws import sums_of
 from equipoise.rating.loop import ABSENT, Inputs, Job, Trace
-from equipoise.rating.parameters import check_bounds
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 
@@ -81,7 +80,6 @@ class RatedSystem(System):
         else:
             System.__post_init__(self)
         self.check_entry()
-        check_bounds(self)
         self.check()
 
     def check(self) -> None:

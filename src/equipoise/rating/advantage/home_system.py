@@ -10,16 +10,17 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
-from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.rating.advantage.head_start import ADVANTAGE, MEAN, VARIANCE, Home, Working
 from equipoise.rating.base_system import Rate, System
+from equipoise.rating.parameters import param
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, models_draws
 
@@ -63,30 +64,22 @@ class HomeSystem(System):
     #: Whether the kernel of the system itself adds the head starts.
     adds_head_starts: ClassVar[bool] = False
 
-    home_advantage: float = field(default=0.0, metadata={"note": _FIXED_NOTE})
-    learn_home_advantage: bool = field(default=False, metadata={"note": _LEARN_NOTE})
-    home_advantage_deviation: float | None = None
-    home_advantage_drift: float = 0.0
+    home_advantage: float = param(0.0, -1e9, 1e9, note=_FIXED_NOTE)
+    learn_home_advantage: bool = param(False, note=_LEARN_NOTE)
+    home_advantage_deviation: float | None = param(
+        None, 1e-6, 1e9, rule="from 1e-6 to 1e9, or None"
+    )
+    home_advantage_drift: float = param(0.0, 0.0, 1e9)
 
     def check_entry(self) -> None:
-        """Check the parameters of the entry and of the advantage. Raises : InvalidParameterError.
-
-        Every system calls this, so that none can forget the advantage.
-        """
+        """Check the numbers of all parameters. Raises : InvalidParameterError."""
         System.check_entry(self)
-        start = self.home_advantage
-        require(-1e9 <= start <= 1e9, "home_advantage", "from -1e9 to 1e9", start)
-        width = self.home_advantage_deviation
-        rule = "from 1e-6 to 1e9, or None"
-        require(width is None or 1e-6 <= width <= 1e9, "home_advantage_deviation", rule, width)
         if self.learn_home_advantage and getattr(self, "shares", "off") == "play":
             # The learning would take each player as whole, and the match only the share.
             raise InvalidParameterError(
                 "learn_home_advantage cannot be combined with shares=play: set home_advantage to "
                 "a number of points, or shares=off"
             )
-        drift = self.home_advantage_drift
-        require(0 <= drift <= 1e9, "home_advantage_drift", "from 0 to 1e9", drift)
 
     @property
     def learns_advantage(self) -> bool:

@@ -34,15 +34,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from equipoise._jit import inlined_kernel, inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats
-from equipoise.errors import require
 from equipoise.numeric.summation import exact_sum
+from equipoise.rating.parameters import check_bounds, param
 
 #: Name in `State.shared` of the four numbers of a pool, and their order.
 ENTRY = "entry"
@@ -88,25 +88,19 @@ class EntryParameters:
     level_step : the most that a match hands to a player, in initial deviations
     """
 
-    entry: Literal["fixed", "learned"] = field(default="fixed", metadata={"note": _ENTRY_NOTE})
-    entry_half_life: float = 1000.0
-    entry_weight: float = 10.0
-    entry_clip: float = 1.0
-    hold_level: float = field(default=0.0, metadata={"note": _LEVEL_NOTE})
-    hold_level_matches: int = 25
-    level_experienced: int = 5
-    level_memory: float = 2000.0
-    level_step: float = 0.057
+    entry: Literal["fixed", "learned"] = param("fixed", note=_ENTRY_NOTE)
+    entry_half_life: float = param(1000.0, 1e-6, 1e9)
+    entry_weight: float = param(10.0, 1e-6, 1e9)
+    entry_clip: float = param(1.0, 1e-6, 1e9)
+    hold_level: float = param(0.0, 0.0, 1.0, note=_LEVEL_NOTE)
+    hold_level_matches: int = param(25, 1, 1e9)
+    level_experienced: int = param(5, 1, 1e9)
+    level_memory: float = param(2000.0, 1e-6, 1e9)
+    level_step: float = param(0.057, 1e-6, 1e9)
 
     def check_entry(self) -> None:
-        """Check these parameters. Raises : InvalidParameterError."""
-        for name in ("entry_half_life", "entry_weight", "entry_clip", "level_memory", "level_step"):
-            value = getattr(self, name)
-            require(1e-6 <= value <= 1e9, name, "from 1e-6 to 1e9", value)
-        require(0 <= self.hold_level <= 1, "hold_level", "from 0 to 1", self.hold_level)
-        for name in ("hold_level_matches", "level_experienced"):
-            value = getattr(self, name)
-            require(1 <= value <= 10**9, name, "from 1 to 1e9", value)
+        """Check the numbers of all parameters. Raises : InvalidParameterError."""
+        check_bounds(self)
 
     @property
     def learns_entry(self) -> bool:
