@@ -204,7 +204,7 @@ def test_a_rating_far_from_all_performances_is_found(model: Model) -> None:
 
 @every_model
 def test_threads_give_the_same_bits(model: Model) -> None:
-    """Players shared among threads (`rate_shared`)."""
+    """Players shared among threads (`share`)."""
     rng, n = np.random.default_rng(3), 1500
     played = [
         Contest(tuple(range(n)), tuple(rng.permutation(n).tolist()), beta=beta, gamma=gamma)

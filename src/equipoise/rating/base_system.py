@@ -93,17 +93,6 @@ class TraceArrays(NamedTuple):
     deviation: Floats
 
 
-class PerformanceTrace(NamedTuple):
-    """Columns of a trace of systems that infer a performance from the place; see `TraceArrays`."""
-
-    expected: Floats
-    rating_before: Floats
-    deviation_before: Floats
-    rating: Floats
-    deviation: Floats
-    performance: Floats
-
-
 class Job(NamedTuple, Generic[_Settings, _Traces, _Own]):
     """Input and output of the kernels that rate a slice of a history.
 

@@ -242,18 +242,12 @@ def count_teams(matches: Any, start: int, stop: int) -> int:
 
 
 @inlined_kernel
-def _all_tie(matches: Any, start: int, stop: int) -> bool:
+def all_tie(matches: Any, start: int, stop: int) -> bool:
     """Return whether all ranks in rows start:stop are the same."""
     for i in range(start, stop):  # noqa: SIM110  # Numba knows no generator expressions
         if matches.rank[i] != matches.rank[start]:
             return False
     return True
-
-
-@inlined_kernel
-def changes_nothing(job: Any, start: int, stop: int, teams: int) -> bool:
-    """Return whether the match in rows start:stop is skipped (READINGS B7)."""
-    return teams < 2 or (job.skips_ties and teams > 2 and _all_tie(job.matches, start, stop))
 
 
 @inlined_kernel
@@ -289,7 +283,7 @@ def _rate_teams(
         teams = count_teams(matches, start, stop)
         if entry is not None:
             enter(job, start, stop)
-        if changes_nothing(job, start, stop, teams):
+        if teams < 2 or (job.skips_ties and teams > 2 and all_tie(matches, start, stop)):
             continue
         lever, outlook = 0.0, (0.0, 0.0)
         if home is not None:
@@ -302,7 +296,7 @@ def _rate_teams(
         z, left = match(job, m, teams)
         residual = max(residual, left)
         if len(job.draws) and teams == 2:
-            count_draw(job.draws, _all_tie(matches, start, stop), z, job.normal)
+            count_draw(job.draws, all_tie(matches, start, stop), z, job.normal)
         if home is not None:
             take_head_starts(job, start, stop)
             if home.learns and lever != 0.0:

@@ -232,7 +232,7 @@ class RatedSystem(System):
 
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return players' ratings as of a time in days (None: as of their last match)."""
-        if self.read_players is None:
+        if self.read_players is None or self.shows_columns:
             found = {name: state.column(name)[rows] for name in self.shown if name in state.initial}
         elif not len(rows):
             # The kernel learns the number of columns from the first player.

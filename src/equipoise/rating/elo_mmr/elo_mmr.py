@@ -1,8 +1,8 @@
 """Elo-MMR and Elo-MMX: Bayesian ratings for contests of any size.
 
 Elo-MMR has logistic performances, Elo-MMX (Elo-MMR-chi) has normal ones. Both share parameters,
-state and the order of the work, which `match` does: `performance`, `gaussian` and `direct` infer
-performances, `belief` updates players.
+state and the order of the work: `performance`, `gaussian` and `direct` infer performances (phase
+one), `belief` updates players (phase two).
 
 Source: [EM]_ Algorithms 1-3, equations (7)-(9), and Theorem 3.2 for the Gaussian terms; numbers in
 brackets are its equations.
@@ -16,34 +16,50 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import option
-from equipoise.arguments import check_fields
+from equipoise._jit import Option, inlined_update, inner_kernel, kernel, option, prefetch
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.prediction import Outlook
 from equipoise.errors import ApproximationWarning, InvalidParameterError, require
+from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
+from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import PerformanceTrace, Rate, System
-from equipoise.rating.elo_mmr.belief import SCALE_OF_DEVIATION, Beliefs
-from equipoise.rating.elo_mmr.match import (
-    BeliefJob,
-    BeliefsAndRounds,
-    OwnDeviations,
-    Settings,
-    learn_from,
-    rate_matches,
-    rate_shared,
-    rate_with_entry,
+from equipoise.rating.base_system import Matches
+from equipoise.rating.elo_mmr.belief import (
+    DEVIATION,
+    RATING,
+    SCALE_OF_DEVIATION,
+    Beliefs,
+    Round,
+    Scratch,
+    diffuse,
+    drifted,
+    expect_terms,
+    move_belief,
+    update_belief,
+    update_gaussian_belief,
+    update_scratch,
 )
-from equipoise.rating.platforms.contest import rate_in_turn
+from equipoise.rating.elo_mmr.direct import solve_nearest, solve_weighted_ties
+from equipoise.rating.elo_mmr.gaussian import gaussian_on_one_thread, gaussian_on_workers
+from equipoise.rating.elo_mmr.performance import (
+    order_by_place,
+    solve_on_one_thread,
+    solve_on_workers,
+)
+from equipoise.rating.entry.entering import FirstMatch, first_match
+from equipoise.rating.loop import rate_teams, read_rows
+from equipoise.rating.parameters import initial_deviation, initial_rating, param
+from equipoise.rating.platforms.contest import ContestSystem, close_contest, open_contest
+from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.state import State
-from equipoise.rating.system import OF_ROUNDS, Capabilities, check_newcomer
+from equipoise.rating.system import OF_ROUNDS
 
 #: Purpose and cost of `opponents`; `benchmarks/opponents.py` measures the cost.
 FEW_OPPONENTS = (
@@ -52,9 +68,257 @@ FEW_OPPONENTS = (
     "opponents is exact and faster"
 )
 
+#: Number of players whose memory is fetched ahead. Their rows are scattered, and waiting for memory
+#: takes longer than the arithmetic.
+_AHEAD, _FAR_AHEAD = 3, 12
+
+
+class Own(NamedTuple):
+    """What kernels take besides what those of every system take.
+
+    beta, gamma : shape (M,), deviations that matches have of their own, rating points, NaN where
+        one has none (docs/decisions/0061); shape (0,) if no match has one
+    expected : whether the trace wants the expected performance
+    """
+
+    beliefs: Beliefs
+    beta: Floats
+    gamma: Floats
+    expected: Option = None
+
+
+class Field(NamedTuple):
+    """The participants of one match in the order of their places.
+
+    rows : shape (n,), rows of the history
+    players : shape (n,), rows of the state
+    places : shape (places + 1,), offsets of the places
+    rating, slope : shape (n,); prior mu and 1/delta_bar, in the Gaussian model 1/delta
+    """
+
+    rows: Ints
+    players: Ints
+    places: Ints
+    rating: Floats
+    slope: Floats
+
+
+@inner_kernel
+def round_of(job: Any, m: int) -> Round:
+    """Return the `Round` of match m: gamma^2 = w L^2, beta^2 = (1 + 1/w) L^2 (READINGS B4).
+
+    A beta or gamma of the match itself is used instead, whatever the weight of the match.
+    """
+    matches, settings = job.matches, job.settings
+    weight = matches.weight[m] * settings.weight_limit
+    beta2 = (1.0 + 1.0 / weight) * settings.sigma_limit2 + settings.drift_per_day / weight
+    gamma2, beta2 = _own_variances(job, m, weight * settings.sigma_limit2, beta2)
+    return Round(matches.time[m], gamma2, beta2, matches.ceiling[m])
+
+
+@inner_kernel
+def _own_variances(job: Any, m: int, gamma2: float, beta2: float) -> tuple[float, float]:
+    """Return (gamma^2, beta^2) of match m: its own, or those given."""
+    beta, gamma = job.own.beta, job.own.gamma
+    if len(gamma) and not math.isnan(gamma[m]):
+        gamma2 = gamma[m] * gamma[m]
+    if len(beta) and not math.isnan(beta[m]):
+        beta2 = beta[m] * beta[m]
+    return gamma2, beta2
+
+
+@kernel
+def field_of(matches: Matches, m: int) -> Field:
+    """Return the `Field` of match m, priors not yet filled in."""
+    start, stop = matches.offsets[m], matches.offsets[m + 1]
+    order, places = order_by_place(matches.rank[start:stop])
+    players = matches.player[start:stop][order]
+    return Field(order + start, players, places, np.empty(len(order)), np.empty(len(order)))
+
+
+@inner_kernel
+def begin_round(job: Any, field: Field, start: int, stop: int, the_round: Round) -> None:
+    """Diffuse players start:stop of the field and fill in their priors (Algorithm 1)."""
+    rho, drift_per_day, beliefs = job.settings.rho, job.settings.drift_per_day, job.own.beliefs
+    for j in range(start, stop):
+        row = field.players[j]
+        if j + _FAR_AHEAD < stop:
+            ahead = field.players[j + _FAR_AHEAD]
+            prefetch(beliefs.table, ahead * beliefs.table.shape[1])
+            prefetch(beliefs.spans, ahead * beliefs.spans.shape[1])
+        player = beliefs.table[row]
+        diffuse(beliefs, row, the_round, rho, drift_per_day)
+        delta = math.sqrt(player[DEVIATION] * player[DEVIATION] + the_round.beta2)
+        field.rating[j] = player[RATING]
+        field.slope[j] = 1.0 / (
+            SCALE_OF_DEVIATION * delta if job.settings.gaussian is None else delta
+        )
+
+
+@inner_kernel
+def end_round(
+    job: Any,
+    field: Field,
+    start: int,
+    stop: int,
+    the_round: Round,
+    performances: Floats,
+    scratch: Scratch,
+    logistic: Option,
+) -> float:
+    """Update players start:stop with their performances; return a residual, below 0 if fine."""
+    beliefs, traced = job.own.beliefs, job.trace.more[0]
+    remembered = job.settings.remembered
+    worst = -1.0
+    for j in range(start, stop):
+        row = field.players[j]
+        if j + _AHEAD < stop:
+            expect_terms(beliefs, field.players[j + _AHEAD])
+        performance = min(performances[j], the_round.ceiling)
+        if logistic is not None:
+            left = update_belief(beliefs, row, performance, the_round.beta2, remembered, scratch)
+            worst = max(worst, left)
+        else:
+            update_gaussian_belief(beliefs, row, performance, the_round.beta2)
+        if len(traced):
+            traced[field.rows[j]] = performance
+    return worst
+
+
+@kernel
+def spread(by_place: Floats, places: Ints) -> Floats:
+    """Return the value of every player's place, players in the order of their places."""
+    out = np.empty(places[-1])
+    for g in range(len(places) - 1):
+        out[places[g] : places[g + 1]] = by_place[g]
+    return out
+
+
+@kernel
+def trace_expected(
+    expected: Floats, field: Field, wanted: Option, logistic: Option, gaussian: Option
+) -> None:
+    """Write to the trace the mean probability of beating another player, at one's own rating.
+
+    The mean of F_j(mu_i) over all others j [EM] sec. 3.1.
+    """
+    if wanted is None:
+        return
+    scores = np.empty(0)
+    if logistic is not None:
+        scores = scores_against_field(field.rating, field.slope)
+    if gaussian is not None:
+        scores = normal_scores_against_field(field.rating, field.slope)
+    for j in range(len(scores)):
+        expected[field.rows[j]] = scores[j] / (len(scores) - 1)
+
+
+@kernel
+def performances_in(
+    field: Field, settings: Any, opponents: int | None, logistic: Option, gaussian: Option
+) -> tuple[Floats, float]:
+    """Phase one: return (performances, shape (n,), and a residual, below 0 if all converged).
+
+    opponents, logistic, gaussian : those of the settings
+    """
+    rating, slope, places, split = field.rating, field.slope, field.places, settings.split_ties
+    if opponents is not None and opponents < len(rating) - 1:
+        return solve_nearest(rating, slope, places, split, gaussian, opponents)
+    by_place, residual = np.empty(0), math.nan
+    if settings.tie_loss > 0.0:
+        lost, won = settings.tie_loss, settings.tie_win
+        by_place, residual = solve_weighted_ties(rating, slope, places, lost, won, gaussian)
+    elif logistic is not None:
+        by_place, residual = solve_on_one_thread(rating, slope, places, split)
+    elif gaussian is not None:
+        by_place, residual = gaussian_on_one_thread(rating, slope, places, split)
+    return spread(by_place, places), residual
+
+
+@inner_kernel
+def read(player: Floats, day: float, settings: Any) -> tuple[float, float]:
+    """Return (rating, deviation), the deviation grown by drift."""
+    drift = drifted(player, day, settings.drift_per_day)
+    return player[RATING], math.sqrt(player[DEVIATION] * player[DEVIATION] + drift)
+
+
+@inner_kernel
+def lead_of(job: Any, m: int) -> float:
+    """Return the lead of the first of two players over its scale, before the match (`outlook`)."""
+    settings, start = job.settings, job.matches.offsets[m]
+    weight, limit2 = settings.weight_limit, settings.sigma_limit2
+    noise2 = weight * limit2 + (1.0 + 1.0 / weight) * limit2 + settings.drift_per_day / weight
+    if len(job.own.beta) or len(job.own.gamma):
+        # Only here: the sum above is in another order, and its last bit must stay as it was.
+        beta2 = (1.0 + 1.0 / weight) * limit2 + settings.drift_per_day / weight
+        gamma2, beta2 = _own_variances(job, m, weight * limit2, beta2)
+        noise2 = gamma2 + beta2
+    one, other = job.matches.player[start], job.matches.player[start + 1]
+    rating, first = read(job.table[one], job.matches.time[m], settings)
+    rival, second = read(job.table[other], job.matches.time[m], settings)
+    scale = math.sqrt(first * first + second * second + 2.0 * noise2)
+    if settings.gaussian is None:
+        scale *= SCALE_OF_DEVIATION
+    return (rating - rival) / scale
+
+
+@inlined_update
+def rate_match(job: Any, m: int, teams: int) -> tuple[float, float]:
+    """Rate a match by both phases (Algorithm 1); return z of two players and a residual."""
+    settings, beliefs = job.settings, job.own.beliefs
+    logistic, gaussian = settings.logistic, settings.gaussian
+    z = lead_of(job, m) if len(job.draws) else math.nan
+    field, the_round = field_of(job.matches, m), round_of(job, m)
+    begin_round(job, field, 0, teams, the_round)
+    found, residual = performances_in(field, settings, settings.opponents, logistic, gaussian)
+    trace_expected(job.trace.expected, field, job.own.expected, logistic, gaussian)
+    if residual < 0.0:
+        scratch = update_scratch(beliefs, field.players, 0, teams)
+        residual = end_round(job, field, 0, teams, the_round, found, scratch, logistic)
+    return z, residual
+
+
+@inner_kernel
+def evidence(job: Any, m: int, i: int) -> FirstMatch:
+    """Return what a first match said of a newcomer, whose belief was one Gaussian."""
+    player = job.table[job.matches.player[i]]
+    return first_match(
+        job.entry, player, player[RATING], player[DEVIATION], round_of(job, m).gamma2
+    )
+
+
+@inner_kernel
+def move(job: Any, row: int, delta: float) -> None:
+    """Add delta to the belief of a player."""
+    move_belief(job.own.beliefs, row, delta)
+
+
+@kernel
+def rate(job: Any, first: int, last: int) -> tuple[int, float]:
+    """Rate matches first:last."""
+    return rate_teams(job, first, last, rate_match, None, read, evidence, move)
+
+
+@kernel
+def opens(job: Any, m: int) -> bool:
+    """Begin a match that threads share; return whether it is rated."""
+    return open_contest(job, m, read)
+
+
+@kernel
+def closes(job: Any, m: int) -> None:
+    """End a match that threads shared."""
+    close_contest(job, m, evidence, move, read)
+
+
+@kernel
+def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats:
+    """Return rating and deviation of players as of a day, shape (2, rows)."""
+    return read_rows(table, rows, day, settings, read)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class EloMMRParameters(System):
+class EloMMRParameters(ContestSystem):
     """What `EloMMR` and `EloMMX` share: parameters, state and rating of a history.
 
     Warns : ApproximationWarning   once for each object with `opponents`
@@ -64,26 +328,31 @@ class EloMMRParameters(System):
     sigma_limit: float | None = None
     beta: float | None = None
     gamma: float | None = None
-    rho: float = 1.0
-    drift_per_day: float = 0.0
-    initial_rating: float = 1500.0
-    initial_deviation: float = 350.0
+    rho: float = param(1.0, 0, rule="in [0, inf]")
+    drift_per_day: float = param(0.0, 0, rule="at least 0", below=True)
+    initial_rating: float = initial_rating()
+    initial_deviation: float = initial_deviation()
     split_ties: bool = False
     rate_all_ties: bool = False
-    opponents: int | None = field(default=None, metadata={"note": FEW_OPPONENTS})
-    remembered: int | None = None
-    tie_loss: float | None = field(default=None, metadata={"later": True})
-    tie_win: float | None = field(default=None, metadata={"later": True})
+    opponents: int | None = param(None, 1, rule="at least 1", note=FEW_OPPONENTS)
+    remembered: int | None = param(None, 1, rule="at least 1")
+    tie_loss: float | None = param(None, later=True)
+    tie_win: float | None = param(None, later=True)
 
-    name: ClassVar[str]
     gaussian: ClassVar[bool]
-    traces: ClassVar[type[Any]] = PerformanceTrace
     record: ClassVar[int] = 3
+    uses: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("weight", "performance_ceiling", *OF_ROUNDS), ""),
+        "time": "drift_per_day",
+    }
+    needs_time: ClassVar[str] = "drift_per_day"
+    loop = staticmethod(rate)
+    opens = staticmethod(opens)
+    closes = staticmethod(closes)
+    read_players = staticmethod(read_players)
 
-    def __post_init__(self) -> None:
-        """Check every parameter, and that the two spellings are not mixed."""
-        check_fields(self)
-        self.check_entry()
+    def check(self) -> None:
+        """Check that the two spellings are not mixed, and what a tie counts."""
         limits = self.weight_limit is not None or self.sigma_limit is not None
         if limits and (self.beta is not None or self.gamma is not None):
             raise InvalidParameterError(
@@ -94,18 +363,10 @@ class EloMMRParameters(System):
         for name in ("weight_limit", "sigma_limit", "beta", "gamma"):
             value = getattr(self, name)
             require(value is None or 0 < value < math.inf, name, "positive", value)
-        require(self.rho >= 0, "rho", "in [0, inf]", self.rho)
-        require(
-            0 <= self.drift_per_day < math.inf, "drift_per_day", "at least 0", self.drift_per_day
-        )
-        check_newcomer(self.initial_rating, self.initial_deviation)
-        for name in ("opponents", "remembered"):
-            count = getattr(self, name)
-            require(count is None or count >= 1, name, "at least 1", count)
         self._check_ties()
         for note in self.notes:
-            # The caller is two calls up: above this method and the __init__ of the class.
-            warnings.warn(note, ApproximationWarning, stacklevel=3)
+            # The caller is three calls up: above this method, __post_init__ and __init__.
+            warnings.warn(note, ApproximationWarning, stacklevel=4)
 
     def _check_ties(self) -> None:
         """Check the weights of a tie."""
@@ -129,19 +390,9 @@ class EloMMRParameters(System):
             return ()
         return (f"{self.name} with opponents={self.opponents} is {FEW_OPPONENTS}",)
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """Any number of single players; time is used only with `drift_per_day`."""
-        drifts = self.drift_per_day > 0
-        uses = {"weight", "performance_ceiling", *OF_ROUNDS}
-        return Capabilities(
-            max_team_size=1,
-            needs_time=drifts,
-            skips_all_tied=not self.rate_all_ties,
-            uses=frozenset(uses | {"time"} if drifts else uses),
-            needed={} if drifts else {"time": "drift_per_day"},
-            idle=self.idle_entry | ({"rho", "remembered"} if self.gaussian else set()),
-        )
+    def idle(self) -> frozenset[str]:
+        """Return the parameters that a belief of one Gaussian does without."""
+        return frozenset({"rho", "remembered"} if self.gaussian else ())
 
     def limits(self) -> tuple[float, float]:
         """Return (weight_limit, sigma_limit), computed from beta and gamma where those are given.
@@ -159,49 +410,56 @@ class EloMMRParameters(System):
 
     def newcomer(self) -> Mapping[str, float]:
         """Return a belief of one Gaussian and no performances."""
+        known = RatedSystem.newcomer(self)
+        weight = 1.0 / (known["deviation"] * known["deviation"])
         return {
-            "rating": self.initial_rating,
-            "deviation": self.initial_deviation,
-            "matches": 0.0,
-            "last_time": math.nan,
-            "gaussian_mean": self.initial_rating,
-            "gaussian_weight": 1.0 / (self.initial_deviation * self.initial_deviation),
+            **known,
+            "gaussian_mean": known["rating"],
+            "gaussian_weight": weight,
             "decay": 1.0,
-            "curvature": 1.0 / (self.initial_deviation * self.initial_deviation),
+            "curvature": weight,
         }
 
-    def rewrite_own(
-        self,
-        own: BeliefsAndRounds,
-        performance: Sequence[float],
-        share: Sequence[float],
-        at_home: Sequence[bool],
-    ) -> None:
-        """Write nothing: beliefs are the state of the players.
+    @property
+    def shows_columns(self) -> bool:
+        """Whether tables show columns of the state as they are: where deviations do not grow."""
+        return self.drift_per_day == 0 and type(self).at is RatedSystem.at
 
-        A match with a beta or gamma of its own is rated without kept memory (`rate_match`).
-        """
+    @property
+    def shares_contests(self) -> bool:
+        """Whether threads share large matches: not with few opponents or weighted ties."""
+        return self.opponents is None and self.tie_loss is None
 
-    def kernel(self, job: BeliefJob) -> Rate:
-        """Return the kernel that rates matches of a job on one thread."""
-        return rate_matches if job.entry is None else rate_with_entry
-
-    def update(self, job: BeliefJob, workers: Workers) -> tuple[int, float]:
+    def update(self, job: Any, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
-        wanted = option(len(job.trace.expected) > 0)
-        job = job._replace(settings=job.settings._replace(expected=wanted))
-        if self.opponents is not None or self.tie_loss is not None:
-            # With few opponents or weighted ties, players are rated in turn, on one thread.
-            return self.kernel(job)(job, 0, len(job.matches.time))
-        return rate_in_turn(job, self.kernel(job), rate_shared, learn_from, workers)
+        own = job.own._replace(expected=option(len(job.trace.expected) > 0))
+        return ContestSystem.update(self, job._replace(own=own), workers)
 
-    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
-        """Return deviations, grown by drift where a day is given."""
-        deviation: Floats = state.column("deviation")[rows]
-        if math.isnan(day) or self.drift_per_day == 0:
-            return deviation
-        elapsed = np.maximum(day - state.column("last_time")[rows], 0.0)
-        return np.sqrt(deviation**2 + self.drift_per_day * np.nan_to_num(elapsed, nan=0.0))
+    def share(self, job: Any, m: int, workers: Workers) -> float:
+        """Update the players of match m, the work shared among threads; return a residual."""
+        settings, field, the_round = job.settings, field_of(job.matches, m), round_of(job, m)
+        n = len(field.players)
+        workers.each_chunk(n, CHUNK, lambda _, a, b: begin_round(job, field, a, b, the_round))
+        solve = gaussian_on_workers if self.gaussian else solve_on_workers
+        by_place, residual = solve(
+            field.rating, field.slope, field.places, settings.split_ties, workers
+        )
+        if residual >= 0.0:
+            return residual
+        performances = spread(by_place, field.places)
+        trace_expected(
+            job.trace.expected, field, job.own.expected, settings.logistic, settings.gaussian
+        )
+        residuals = np.full((n + CHUNK - 1) // CHUNK, -1.0)
+
+        def end(number: int, a: int, b: int) -> None:
+            scratch = update_scratch(job.own.beliefs, field.players, a, b)
+            residuals[number] = end_round(
+                job, field, a, b, the_round, performances, scratch, settings.logistic
+            )
+
+        workers.each_chunk(n, CHUNK, end)
+        return float(residuals.max())
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return performances of variance sigma^2 + gamma^2 + beta^2 [EM] sec. 3.1.
@@ -220,28 +478,23 @@ class EloMMRParameters(System):
             return Outlook(centre=rating, scale=delta, curve="normal")
         return Outlook(centre=rating, scale=SCALE_OF_DEVIATION * delta, curve="logistic")
 
-    def settings(self) -> Settings:
-        """Return the parameters in the form that kernels use."""
+    def derived(self) -> Mapping[str, Any]:
+        """Return the limits, the model and what else kernels take in another form."""
         weight_limit, sigma_limit = self.limits()
-        endless = np.iinfo(np.int64).max
-        return Settings(
-            weight_limit=float(weight_limit),
-            sigma_limit2=float(sigma_limit) ** 2,
+        return {
+            "weight_limit": float(weight_limit),
+            "sigma_limit2": float(sigma_limit) ** 2,
             # The belief is one Gaussian, for which decay and transfer are the same.
-            rho=math.inf if self.gaussian else float(self.rho),
-            drift_per_day=float(self.drift_per_day),
-            split_ties=self.split_ties,
-            rate_all_ties=self.rate_all_ties,
-            opponents=self.opponents,
-            remembered=endless if self.remembered is None else self.remembered,
-            logistic=option(not self.gaussian),
-            gaussian=option(self.gaussian),
-            expected=None,
-            tie_loss=self.tie_loss or 0.0,
-            tie_win=self.tie_win or 0.0,
-        )
+            "rho": math.inf if self.gaussian else float(self.rho),
+            "opponents": self.opponents,
+            "remembered": np.iinfo(np.int64).max if self.remembered is None else self.remembered,
+            "logistic": option(not self.gaussian),
+            "gaussian": option(self.gaussian),
+            "tie_loss": float(self.tie_loss or 0.0),
+            "tie_win": float(self.tie_win or 0.0),
+        }
 
-    def own(self, state: State, history: History, start: int, stop: int) -> BeliefsAndRounds:
+    def own(self, state: State, history: History, start: int, stop: int) -> Own:
         """Return the beliefs, with room for every performance of matches start:stop.
 
         They come with the deviations that these matches have of their own.
@@ -256,11 +509,11 @@ class EloMMRParameters(System):
             counts = np.bincount(history.player[history.offsets[start] :], minlength=state.players)
             runs.reserve(np.arange(state.players), self._records(counts))
         # Copies, because kernels are compiled for arrays that may be written to.
-        own = (
+        beta, gamma = (
             np.empty(0) if column is None else column[start:stop].copy()
             for column in (history.beta, history.gamma)
         )
-        return BeliefsAndRounds(Beliefs(state.table, runs.spans, runs.values), OwnDeviations(*own))
+        return Own(Beliefs(state.table, runs.spans, runs.values), beta, gamma)
 
     def _records(self, matches: Ints) -> Ints:
         """Return how many records these matches can add before old ones are dropped."""
@@ -289,7 +542,7 @@ def _participations(history: History, start: int, stop: int) -> tuple[Ints, Ints
     return rows, every[rows]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class EloMMR(EloMMRParameters):
     """Elo-MMR(rho) [EM]_ with the logistic performance model.
 
@@ -326,7 +579,7 @@ class EloMMR(EloMMRParameters):
     gaussian: ClassVar[bool] = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+@rating_system
 class EloMMX(EloMMRParameters):
     """Elo-MMR-chi [EM]_: Elo-MMR with the Gaussian performance model.
 

@@ -44,8 +44,7 @@ from equipoise.rating.elo_mmr.belief import (
     update_scratch,
 )
 from equipoise.rating.elo_mmr.direct import AS_NEAR
-from equipoise.rating.elo_mmr.elo_mmr import FEW_OPPONENTS, EloMMRParameters
-from equipoise.rating.elo_mmr.match import BeliefJob, round_of
+from equipoise.rating.elo_mmr.elo_mmr import FEW_OPPONENTS, EloMMRParameters, round_of
 from equipoise.rating.single_match import (
     SingleMatch,
     ceiling_quantity,
@@ -118,15 +117,11 @@ def belief_of(state: State, row: int, player: object) -> Belief:
     )
 
 
-def _job(system: EloMMRParameters, state: State, match: History) -> BeliefJob:
-    return system.job(state, match, 0, match.matches, None)
-
-
 def _diffused(system: EloMMRParameters, single: SingleMatch) -> _Field:
     """Return the field after Algorithm 2, on a copy with room for one more performance."""
     state = single.before.copy()
-    job = _job(system, state, single.history)
-    the_round = round_of(job.matches, job.own.rounds, 0, job.settings)
+    job = system.job(state, single.history, 0, 1)
+    the_round = round_of(job, 0)
     for player in range(state.players):
         diffuse(job.own.beliefs, player, the_round, job.settings.rho, job.settings.drift_per_day)
     delta = np.sqrt(state.table[:, DEVIATION] ** 2 + the_round.beta2)

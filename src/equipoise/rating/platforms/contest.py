@@ -5,40 +5,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from equipoise._jit import inlined_kernel, inner_kernel, kernel, lent
+from equipoise._jit import inlined_kernel, kernel, lent
 from equipoise.arrays import Floats, Ints
 from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, Matches
-from equipoise.rating.entry.entering import begin_match, enter
-from equipoise.rating.loop import changes_nothing, close_match, open_match
+from equipoise.rating.entry.entering import enter
+from equipoise.rating.loop import all_tie, close_match, open_match
 from equipoise.rating.rated_system import RatedSystem
 from equipoise.rating.system import Capabilities
 
 #: Contests from this size on are shared among threads.
 PARALLEL_FROM = 2 * CHUNK
-
-_Job = TypeVar("_Job", bound=Job[Any, Any, Any])
-
-
-@inner_kernel
-def is_rated(matches: Matches, m: int, rate_all_ties: bool) -> bool:
-    """Return whether contest m changes anything (READINGS B7)."""
-    start, stop = matches.offsets[m], matches.offsets[m + 1]
-    if stop - start < 2:
-        return False
-    if stop - start == 2 or rate_all_ties:
-        return True
-    for i in range(start, stop):  # noqa: SIM110  # Numba knows no generator expressions
-        if matches.rank[i] != matches.rank[start]:
-            return True
-    return False
 
 
 @kernel
@@ -67,7 +50,7 @@ def _open(job: Any, entry: Any, m: int, read: Any) -> bool:
     start, stop = job.matches.offsets[m], job.matches.offsets[m + 1]
     if entry is not None:
         enter(job, start, stop)
-    if changes_nothing(job, start, stop, stop - start):
+    if job.skips_ties and all_tie(job.matches, start, stop):
         return False
     open_match(job, m, start, stop, None, read)
     return True
@@ -138,39 +121,3 @@ class ContestSystem(RatedSystem):
                 type(self).closes(job, m)
             first = m + 1
         return -1, -1.0
-
-
-def rate_in_turn(
-    job: _Job,
-    rate: Callable[[_Job, int, int], tuple[int, float]],
-    rate_shared: Callable[[_Job, int, Workers], float],
-    learn_from: Callable[[_Job, int, float], None],
-    workers: Workers,
-) -> tuple[int, float]:
-    """Rate all contests in order; return (contest, residual) of a failure, or (-1, -1).
-
-    rate : rates contests start:stop on one thread and returns the same
-    rate_shared : rates one large contest on all threads and returns a residual, below 0 if it
-        converged
-    learn_from : learns from a contest that `rate_shared` rated, where newcomers do not all enter
-        at the initial rating
-    """
-    sizes = np.diff(job.matches.offsets)
-    if workers.threads == 1:
-        # The same bits, as fast, by a kernel that small contests use too. To compile others at the
-        # first large contest would keep whoever posts it waiting for minutes.
-        return rate(job, 0, len(sizes))
-    first = 0
-    for m in [*np.flatnonzero(sizes >= PARALLEL_FROM).tolist(), len(sizes)]:
-        failed, residual = rate(job, first, m)
-        if failed >= 0:
-            return failed, residual
-        if m < len(sizes):
-            played = 0.0 if job.entry is None else begin_match(job, m)
-            residual = rate_shared(job, m, workers)
-            if residual >= 0.0:
-                return m, residual
-            if job.entry is not None:
-                learn_from(job, m, played)
-        first = m + 1
-    return -1, -1.0
