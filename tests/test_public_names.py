@@ -27,11 +27,7 @@ OF_KERNELS = {
     "own",
     "entry_of",
     "kernel",
-    "rewrite_own",
-    "rewrite_scores",
     "home_of",
-    "home_job",
-    "rewrite_home",
 }
 #: Types that an equilibrium makes, and nobody else.
 MADE_ELSEWHERE = {"Uncertainty"}

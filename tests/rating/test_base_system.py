@@ -1,4 +1,4 @@
-"""What a system gets from `System`, shown by the smallest one that there can be."""
+"""What a system with a loop of its own gets, shown by the smallest one that there can be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from equipoise.data.history import History
 from equipoise.data.prediction import Outlook, team_mean_outlook
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, System, TraceArrays, matches_of
+from equipoise.rating.base_system import matches_of
+from equipoise.rating.plugins.own_loop import Job, OwnLoop, TraceArrays
 from equipoise.rating.replay import replay
 from equipoise.rating.system import Capabilities, RatingSystem
 from rating.histories import Contest, history_of
@@ -45,7 +46,7 @@ def rate_matches(job: Job[Settings, TraceArrays, None], first: int, last: int) -
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steps(System):
+class Steps(OwnLoop):
     """A step up for a win, a step down for a loss."""
 
     step: float = 10.0
@@ -91,7 +92,7 @@ def test_an_update_that_fails_names_what_it_sought_and_the_match() -> None:
 
 
 def test_a_system_without_an_update_is_none() -> None:
-    class Idle(System):
+    class Idle(OwnLoop):
         def settings(self) -> None: ...
 
     idle: Any = Idle

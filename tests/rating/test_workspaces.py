@@ -16,7 +16,7 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.one_match import OneMatch, history_of
 from equipoise.errors import InvalidDataError
 from equipoise.numeric.workers import Workers
-from equipoise.rating.base_system import Job, System
+from equipoise.rating.base_system import System
 from equipoise.rating.classical.elo import Elo
 from equipoise.rating.classical.glicko2 import Glicko2
 from equipoise.rating.one_match import numbers_of, rate_match, state_of
@@ -173,7 +173,7 @@ def test_who_is_at_home_must_be_said_where_it_counts() -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Even(Elo):
-    """A system that has an input of its own and does not say how to write it."""
+    """A system that rates matches in a way of its own, which its `loop` does not know."""
 
     name: ClassVar[str] = "even"
 
@@ -181,12 +181,10 @@ class _Even(Elo):
         """Return what depends on the match."""
         return np.full(history.participations, 1.0 + history.weights(start, stop)[0])
 
-    def update(self, job: Job[Any, Any, Any], workers: Workers) -> tuple[int, float]:
+    def update(self, job: Any, workers: Workers) -> tuple[int, float]:
         """Add it to every rating."""
         job.table[:, 0] += job.own
         return -1, -1.0
-
-    rewrite_own = System.rewrite_own
 
 
 def test_a_system_that_workspaces_do_not_know_gets_a_history() -> None:

@@ -1,16 +1,9 @@
-"""What all systems share: the arguments of their kernels, and everything around the update.
+"""What all systems share, whoever rates their matches: state, entry, runs and their traces.
 
-A system is a frozen dataclass of parameters on top of `System`. It defines
-
-    settings()           its parameters in the form that kernels use, a NamedTuple of numbers
-    update(job, workers) the update: calls its kernel, which rates the matches of a `Job`
-    capabilities, outlook
-
-and, if they differ from the default, the columns of a newcomer (`newcomer`), how deviations are
-read (`deviations`), the columns of a trace (`traces`) and further input or output of its kernels
-(`own`). To rate single matches quickly, it also names its kernel (`kernel`). The parameters of
+A system is a frozen dataclass of parameters on top of `RatedSystem`, whose matches `rating.loop`
+rates; `rating.plugins.own_loop` is the base class of earlier versions. The parameters of
 `rating.entry` are parameters of every system; those of `rating.advantage` are parameters of systems
-whose base class is `HomeSystem`.
+whose base class is also `HomeSystem`.
 """
 
 from __future__ import annotations
@@ -19,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -30,8 +23,7 @@ from equipoise.data.prediction import Outlook
 from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
-from equipoise.rating.advantage.head_start import HEAD_START, Home, HomeJob
-from equipoise.rating.draws import sums_of
+from equipoise.rating.advantage.head_start import HEAD_START, Home
 from equipoise.rating.entry.entering import (
     ENTRY,
     ENTRY_DEFAULTS,
@@ -79,40 +71,6 @@ class Matches(NamedTuple):
     ceiling: Floats
 
 
-class TraceArrays(NamedTuple):
-    """Columns of a trace, of shape (N,), or all of shape (0,) if no trace is wanted.
-
-    `expected` alone may have shape (0,), because it takes a noticeable part of the time. The trace
-    of a system with further columns begins with these.
-    """
-
-    expected: Floats
-    rating_before: Floats
-    deviation_before: Floats
-    rating: Floats
-    deviation: Floats
-
-
-class Job(NamedTuple, Generic[_Settings, _Traces, _Own]):
-    """Input and output of the kernels that rate a slice of a history.
-
-    table : of the state
-    draws : sums of `rating.draws`, or shape (0,) if draws are not counted
-    own : other input or output of the system's kernels; None for most systems
-    entry : how newcomers enter and the level is held; None where every newcomer enters at the
-        initial rating and nothing is held
-    """
-
-    table: Floats
-    matches: Matches
-    settings: _Settings
-    trace: _Traces
-    draws: Floats
-    own: _Own
-    # An `Entry` or None; kernels that use it are called only where there is one.
-    entry: Any = None
-
-
 def matches_of(history: History, start: int = 0, stop: int | None = None) -> Matches:
     """Return matches start:stop in the form that kernels use."""
     stop = history.matches if stop is None else stop
@@ -129,26 +87,6 @@ def matches_of(history: History, start: int = 0, stop: int | None = None) -> Mat
         time=history.days(start, stop),
         weight=history.weights(start, stop),
         ceiling=ceiling,
-    )
-
-
-def trace_arrays(kind: type[Any], trace: TraceColumns | None, low: int, high: int) -> Any:
-    """Return rows low:high of a trace's columns as the NamedTuple that kernels take.
-
-    kind : a NamedTuple whose fields are columns of the trace
-    trace : wanted columns; with None all arrays are empty. Without `expected` that array is empty;
-        any other column that is not wanted is filled and dropped
-    """
-    names: Sequence[str] = kind._fields
-    if not trace:
-        return kind(*(np.empty(0) for _ in names))
-    return kind(
-        *(
-            trace[name][low:high]
-            if name in trace
-            else np.empty(0 if name == "expected" else high - low)
-            for name in names
-        )
     )
 
 
@@ -191,8 +129,6 @@ class System(OneCall, EntryParameters, ABC):
         return f"{type(self).__name__}({', '.join(changed)})"
 
     name: ClassVar[str]
-    #: The NamedTuple of the columns of a trace; columns after the first five belong to the system.
-    traces: ClassVar[type[Any]] = TraceArrays
     #: Number of fields of the record that is kept of every match of a player; 0 for no records.
     record: ClassVar[int] = 0
     #: Whether a prediction knows how much of the match each player takes part in.
@@ -220,8 +156,7 @@ class System(OneCall, EntryParameters, ABC):
     @property
     def trace_columns(self) -> Sequence[str]:
         """The further columns that the system adds to a trace."""
-        fields: Sequence[str] = self.traces._fields
-        return fields[len(TraceArrays._fields) :]
+        return ()
 
     def newcomer(self) -> Mapping[str, float]:
         """Return the columns of the state with their values for players who have not played."""
@@ -253,51 +188,17 @@ class System(OneCall, EntryParameters, ABC):
         """Return the parameters in the form that kernels use."""
 
     @abstractmethod
-    def update(self, job: Job[Any, Any, Any], workers: Workers) -> tuple[int, float]:
+    def update(self, job: Any, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order.
 
         Returns (match, residual) of the first match that cannot be rated, or (-1, -1).
         """
 
-    def kernel(self, job: Job[Any, Any, Any]) -> Rate | None:
-        """Return the kernel by which `update` rates matches of a job on one thread.
-
-        It is called as kernel(job, first, last) and returns what `update` returns. A system without
-        one rates single matches more slowly.
-        """
-        return None
-
     @abstractmethod
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return how players with these ratings perform; see `RatingSystem`."""
 
-    def own(self, state: State, history: History, start: int, stop: int) -> Any:
-        """Return the further input or output of kernels for matches start:stop."""
-        return None
-
-    def rewrite_own(
-        self,
-        own: Any,
-        performance: Sequence[float],
-        share: Sequence[float],
-        at_home: Sequence[bool],
-    ) -> None:
-        """Write the columns of another match of the same shape to what `own` returned for one.
-
-        A system with `own` and without this rates single matches more slowly.
-
-        performance, share, at_home : one value for each player, or none at all
-        """
-
-    def rewrite_scores(self, own: Any, score: Sequence[float]) -> None:
-        """Write the scores of another match of the same shape to what `own` returned for one.
-
-        score : of the team of each player, or none at all; only systems that use scores need this
-        """
-
-    def rewrite_home(self, home: Home, at_home: Sequence[bool]) -> None:
-        """Write who is at home in another match of the same shape."""
-
+    @abstractmethod
     def job(
         self,
         state: State,
@@ -305,24 +206,8 @@ class System(OneCall, EntryParameters, ABC):
         start: int,
         stop: int,
         trace: TraceColumns | None = None,
-    ) -> Job[Any, Any, Any]:
+    ) -> Any:
         """Return matches start:stop in the form that kernels use."""
-        low, high = int(history.offsets[start]), int(history.offsets[stop])
-        job: Job[Any, Any, Any] = Job(
-            table=state.table,
-            matches=matches_of(history, start, stop),
-            settings=self.settings(),
-            trace=trace_arrays(self.traces, trace, low, high),
-            draws=sums_of(state),
-            own=self.own(state, history, start, stop),
-            entry=self.entry_of(state, handed_out(trace, low, high)),
-        )
-        home = self.home_of(state, history, start, stop, job.own)
-        if home is None:
-            return job
-        # Kernels read fields by name; `HomeJob` has those of `Job` and one more.
-        with_home: Any = HomeJob(*job, home=home)
-        return cast("Job[Any, Any, Any]", with_home)
 
     def with_home(self, able: Capabilities) -> Capabilities:
         """Return capabilities with the columns of a home advantage; see `HomeSystem`."""
@@ -333,9 +218,7 @@ class System(OneCall, EntryParameters, ABC):
         """Whether the pool learns what playing at home is worth; see `HomeSystem`."""
         return False
 
-    def home_of(
-        self, state: State, history: History, start: int, stop: int, own: Any
-    ) -> Home | None:
+    def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:
         """Return the home advantage for kernels, None where there is none; see `HomeSystem`."""
         return None
 
@@ -402,7 +285,7 @@ class System(OneCall, EntryParameters, ABC):
         if trace:
             self.keep_trace(job, trace, int(history.offsets[start]), int(history.offsets[stop]))
 
-    def keep_trace(self, job: Job[Any, Any, Any], trace: TraceColumns, low: int, high: int) -> None:
+    def keep_trace(self, job: Any, trace: TraceColumns, low: int, high: int) -> None:
         """Complete rows low:high of a trace, which the job's matches have filled."""
         home: Home | None = getattr(job, "home", None)
         if home is not None and HEAD_START in trace:
@@ -413,29 +296,16 @@ class System(OneCall, EntryParameters, ABC):
     @property
     def shows_columns(self) -> bool:
         """Whether tables show columns of the state as they are."""
-        return type(self).at is System.at
-
-    @property
-    def shows_deviations(self) -> bool:
-        """Whether the deviations of tables are a column of the state as it is."""
-        return type(self).deviations is System.deviations
+        return False
 
     @property
     def fits_workspaces(self) -> bool:
         """Whether its kernel is given no more of a match than `workspaces` write."""
-        kind = type(self)
-        usual = kind.run is System.run and kind.job is System.job
-        return usual and (kind.own is System.own or kind.rewrite_own is not System.rewrite_own)
+        return False
 
+    @abstractmethod
     def at(self, state: State, rows: Ints, time: float | None) -> RatingColumns:
         """Return players' ratings as of a time in days (None: as of their last match)."""
-        day = math.nan if time is None else time
-        return {
-            "rating": self.entered(state, rows, state.column("rating")[rows]),
-            "deviation": self.deviations(state, rows, day),
-            "matches": state.column("matches")[rows],
-            "last_time": state.column("last_time")[rows],
-        }
 
     def entered(self, state: State, rows: Ints, rating: Floats) -> Floats:
         """Return these ratings of players, where newcomers have the entry of today."""
@@ -446,7 +316,3 @@ class System(OneCall, EntryParameters, ABC):
 
     def begin_period(self, state: State, rows: Ints, day: float) -> None:
         """Close what ends before a day for players of a match, in systems with rating periods."""
-
-    def deviations(self, state: State, rows: Ints, day: float) -> Floats:
-        """Return players' deviations as of a day (NaN: as of their last match)."""
-        return state.column("deviation")[rows]

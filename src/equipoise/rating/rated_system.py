@@ -152,7 +152,7 @@ class RatedSystem(System):
     ) -> Any:
         """Return matches start:stop in the form that kernels use."""
         low, high = int(history.offsets[start]), int(history.offsets[stop])
-        prepared, home = _prepared(self), self.home_of(state, history, start, stop, None)
+        prepared, home = _prepared(self), self.home_of(state, history, start, stop)
         return Job(
             table=state.table,
             matches=matches_of(history, start, stop),
@@ -206,6 +206,10 @@ class RatedSystem(System):
         expected = wanted["expected"][low:high] if "expected" in wanted else np.empty(0)
         before = columns([f"{name}_before" for name in shown])
         return Trace(expected, before, columns(shown), columns(self.more_traced))
+
+    def own(self, state: State, history: History, start: int, stop: int) -> Any:
+        """Return memory or numbers of the pool that kernels use for matches start:stop."""
+        return None
 
     def kernel(self, job: Any) -> Rate:
         """Return the kernel that rates matches of a job on one thread."""

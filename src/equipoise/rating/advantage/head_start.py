@@ -27,14 +27,12 @@ little.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import fields
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from equipoise._jit import inlined_kernel, inner_kernel, kernel, lent
+from equipoise._jit import inlined_kernel, inner_kernel
 from equipoise.arrays import Floats
+from equipoise.errors import InvalidDataError, Problem
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.normal import normal_cdf, normal_density
 
@@ -66,6 +64,12 @@ def is_saved(system: Any, name: str) -> bool:
         return True
     usual = next(one.default for one in fields(system) if one.name == name)
     return bool(getattr(system, name) != usual)
+
+
+def no_home_side() -> InvalidDataError:
+    """Return the error for matches that do not say who plays at home."""
+    rule = "must be a column (true for the home side), or give side, if home_advantage is set"
+    return InvalidDataError([Problem("", None, "at_home", rule, "neither")])
 
 
 class Working(NamedTuple):
@@ -112,72 +116,6 @@ class Home(NamedTuple):
     working: Working
 
 
-class HomeJob(NamedTuple):
-    """A `Job` of a system with a home advantage.
-
-    It is a type of its own, so that the kernels of other pools are compiled without it.
-    """
-
-    table: Floats
-    matches: Any
-    settings: Any
-    trace: Any
-    draws: Floats
-    own: Any
-    entry: Any
-    home: Home
-
-
-@inner_kernel
-def read_standing(job: Any, m: int, i: int) -> tuple[float, float]:
-    """Return (rating, deviation) of participation i before match m, if columns of the state."""
-    player = job.table[job.matches.player[i]]
-    return player[0], player[1]
-
-
-@inner_kernel
-def _count_teams(job: Any, working: Working, start: int, stop: int) -> int:
-    """Count the players of every team of the match in rows start:stop; return how many teams."""
-    team, at_home, teams = job.matches.team, job.home.at_home, 0
-    for i in range(start, stop):
-        teams = max(teams, team[i] + 1)
-    for t in range(teams):
-        working.members[t] = working.present[t] = 0.0
-    for i in range(start, stop):
-        working.members[team[i]] += 1.0
-        working.present[team[i]] += at_home[i]
-    return teams
-
-
-@inner_kernel
-def _outlook(
-    job: Any,
-    m: int,
-    members: Floats,
-    read: Callable[[Any, int, int], tuple[float, float]],
-) -> tuple[float, float, float]:
-    """Return (difference, its squared scale, score of the first team) of two teams.
-
-    The difference is without head starts.
-    """
-    home, matches = job.home, job.matches
-    difference, squared, first, second = 0.0, 2.0 * home.fixed, 0, 0
-    for i in range(matches.offsets[m], matches.offsets[m + 1]):
-        t = matches.team[i]
-        rating, deviation = read(job, m, i)
-        share = 1.0 if home.adds else 1.0 / members[t]
-        difference += share * rating if t == 0 else -share * rating
-        squared += share * share * (home.own + home.slope * deviation * deviation)
-        if t == 0:
-            first = matches.rank[i]
-        else:
-            second = matches.rank[i]
-    score = 0.5
-    if first != second:
-        score = 1.0 if first < second else 0.0
-    return difference, squared, score
-
-
 @inner_kernel
 def _pull(z: float, score: float, normal: bool) -> tuple[float, float]:
     """Return (slope of the log-likelihood, its information) of a score at difference z."""
@@ -215,88 +153,6 @@ def learned(
     slope, information = _pull((difference + lever * mean) / scale, score, normal)
     variance /= 1.0 + variance * weight * lever * lever * information / squared
     return mean + variance * weight * lever * slope / scale, variance
-
-
-@kernel
-def rate_at_home(
-    job: Any,
-    first: int,
-    last: int,
-    rate: Callable[[Any, int, int], tuple[int, float]],
-    read: Callable[[Any, int, int], tuple[float, float]],
-) -> tuple[int, float]:
-    """Rate matches first:last one after the other by `rate`, with head starts.
-
-    read : returns (rating, deviation) of a participation as of the match
-    Returns (match, residual) of the first failure, or (-1, -1).
-    """
-    most = 0
-    for m in range(first, last):
-        most = max(most, job.matches.offsets[m + 1] - job.matches.offsets[m])
-    working = Working(np.empty(most), np.empty(most), np.empty(most), np.empty(most))
-    return _rate_all(lent(job), working, first, last, rate, read)
-
-
-@inner_kernel
-def _rate_all(
-    job: Any,
-    working: Working,
-    first: int,
-    last: int,
-    rate: Callable[[Any, int, int], tuple[int, float]],
-    read: Callable[[Any, int, int], tuple[float, float]],
-) -> tuple[int, float]:
-    """Rate matches first:last of a lent job; see `rate_at_home`."""
-    home, matches, table, trace = job.home, job.matches, job.table, job.trace
-    members, present, before, moved = working
-    for m in range(first, last):
-        start, stop = matches.offsets[m], matches.offsets[m + 1]
-        teams = _count_teams(job, working, start, stop)
-        lever, outlook = 0.0, (0.0, 0.0, 0.0)
-        if home.learns and teams == 2:
-            lever = present[0] / members[0] - present[1] / members[1]
-        if lever != 0.0:
-            outlook = _outlook(job, m, members, read)
-        for i in range(start, stop):
-            player = table[matches.player[i]]
-            head_start = home.pool[MEAN] * home.at_home[i]
-            if home.adds:
-                head_start /= members[matches.team[i]]
-            home.head_start[i] = head_start
-            before[i - start] = player[0]
-            if home.moves:
-                player[0] += head_start
-            moved[i - start] = player[0]
-        played = table[matches.player[start], home.matches]
-        failed, residual = rate(job, m, m + 1)
-        rated = table[matches.player[start], home.matches] != played
-        for i in range(start, stop if home.moves else start):
-            player, k = table[matches.player[i]], i - start
-            after = player[0]
-            # A rating that the match did not change keeps its bits.
-            player[0] = before[k] + (after - moved[k])
-            if rated and len(trace.rating):
-                trace.rating_before[i] = _without(
-                    trace.rating_before[i], moved[k], before[k], home.head_start[i]
-                )
-                trace.rating[i] = _without(trace.rating[i], after, player[0], home.head_start[i])
-        if failed >= 0:
-            return failed, residual
-        if lever != 0.0 and rated:
-            variance = home.pool[VARIANCE] + home.drift * home.drift
-            home.pool[MEAN], home.pool[VARIANCE] = learned(
-                home.pool[MEAN], variance, lever, matches.weight[m], outlook, home.normal
-            )
-    return -1, -1.0
-
-
-@inner_kernel
-def _without(shown: float, moved: float, plain: float, head_start: float) -> float:
-    """Return a rating of the trace without the head start.
-
-    moved, plain : the column of the state with and without it, which most systems show
-    """
-    return plain if shown == moved else shown - head_start
 
 
 @inlined_kernel

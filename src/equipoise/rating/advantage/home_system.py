@@ -1,15 +1,14 @@
 """The base class of systems with a home advantage: its parameters, and what kernels are given.
 
-A system with this base class names its kernels (`choose_kernel`), adds the columns that it reads to
-its capabilities (`with_home`), and moves the centres of its `outlook` (`at_home`); see
-docs/guides/home-advantage.md.
+A system with this base class adds the columns that it reads to its capabilities (`with_home`), and
+moves the centres of its `outlook` (`at_home`); see docs/guides/home-advantage.md.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,9 +16,16 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
-from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.rating.advantage.head_start import ADVANTAGE, MEAN, VARIANCE, Home, Working
-from equipoise.rating.base_system import Rate, System
+from equipoise.errors import InvalidParameterError
+from equipoise.rating.advantage.head_start import (
+    ADVANTAGE,
+    MEAN,
+    VARIANCE,
+    Home,
+    Working,
+    no_home_side,
+)
+from equipoise.rating.base_system import System
 from equipoise.rating.parameters import param
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, models_draws
@@ -112,32 +118,12 @@ class HomeSystem(System):
             state.shared[ADVANTAGE] = np.array([float(self.home_advantage), width * width])
         return state
 
-    def choose_kernel(self, job: Any, plain: Rate, entry: Rate, home: Rate, both: Rate) -> Rate:
-        """Return the kernel for a job.
-
-        plain : of the system; entry : with an entry and a level; home : with head starts
-        both : with both
-        """
-        if getattr(job, "home", None) is None:
-            return plain if job.entry is None else entry
-        return home if job.entry is None else both
-
-    def home_of(
-        self, state: State, history: History, start: int, stop: int, own: Any
-    ) -> Home | None:
-        """Return the advantage in the form that kernels use, None where home is worth nothing.
-
-        own : what the method `own` returned
-        """
+    def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:
+        """Return the advantage in the form that kernels use, None where home is worth nothing."""
         if not self.counts_home:
             return None
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         at_home = self.flags(history, low, high).astype(np.float64)
-        head_start, moves = np.zeros(high - low), not self.adds_head_starts
-        return self.home_job(state, at_home, head_start, moves=moves)
-
-    def home_job(self, state: State, at_home: Floats, head_start: Floats, *, moves: bool) -> Home:
-        """Return the advantage for participations of which these are at home."""
         pool = np.array([float(self.home_advantage), 0.0])
         fixed = own = slope = 0.0
         normal = False
@@ -153,10 +139,10 @@ class HomeSystem(System):
             slope=slope,
             normal=normal,
             adds=self.capabilities.adds_players,
-            moves=moves,
+            moves=not self.adds_head_starts,
             matches=list(state.initial).index("matches"),
             at_home=at_home,
-            head_start=head_start,
+            head_start=np.zeros(high - low),
             # Memory that is never written costs nothing, and a match has at most all rows.
             working=Working(*(np.empty(len(at_home)) for _ in Working._fields)),
         )
@@ -178,12 +164,6 @@ class HomeSystem(System):
             own += each
             fixed += 0.5 * (two - 2.0 * each)
         return fixed, own, slope, outlook.curve == "normal"
-
-    def rewrite_home(self, home: Home, at_home: Sequence[bool]) -> None:
-        """Write who is at home in another match. Raises : InvalidDataError if nobody says."""
-        if not at_home:
-            raise no_home_side()
-        home.at_home[:] = at_home
 
     def at_home(self, rating: Floats, history: History | None) -> Floats:
         """Return ratings with the head starts of `home_advantage`.
@@ -252,9 +232,3 @@ def advantage_notes(system: Any, shared: Mapping[str, Floats]) -> list[str]:
     if belief is None:
         return []
     return [f"learned home advantage: {belief[0]:.1f} points, deviation {belief[1]:.1f}"]
-
-
-def no_home_side() -> InvalidDataError:
-    """Return the error for matches that do not say who plays at home."""
-    rule = "must be a column (true for the home side), or give side, if home_advantage is set"
-    return InvalidDataError([Problem("", None, "at_home", rule, "neither")])

@@ -210,89 +210,6 @@ def first_contest(job: Any, i: int, weight: float) -> FirstMatch:
 
 
 @inner_kernel
-def read_rating(job: Any, row: int) -> float:
-    """Return a player's rating, where it is a column of the state."""
-    rating: float = job.table[row, 0]
-    return rating
-
-
-@inner_kernel
-def move_rating(job: Any, i: int, delta: float) -> None:
-    """Add delta to the rating of participation i, where the rating is all there is to move."""
-    player = job.table[job.matches.player[i]]
-    player[0] += delta
-    if len(job.trace.rating):
-        job.trace.rating[i] = player[0]
-
-
-@inner_kernel
-def begin_match(job: Any, m: int) -> float:
-    """Let the newcomers of match m enter; return the earlier matches of its first participant."""
-    entry, matches = job.entry, job.matches
-    start, stop, columns = matches.offsets[m], matches.offsets[m + 1], job.table.shape[1]
-    if entry.learns:
-        for i in range(start, stop):
-            if i + _AHEAD < stop:
-                prefetch(job.table, matches.player[i + _AHEAD] * columns)
-            player = job.table[matches.player[i]]
-            if player[entry.matches] == 0.0 and player[entry.seeded] == 0.0:
-                player[0] = entry.pool[MU]
-                player[entry.mean] = entry.pool[MU]
-    played: float = job.table[matches.player[start], entry.matches]
-    return played
-
-
-@kernel
-def end_match(
-    job: Any,
-    m: int,
-    played: float,
-    evidence: Callable[[Any, int, int], FirstMatch],
-    move: Callable[[Any, int, float], None],
-    read: Callable[[Any, int], float],
-) -> None:
-    """Learn from match m, and hold the level.
-
-    played : what `begin_match` returned; a match that was skipped has not changed it
-    """
-    entry, matches = job.entry, job.matches
-    start, stop = matches.offsets[m], matches.offsets[m + 1]
-    if job.table[matches.player[start], entry.matches] == played:
-        return
-    if entry.learns:
-        newcomers = 0
-        for i in range(start, stop):
-            newcomers += _has_entered(entry, job.table[matches.player[i]])
-        if newcomers > 0:
-            _learn_entry(job, start, stop, m, newcomers, evidence)
-    if entry.holds > 0.0:
-        _hold_level(job, start, stop, move, read)
-
-
-@kernel
-def rate_each(
-    job: Any,
-    first: int,
-    last: int,
-    rate: Callable[[Any, int, int], tuple[int, float]],
-    evidence: Callable[[Any, int, int], FirstMatch],
-    move: Callable[[Any, int, float], None],
-    read: Callable[[Any, int], float],
-) -> tuple[int, float]:
-    """Rate matches first:last one after the other by `rate`, with their entry and level.
-
-    Returns (match, residual) of the first failure, or (-1, -1).
-    """
-    for m in range(first, last):
-        played = begin_match(job, m)
-        failed, residual = rate(job, m, m + 1)
-        if failed >= 0:
-            return failed, residual
-        end_match(job, m, played, evidence, move, read)
-    return -1, -1.0
-
-
-@inner_kernel
 def _has_entered(entry: Entry, player: Floats) -> bool:
     """Return whether the match that was just rated was the first of a newcomer."""
     return bool(player[entry.matches] == 1.0 and player[entry.seeded] == 0.0)
@@ -357,34 +274,6 @@ def level_adjustment(pool: Floats, holds: float, most: float) -> float:
     """Return delta, what the next match hands to every young player."""
     delta: float = min(max(holds * (pool[TARGET] - pool[LEVEL]), 0.0), most)
     return delta
-
-
-@kernel
-def _hold_level(
-    job: Any,
-    start: int,
-    stop: int,
-    move: Callable[[Any, int, float], None],
-    read: Callable[[Any, int], float],
-) -> None:
-    """Hand delta to the young of the match in rows start:stop, and move the level."""
-    entry, matches, pool = job.entry, job.matches, job.entry.pool
-    delta = level_adjustment(pool, entry.holds, entry.most)
-    ratings, experienced = np.empty(stop - start), 0
-    for i in range(start, stop):
-        player = job.table[matches.player[i]]
-        earlier, seeded = player[entry.matches] - 1.0, player[entry.seeded] != 0.0
-        if delta > 0.0 and earlier < entry.young and not seeded:
-            move(job, i, delta)
-            if len(entry.handed):
-                entry.handed[i] = delta
-        if earlier >= entry.experienced or seeded:
-            ratings[experienced] = read(job, matches.player[i])
-            experienced += 1
-    if experienced > 0:
-        mean = exact_sum(ratings, experienced) / experienced
-        moved = -math.expm1(-math.log(2.0) * experienced / entry.memory)
-        pool[LEVEL] += moved * (mean - pool[LEVEL])
 
 
 @inlined_kernel

@@ -69,7 +69,7 @@ def facts_of(system: System) -> SystemFacts:
         matches=columns.index("matches"),
         last_time=columns.index("last_time"),
         plain_rating=plain and not system.learns_entry,
-        plain_deviation=plain and system.shows_deviations and "deviation" in columns,
+        plain_deviation=plain and "deviation" in columns,
         pooled=bool(system.learned_in_pool),
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from equipoise.arrays import Floats
 from equipoise.rating.workspaces.workspace import LARGEST, Workspace
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
+    from equipoise.rating.rated_system import RatedSystem
 
 #: Most shapes of matches whose workspaces a system keeps, and most workspaces of a shape.
 _SHAPES, _EACH = 64, 8
@@ -41,12 +42,11 @@ class Workspaces:
 
     def take(self, sizes: tuple[int, ...]) -> Workspace:
         """Return a workspace that nobody else uses."""
-        free = self._free.get(sizes)
         try:
             # One operation, so that no other thread takes the same.
-            return free.pop() if free else Workspace(self._system, sizes, self._shared)
-        except IndexError:  # another thread was faster
-            return Workspace(self._system, sizes, self._shared)
+            return self._free[sizes].pop()
+        except (KeyError, IndexError):
+            return Workspace(cast("RatedSystem", self._system), sizes, self._shared)
 
     def give_back(self, sizes: tuple[int, ...], workspace: Workspace) -> None:
         """Keep a workspace for later matches. One of a match that failed is not given back."""

@@ -25,11 +25,12 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.one_match import OneMatch, history_of
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import no_home_side
 from equipoise.rating.loop import ABSENT
 from equipoise.rating.state import PADDING
 
 if TYPE_CHECKING:
-    from equipoise.rating.base_system import System
+    from equipoise.rating.rated_system import RatedSystem
 
 #: A player's state: the row of `State.table`, and the records in use of `State.runs`, field after
 #: field and each oldest first, as `pack_players` has them; () where there are none.
@@ -55,11 +56,9 @@ class Workspace:
         "_rank",
         "_rank_codes",
         "_ranks",
-        "_rewrites",
         "_room",
         "_row_codes",
         "_rows",
-        "_scored",
         "_sizes",
         "_system",
         "_table",
@@ -70,7 +69,7 @@ class Workspace:
     )
 
     def __init__(
-        self, system: System, sizes: Sequence[int], shared: dict[str, Floats] | None = None
+        self, system: RatedSystem, sizes: Sequence[int], shared: dict[str, Floats] | None = None
     ) -> None:
         """Make the memory.
 
@@ -89,15 +88,12 @@ class Workspace:
         self._ceiling, ceiling = _writable(job.matches.ceiling)
         matches = job.matches._replace(rank=rank, time=time, weight=weight, ceiling=ceiling)
         self._job = job._replace(matches=matches)
-        self._home = getattr(job, "home", None)
-        inputs = getattr(job, "inputs", None)
-        columns = {name: getattr(inputs, name, None) for name in ABSENT}
+        self._home = job.home
+        columns = {name: getattr(job.inputs, name) for name in ABSENT}
         #: What a match says of its players, for `rating.loop`: name -> memory.
         self._inputs: dict[str, Floats] = {
             name: column for name, column in columns.items() if column is not None
         }
-        self._rewrites = job.own is not None and _has_parts(job.own)
-        self._scored = "score" in system.capabilities.uses
         self._table = self.state.table.data
         self._row_codes = Struct(f"{self.state.table.size}d")
         self._rows = Struct(f"{self.state.table.shape[1]}d")
@@ -123,24 +119,22 @@ class Workspace:
         self._weight[0] = match.weight
         self._time[0] = math.nan if time is None else time / MICROSECONDS_PER_DAY
         self._ceiling[0] = math.inf if ceiling != ceiling else ceiling
-        if self._rewrites:
-            self._system.rewrite_own(self._job.own, match.performance, match.share, match.at_home)
-            if self._scored:
-                self._system.rewrite_scores(self._job.own, match.score)
         for name, column in self._inputs.items():
             column[:] = getattr(match, name) or ABSENT[name]
         if self._home is not None:
-            self._system.rewrite_home(self._home, match.at_home)
+            if not match.at_home:
+                raise no_home_side()
+            self._home.at_home[:] = match.at_home
         self._run()
         return self._rows.iter_unpack(self._table)
 
     def _run(self) -> None:
         """Rate the match. Raises : ConvergenceError."""
         if self._kernel is None:
-            kernel = self._system.kernel(self._job)
-            if kernel is None or len(self.state.table) > LARGEST:
+            if len(self.state.table) > LARGEST:
                 failed, residual = self._system.update(self._job, Workers())
             else:
+                kernel = self._system.kernel(self._job)
                 self._kernel = compiled_for(kernel, self._job, 0, 1)
         if self._kernel is not None:
             failed, residual = self._kernel(self._job, 0, 1)
@@ -215,11 +209,6 @@ def empty_match(sizes: Sequence[int]) -> History:
     nothing = [math.nan] * count
     match = OneMatch(sizes, [0] * len(sizes), performance=nothing, at_home=[False] * count)
     return history_of([match])
-
-
-def _has_parts(own: Any) -> bool:
-    """Return whether a system's own input has anything that differs between matches."""
-    return not isinstance(own, tuple) or any(part is not None for part in own)
 
 
 def _writable(column: Ids) -> tuple[Ids, Ids]:
