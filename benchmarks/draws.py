@@ -25,7 +25,7 @@ import numpy as np
 import equipoise as eq
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook, chance
+from equipoise.data.outlook import Outlook, chance
 from equipoise.evaluate.predictors import SystemPredictor
 from equipoise.evaluate.scoring.experience import STARTS
 from equipoise.numeric.workers import Workers

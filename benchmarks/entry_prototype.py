@@ -26,7 +26,7 @@ import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.numeric.workers import Workers
 from equipoise.rating.classical.glicko2 import GLICKO2_SCALE
 from equipoise.rating.registry import parameters_of

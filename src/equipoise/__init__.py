@@ -43,12 +43,12 @@ if TYPE_CHECKING:
     from equipoise.data.lobby import Constraint as Constraint
     from equipoise.data.lobby import Lobby as Lobby
     from equipoise.data.lobby import Split as Split
-    from equipoise.data.match_prediction import Prediction as Prediction
-    from equipoise.data.match_prediction import win_probability as win_probability
+    from equipoise.data.outlook import Outlook as Outlook
+    from equipoise.data.outlook import TeamModel as TeamModel
     from equipoise.data.places import PlaceDistribution as PlaceDistribution
     from equipoise.data.places import place_distribution as place_distribution
-    from equipoise.data.prediction import Outlook as Outlook
-    from equipoise.data.prediction import TeamModel as TeamModel
+    from equipoise.data.prediction import Prediction as Prediction
+    from equipoise.data.prediction import win_probability as win_probability
     from equipoise.data.ratings import EffectiveRating as EffectiveRating
     from equipoise.data.ratings import InitialRatings as InitialRatings
     from equipoise.data.ratings import Ratings as Ratings

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.data.prediction import Curve, Outlook, chance
+from equipoise.data.outlook import Curve, Outlook, chance
 
 CURVES: tuple[Curve, ...] = ("logistic", "normal")
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from equipoise.data.history import History
-from equipoise.data.prediction import Curve, Outlook
+from equipoise.data.outlook import Curve, Outlook
 from reference.metrics import Team
 
 #: Few values, so that equal predictions are common; no two chances lie on the edge of a bin.

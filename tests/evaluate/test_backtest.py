@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from equipoise import Elo, EloMMR, Glicko2
 from equipoise.data.backtest import LEAST_DIFFERENCE, METRICS, judge
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.evaluate import backtest as module
 from equipoise.evaluate.backtest import Scoring, backtest

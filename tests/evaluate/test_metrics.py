@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from equipoise.data.backtest import METRICS
-from equipoise.data.prediction import Curve
+from equipoise.data.outlook import Curve
 from equipoise.errors import InvalidDataError
 from equipoise.evaluate.scoring.experience import GROUP_RATIOS, GROUPS
 from equipoise.evaluate.scoring.metrics import Rule, score_teams

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook, team_mean_outlook
+from equipoise.data.outlook import Outlook, team_mean_outlook
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import matches_of

@@ -58,7 +58,7 @@ def test_a_backtest_predicts_from_known_ratings(name: str, parameters: dict[str,
 
 
 def _chance(z: float, curve: str) -> float:
-    from equipoise.data.prediction import chance
+    from equipoise.data.outlook import chance
 
     return float(chance(np.array([z]), curve)[0])  # type: ignore[arg-type]
 

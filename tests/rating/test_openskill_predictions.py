@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 
 BETA = 25 / 6
 #: Without drift, and with the draw probability that openskill has for two players.

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.data.prediction import Outlook, chance
+from equipoise.data.outlook import Outlook, chance
 from equipoise.rating.predicting.quality import estimated_quality
 
 #: The numbers of the package: newcomers at 25, with a deviation of 25/3.

@@ -8,7 +8,7 @@ import pytest
 import equipoise as eq
 from equipoise.data.lobby import Lobby
 from equipoise.data.lobby import Teams as LobbyTeams
-from equipoise.data.prediction import Outlook, TeamModel
+from equipoise.data.outlook import Outlook, TeamModel
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.predicting.lineup import lobby_prediction, team_model
 from equipoise.rating.replay import known_pool

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.data.lobby import Lobby
-from equipoise.data.match_prediction import win_probability
+from equipoise.data.prediction import win_probability
 from equipoise.data.ratings import Ratings
 from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.teams.lobby.lobby_split import balance

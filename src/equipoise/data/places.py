@@ -22,7 +22,7 @@ import numpy as np
 from equipoise._jit import kernel
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.display import Tabular, draw
 from equipoise.errors import require
 from equipoise.wording import counted

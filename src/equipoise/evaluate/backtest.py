@@ -36,7 +36,7 @@ from equipoise.data.backtest import (
     SystemScores,
 )
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.predictors import ConstantRate, Predictor, SystemPredictor

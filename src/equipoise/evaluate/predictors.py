@@ -21,7 +21,7 @@ import numpy as np
 
 from equipoise.arrays import Flags, Floats
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.numeric.workers import Workers
 from equipoise.rating.advantage.head_start import HEAD_START

@@ -19,7 +19,7 @@ import numpy as np
 from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.errors import ConvergenceError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers

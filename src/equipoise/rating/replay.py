@@ -25,7 +25,7 @@ from equipoise.data.history import (
     TRUTH,
     History,
 )
-from equipoise.data.match_prediction import Prediction
+from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import InitialRatings, Ratings, Trace
 from equipoise.data.times import days_of
 from equipoise.display import Tabular, draw

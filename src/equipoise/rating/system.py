@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import OWN_DEVIATIONS, History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidParameterError, require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.federations.facts import FACTS

@@ -13,7 +13,7 @@ import polars as pl
 from equipoise.analysis.files.lobby_additions import Additions, check_state
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.lobby import Balance, Lobby, Objective
-from equipoise.data.match_prediction import Prediction, team_mean_prediction
+from equipoise.data.prediction import Prediction, team_mean_prediction
 from equipoise.data.times import as_written
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.rated_players import is_saved_state

@@ -15,8 +15,8 @@ from equipoise.analysis.files.initial import initial_ratings, notes_of
 from equipoise.analysis.files.lobby_additions import check_state
 from equipoise.analysis.files.reading import unused_at, unused_notes
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
-from equipoise.data.match_prediction import Prediction
 from equipoise.data.places import place_distribution
+from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.formats.lobby import ids_of
 from equipoise.formats.spreadsheets import unescaped_text

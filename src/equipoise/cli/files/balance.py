@@ -210,7 +210,7 @@ def _chance(answer: BalanceAnswer, number: int) -> str:
 
 def _chance_lines(answer: BalanceAnswer) -> list[str]:
     """Return lines on the draw probability and on the source of the probabilities, if needed."""
-    from equipoise.data.match_prediction import ESTIMATE, TEAM_MEAN
+    from equipoise.data.prediction import ESTIMATE, TEAM_MEAN
 
     expects = answer.prediction
     lines = []

@@ -165,7 +165,7 @@ def _print_teams(answer: PredictMessage, order: list[int]) -> None:
 
 def _of_two(answer: PredictMessage) -> list[str]:
     """Return the lines on win, draw and match quality, after an empty line; none without them."""
-    from equipoise.data.match_prediction import draw_source
+    from equipoise.data.prediction import draw_source
 
     lines = []
     if answer.win is not None:

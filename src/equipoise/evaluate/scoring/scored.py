@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from equipoise._jit import kernel
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, require
 from equipoise.evaluate.scoring.experience import STARTS
 from equipoise.evaluate.scoring.metrics import PredictedTeams

@@ -18,7 +18,7 @@ import numpy as np
 from equipoise.arrays import Floats
 from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook, chance
+from equipoise.data.outlook import Outlook, chance
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import DEVIATION

@@ -17,7 +17,7 @@ from equipoise._jit import inlined_update, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook, chance
+from equipoise.data.outlook import Outlook, chance
 from equipoise.numeric.field_scores import scores_against_field
 from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.classical.margin_rules import RULES, MarginRule, margin_multiplier

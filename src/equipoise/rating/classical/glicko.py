@@ -24,7 +24,7 @@ from equipoise._jit import inlined_kernel, inlined_update, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook, chance
+from equipoise.data.outlook import Outlook, chance
 from equipoise.numeric.field_scores import scores_against_field, weighted_scores
 from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import DEVIATION, LAST_TIME, RATING

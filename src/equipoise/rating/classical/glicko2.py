@@ -32,7 +32,7 @@ from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook, team_mean_outlook
+from equipoise.data.outlook import Outlook, team_mean_outlook
 from equipoise.numeric.exponential import EXP_HIGHEST, exp
 from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 from equipoise.rating.advantage.home_system import HomeSystem

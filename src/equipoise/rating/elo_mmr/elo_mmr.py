@@ -25,7 +25,7 @@ import numpy as np
 from equipoise._jit import Option, inlined_update, inner_kernel, kernel, option, prefetch
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.errors import ApproximationWarning, InvalidParameterError, require
 from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.sigmoid_sum import CHUNK

@@ -28,7 +28,7 @@ from equipoise.data.explanations.explanation import (
     Remembered,
 )
 from equipoise.data.history import History
-from equipoise.data.prediction import chance
+from equipoise.data.outlook import chance
 from equipoise.numeric.normal import normal_hazard
 from equipoise.rating.elo_mmr.belief import (
     DECAY,

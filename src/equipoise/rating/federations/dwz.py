@@ -37,7 +37,7 @@ import numpy as np
 from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.numeric.exponential import exp
 from equipoise.numeric.normal import lower_normal_quantile, normal_cdf
 from equipoise.rating.federations.facts import (

@@ -26,7 +26,7 @@ from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.errors import require
 from equipoise.rating.federations.facts import facts_of
 from equipoise.rating.federations.together import OWN, RATING, Federation, begin_event

@@ -44,7 +44,7 @@ import numpy as np
 from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.rating.federations.facts import (
     KNOWN,
     NEWCOMERS,

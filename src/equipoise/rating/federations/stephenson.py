@@ -31,7 +31,7 @@ from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.classical.glicko import Q, opponent_weight
 from equipoise.rating.loop import rate_duels, read_rows

@@ -42,7 +42,7 @@ from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 from equipoise.rating.federations.facts import KNOWN, RATED_HERE
 from equipoise.rating.federations.together import (
     GAMES_BEFORE,

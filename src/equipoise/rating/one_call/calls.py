@@ -11,7 +11,7 @@ from equipoise.rating.one_call.rate import rate as rate_teams
 from equipoise.rating.one_call.rating import Rating, known_rating
 
 if TYPE_CHECKING:
-    from equipoise.data.match_prediction import Prediction
+    from equipoise.data.prediction import Prediction
     from equipoise.rating.base_system import System
 
 _Name = TypeVar("_Name")

@@ -20,8 +20,8 @@ import numpy as np
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.data.match_prediction import Prediction
 from equipoise.data.one_match import OneMatch, history_of, ids_of
+from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import (
     ConflictError,

@@ -10,8 +10,8 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.data.history import MICROSECONDS_PER_DAY
-from equipoise.data.match_prediction import Prediction
 from equipoise.data.one_match import OneMatch, history_of
+from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.one_call.draw_probability import with_draw_probability
 from equipoise.rating.one_call.rate import check_time, facts_of_ratings, who_is_at_home

@@ -35,7 +35,7 @@ from equipoise._jit import inlined_update, inner_kernel, kernel
 from equipoise.arrays import Floats
 from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook, chance
+from equipoise.data.outlook import Outlook, chance
 from equipoise.errors import require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Rate

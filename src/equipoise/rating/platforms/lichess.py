@@ -25,7 +25,7 @@ from equipoise._jit import inlined_kernel, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Contribution, Explanation
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook, team_mean_outlook
+from equipoise.data.outlook import Outlook, team_mean_outlook
 from equipoise.errors import require
 from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.classical.glicko2 import (

@@ -42,7 +42,7 @@ from equipoise._jit import inlined_update, inner_kernel, kernel
 from equipoise.arrays import Floats
 from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
-from equipoise.data.prediction import Outlook, chance
+from equipoise.data.outlook import Outlook, chance
 from equipoise.errors import require
 from equipoise.numeric.normal import lower_normal_quantile, normal_density
 from equipoise.numeric.normal_pairs import (

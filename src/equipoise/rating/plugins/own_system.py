@@ -12,7 +12,7 @@ from equipoise.arguments import check_fields as check_fields
 from equipoise.arrays import Floats as Floats
 from equipoise.arrays import Ints as Ints
 from equipoise.data.history import History as History
-from equipoise.data.prediction import Outlook as Outlook
+from equipoise.data.outlook import Outlook as Outlook
 from equipoise.errors import require as require
 from equipoise.numeric.workers import Workers as Workers
 from equipoise.rating.advantage.home_system import HomeSystem as HomeSystem

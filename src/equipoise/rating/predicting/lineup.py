@@ -29,8 +29,8 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind
 from equipoise.data.lobby import Lobby
-from equipoise.data.match_prediction import ESTIMATE, GIVEN, TEAM_MEAN, Prediction
-from equipoise.data.prediction import Outlook, TeamModel, chance, team_mean_outlook
+from equipoise.data.outlook import Outlook, TeamModel, chance, team_mean_outlook
+from equipoise.data.prediction import ESTIMATE, GIVEN, TEAM_MEAN, Prediction
 from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.draws import LEAST_MATCHES, check_draw_rate, counted_matches

@@ -37,7 +37,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.prediction import Outlook
+from equipoise.data.outlook import Outlook
 
 
 def match_quality(centre: Floats, variance: Floats, certain: Floats) -> float:

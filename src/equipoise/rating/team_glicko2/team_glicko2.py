@@ -23,7 +23,7 @@ from equipoise._jit import inlined_kernel, inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.explanations.explanation import Contribution, Explanation, Opponent, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.data.prediction import Outlook, team_mean_outlook
+from equipoise.data.outlook import Outlook, team_mean_outlook
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.rating.advantage.home_system import HomeSystem

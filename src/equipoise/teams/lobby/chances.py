@@ -1,6 +1,6 @@
 """The chances of teams to win, as the system of the players predicts them, for many splits at once.
 
-A system describes players by an outlook (`data.prediction`): the centre and the squared scale of a
+A system describes players by an outlook (`data.outlook`): the centre and the squared scale of a
 team are sums or means over its players. With c and s of both teams, A beats B with probability
 P(A, B) = F((c_A - c_B)/sqrt(s_A^2 + s_B^2)), and the chance of a team is the mean over the others.
 For two teams, differences of at most the margin m of a system with draws are draws, and half a win.
@@ -23,7 +23,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.prediction import Outlook, chance
+from equipoise.data.outlook import Outlook, chance
 
 #: Halvings of an interval, after which it is as short as rounding allows.
 _HALVINGS = 80
