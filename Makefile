@@ -32,7 +32,7 @@ COVERAGE := --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tourn
 
 .PHONY: all setup kernels demo serve test test-all test-slow test-fast test-jit-off test-bounds test-pages \
 	test-browser chromium \
-	format lint types layers docs outputs bench bench-readme clean \
+	format lint types layers papers docs outputs bench bench-readme clean \
 	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
 
 all: lint types layers test-all docs  ## all checks
@@ -130,10 +130,12 @@ types: .venv/.lint .venv/.bench
 layers: .venv/.lint
 	$(BIN)/lint-imports
 
-docs: .venv/.docs  ## the documentation; warnings and outputs of commands that differ are errors
+papers: .venv/.base  ## what the papers print beside what is computed, into docs/papers
+	$(BIN)/python -m papers.pages
+
+docs: .venv/.docs papers  ## the documentation; warnings and outputs of commands that differ are errors
 	$(BIN)/python docs/generate_commands.py
 	$(BIN)/python docs/generate_layout.py
-	$(BIN)/python docs/generate_papers.py
 	$(BIN)/python docs/generate_outputs.py --check
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo docs/_build/html/index.html

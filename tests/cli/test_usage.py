@@ -106,6 +106,14 @@ from equipoise.cli.declaring import LETTERS
             ],
         ),
         (
+            ["reproduce", "elo-mmr", "--cases", "50"],
+            [
+                "equipoise: No such command 'reproduce'. The papers are compared with our numbers "
+                "in the repository: `make papers`, or `python -m papers.reproduce`.",
+                "See `equipoise --help`.",
+            ],
+        ),
+        (
             ["my matches.csv"],
             [
                 "equipoise: 'my matches.csv' is a file, not a command. Did you mean `equipoise "

@@ -13,21 +13,21 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from papers.items import Document, Facts, Item
+from papers.lines import Line
+from papers.performance import statements
+from papers.performance.document import PERFORMANCE
+from papers.performance.tournaments import table
+from papers.rebalance import examples
+from papers.rebalance.document import REBALANCE
 
 from equipoise.data.tournaments.games import Games
-from equipoise.papers.items import Document, Facts, Item
-from equipoise.papers.lines import Line
-from equipoise.papers.performance import statements
-from equipoise.papers.performance.document import PERFORMANCE
-from equipoise.papers.performance.tournaments import table
-from equipoise.papers.rebalance import examples
-from equipoise.papers.rebalance.document import REBALANCE
 from equipoise.teams.parties.rebalance import rebalance
 from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
 from formats.comparing import real_data
 
 ROOT = Path(__file__).parents[2]
-FOLDER = ROOT / "src" / "equipoise" / "papers"
+FOLDER = ROOT / "papers"
 FEW = Facts(cases=20)
 EVERY = [
     pytest.param(item, id=f"{document.name}-{item.name}")

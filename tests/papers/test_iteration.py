@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-
-import equipoise as eq
-from equipoise.papers.performance.iteration import (
+from papers.performance.iteration import (
     performance_function,
     performance_iteration,
     performance_potential,
+    potential_of,
 )
+
+import equipoise as eq
+from equipoise.tournament.curves import CauchyCurve, DavidsonCurve, EloCurve, NormalCurve, curve_of
 from tournament.solved_tournaments import examples
 from tournament.tournaments import matches, table_1, tournaments
 
@@ -99,3 +101,25 @@ def test_what_cannot_be_computed_is_refused():
     assert np.isnan(by_name(games, performance_function(games, 1500))["a"])
     with pytest.raises(eq.InvalidDataError, match="player b: must have a rating"):
         performance_function(games, {"a": 1500, "c": 1500})
+
+
+@pytest.mark.parametrize(
+    "curve", [*map(curve_of, CURVES), DavidsonCurve(2.5), curve_of(CauchyCurve().expected)]
+)
+def test_the_potential_is_the_integral_of_the_curve(curve):
+    """[PRE]_ sec. 3: A(0) = 0, A(t) - A(-t) = t and A' = psi, by differences of a point."""
+    t = np.linspace(-2000, 2000, 41)
+    area = potential_of(curve, t)
+    assert potential_of(curve, np.zeros(1))[0] == 0
+    assert np.allclose(area - potential_of(curve, -t), t, rtol=1e-13, atol=1e-10)
+    slope = (potential_of(curve, t + 1) - potential_of(curve, t - 1)) / 2
+    assert np.allclose(slope, curve.expected(t), rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("curve", [EloCurve(), NormalCurve()])
+def test_the_potential_by_formula_is_that_by_quadrature(curve):
+    """A curve given as a function is integrated numerically."""
+    t = np.linspace(-3000, 3000, 61)
+    assert np.allclose(
+        potential_of(curve, t), potential_of(curve_of(curve.expected), t), rtol=1e-11
+    )

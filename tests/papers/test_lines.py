@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-
-from equipoise.papers.lines import agrees, compared, dropped, half_unit, holds, largest, never
+from papers.lines import agrees, compared, dropped, half_unit, holds, largest, never
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from equipoise.papers.elo_mmr import fields, theorems
-from equipoise.papers.items import Facts
-from equipoise.papers.lines import Line
-from equipoise.papers.performance import statements
-from equipoise.papers.rebalance import examples
-from equipoise.papers.team_glicko2 import claims
+from papers.elo_mmr import fields, theorems
+from papers.items import Facts
+from papers.lines import Line
+from papers.performance import statements
+from papers.rebalance import examples
+from papers.team_glicko2 import claims
 
 FEW = Facts(cases=10, seed=0, data=None)
 

@@ -11,8 +11,7 @@ from itertools import combinations
 
 import numpy as np
 import polars as pl
-
-from equipoise.papers.performance.tournaments import table
+from papers.performance.tournaments import table
 
 #: Points around a printed TPR; 0.5 would do for the nearest whole number.
 TOLERANCE = 0.9

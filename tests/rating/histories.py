@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
+from papers.elo_mmr.fields import newcomers
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.formats import read_history
-from equipoise.papers.elo_mmr.fields import newcomers
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.replay import TRACE_COLUMNS
 from equipoise.rating.state import COUNT, State

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from papers.elo_mmr.fields import Belief
 
-from equipoise.papers.elo_mmr.fields import Belief
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.state import State
 from rating.histories import (

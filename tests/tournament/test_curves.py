@@ -17,7 +17,6 @@ from equipoise.tournament.curves import (
     LaplaceCurve,
     NormalCurve,
     curve_of,
-    potential_of,
 )
 from tournament.solved_tournaments import examples
 
@@ -139,26 +138,6 @@ def test_other_curves_rise_like_elos_between_equals(curve, far):
     """The slope at 0 is ln 10/1600; at 1,000 points the definitions give 0.972 and 0.931."""
     assert float(curve.slope(np.zeros(1))[0]) == pytest.approx(np.log(10) / 1600, rel=1e-14)
     assert float(curve.expected(np.array([1000.0]))[0]) == pytest.approx(far, rel=1e-14)
-
-
-@pytest.mark.parametrize("curve", CURVES, ids=IDS)
-def test_the_potential_is_the_integral_of_the_curve(curve):
-    """[PRE]_ sec. 3: A(0) = 0, A(t) - A(-t) = t and A' = psi, by differences of a point."""
-    t = np.linspace(-2000, 2000, 41)
-    area = potential_of(curve, t)
-    assert potential_of(curve, np.zeros(1))[0] == 0
-    assert np.allclose(area - potential_of(curve, -t), t, rtol=1e-13, atol=1e-10)
-    slope = (potential_of(curve, t + 1) - potential_of(curve, t - 1)) / 2
-    assert np.allclose(slope, curve.expected(t), rtol=0, atol=2e-6)
-
-
-@pytest.mark.parametrize("curve", [EloCurve(), NormalCurve()])
-def test_the_potential_by_formula_is_that_by_quadrature(curve):
-    """A curve given as a function is integrated numerically."""
-    t = np.linspace(-3000, 3000, 61)
-    assert np.allclose(
-        potential_of(curve, t), potential_of(curve_of(curve.expected), t), rtol=1e-11
-    )
 
 
 def test_names_and_curves_are_curves():

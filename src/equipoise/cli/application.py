@@ -47,7 +47,6 @@ _COMMANDS = {
     "leaderboard": _Place("studies.leaderboard", "leaderboard"),
     "tune": _Place("studies.tune", "tune"),
     "audit": _Place("studies.audit", "application", ""),
-    "reproduce": _Place("studies.reproduce", "reproduce"),
     "serve": _Place("service.serve", "serve"),
     "keys": _Place("service.keys", "application", ""),
     "import": _Place("service.exchange", "import_", "IMPORT_EXAMPLE"),

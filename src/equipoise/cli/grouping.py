@@ -14,6 +14,12 @@ SHORT_HELP = {"help_option_names": ["-h", "--help"]}
 #: Words that people type as commands -> what they look for.
 _INSTEAD = {"help": "--help", "version": "--version"}
 
+#: Commands that are gone -> where to look instead.
+_GONE = {
+    "reproduce": "The papers are compared with our numbers in the repository: `make papers`, or "
+    "`python -m papers.reproduce`."
+}
+
 #: Longest sentence of a command in the list of commands.
 _SENTENCE = 200
 
@@ -44,13 +50,15 @@ class CommandGroup(TyperGroup):
         ]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the command that is meant; a file, `help` and `version` get a fitting answer."""
+        """Return the command that is meant; others get a fitting answer."""
         word = args[0]
         if word not in self.commands and not ctx.resilient_parsing:
             if word in _INSTEAD:
                 ctx.fail(
                     f"No such command {word!r}. Did you mean `{ctx.command_path} {_INSTEAD[word]}`?"
                 )
+            if ctx.parent is None and word in _GONE:
+                ctx.fail(f"No such command {word!r}. {_GONE[word]}")
             if ctx.parent is None and _looks_like_a_file(word):
                 ctx.fail(
                     f"{word!r} is a file, not a command. Did you mean "

@@ -267,37 +267,6 @@ def curve_of(curve: CurveName | Curve | Callable[[Floats], Floats]) -> Curve:
     raise InvalidParameterError(f"curve must be {_RULE}; got {curve!r}")
 
 
-def potential_of(curve: Curve, t: Floats) -> Floats:
-    """Return A(t), the integral of psi from 0 to t ([PRE]_ sec. 3), shape of t.
-
-    Elo's and the normal curve have a formula; others are integrated numerically, with a relative
-    error below 1e-12 for smooth curves.
-    """
-    t = np.asarray(t, dtype=np.float64)
-    # A(t) = t/2 + B(|t|), because psi - 1/2 is odd; B is its integral.
-    far = np.abs(t)
-    if isinstance(curve, EloCurve):
-        area = (np.logaddexp(0.0, -ELO_RATE * far) - math.log(2.0)) / ELO_RATE + far / 2.0
-    elif isinstance(curve, NormalCurve):
-        rise = curve.deviation**2 * (curve.slope(far) - curve.slope(np.zeros(1)))
-        area = far * (curve.expected(far) - 0.5) + rise
-    else:
-        area = _area(curve, far)
-    return np.asarray(0.5 * t + area)
-
-
-def _area(curve: Curve, far: Floats) -> Floats:
-    """Return the integral of psi - 1/2 from 0 to `far`, by Gauss and Legendre in 64 parts."""
-    node, weight = np.polynomial.legendre.leggauss(12)
-    # Parts grow with the distance from 0, where curves bend most.
-    edge = np.linspace(0.0, 1.0, 65) ** 3
-    middle, half = 0.5 * (edge[1:] + edge[:-1]), 0.5 * np.diff(edge)
-    at = (middle[:, None] + half[:, None] * node).ravel()
-    share = (half[:, None] * weight).ravel()
-    above = curve.expected(far[..., None] * at) - 0.5
-    return np.asarray(far * (above @ share))
-
-
 def _custom(function: Callable[[Floats], Floats]) -> CustomCurve:
     """Return a function as a curve, after a check at 4,001 differences."""
     reach = 10.0 ** np.linspace(-3, 6, 2000)
