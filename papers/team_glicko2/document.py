@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from equipoise.rating.classical.glicko2 import GLICKO2_SCALE
-from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2
+from equipoise.rating.classical.team_glicko2 import TeamGlicko2
 from papers.items import Check, Document, Facts, Item
 from papers.lines import Line, compared, stated
 from papers.team_glicko2 import balancing, claims, formulas

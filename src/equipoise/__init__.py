@@ -115,6 +115,7 @@ if TYPE_CHECKING:
     from equipoise.rating.classical.elo import Elo as Elo
     from equipoise.rating.classical.glicko import Glicko as Glicko
     from equipoise.rating.classical.glicko2 import Glicko2 as Glicko2
+    from equipoise.rating.classical.team_glicko2 import TeamGlicko2 as TeamGlicko2
     from equipoise.rating.elo_mmr.elo_mmr import EloMMR as EloMMR
     from equipoise.rating.elo_mmr.elo_mmr import EloMMX as EloMMX
     from equipoise.rating.explaining import explain as explain
@@ -140,7 +141,6 @@ if TYPE_CHECKING:
     from equipoise.rating.state import State as State
     from equipoise.rating.system import Capabilities as Capabilities
     from equipoise.rating.system import RatingSystem as RatingSystem
-    from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2 as TeamGlicko2
     from equipoise.teams.lobby.lobby_split import balance as balance
     from equipoise.teams.parties.rebalance import rebalance as rebalance
     from equipoise.tournament.curves import Curve as Curve

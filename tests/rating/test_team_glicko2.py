@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from equipoise.formats import read_history
 from equipoise.rating.classical.glicko2 import Glicko2
+from equipoise.rating.classical.team_glicko2 import TeamGlicko2
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import Replay, predict, replay
-from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2
 from rating.histories import Trace, examples, needs_jit, rate, shared_file
 from rating.team_matches import PLAYERS, every_option, history_of_teams, system_of, team_matches
 from reference.team_glicko2 import (

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidParameterError
+from equipoise.rating.classical.team_glicko2 import TeamGlicko2
 from equipoise.rating.state import State
-from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2
 from rating.histories import Trace, examples, rate
 from rating.team_matches import PLAYERS, every_option, history_of_teams, match_of, system_of
 from rating.team_matches import team_matches as drawn

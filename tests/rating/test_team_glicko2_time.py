@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from equipoise.data.ratings import EffectiveRating
 from equipoise.rating.classical.glicko2 import GLICKO2_SCALE
+from equipoise.rating.classical.team_glicko2 import TeamGlicko2
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
-from equipoise.rating.team_glicko2.team_glicko2 import TeamGlicko2
 from rating.histories import examples, rate
 from rating.team_matches import PLAYERS, history_of_teams, match_of, team_matches
 from reference.team_glicko2 import MICROSECONDS_PER_DAY, Match

@@ -16,15 +16,21 @@ from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.one_match import OneMatch, history_of
 from equipoise.errors import InvalidDataError
 from equipoise.numeric.workers import Workers
+from equipoise.rating import one_match
 from equipoise.rating.base_system import System
 from equipoise.rating.classical.elo import Elo
 from equipoise.rating.classical.glicko2 import Glicko2
-from equipoise.rating.one_match import numbers_of, rate_match, state_of
+from equipoise.rating.one_match import (
+    LARGEST,
+    PlayerNumbers,
+    empty_match,
+    numbers_of,
+    rate_match,
+    state_of,
+    workspaces_of,
+)
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
-from equipoise.rating.workspaces import lending
-from equipoise.rating.workspaces.lending import workspaces_of
-from equipoise.rating.workspaces.workspace import LARGEST, PlayerNumbers, empty_match
 
 #: Fields of a match: sizes of its teams, and their ranks.
 Shape = tuple[tuple[int, ...], tuple[int, ...]]
@@ -144,12 +150,12 @@ def test_a_match_too_large_for_a_kernel_on_one_thread() -> None:
 def test_few_workspaces_are_kept() -> None:
     """Neither many shapes nor many systems fill the memory."""
     system = Elo()
-    for size in range(1, lending._SHAPES + 20):
+    for size in range(1, one_match._SHAPES + 20):
         rate_match(system, numbers_of(system.initial(size + 1)), OneMatch((size, 1), (0, 1)))
-    assert len(workspaces_of(system)._free) <= lending._SHAPES
-    for k in range(lending._SYSTEMS + 20):
+    assert len(workspaces_of(system)._free) <= one_match._SHAPES
+    for k in range(one_match._SYSTEMS + 20):
         rate_match(Elo(k=k + 1.0), numbers_of(system.initial(2)), DUEL)
-    assert len(lending._known) <= lending._SYSTEMS
+    assert len(one_match._known) <= one_match._SYSTEMS
 
 
 def test_what_is_given_stays_as_it_is() -> None:

@@ -2,24 +2,52 @@
 
 `rate_match` returns what `replay` would write into the rows of the players' state, bit for bit. It
 serves systems whose players are all there is to know. It knows no names, and it checks nothing
-beyond what the systems check. `workspaces` makes it fast; a system that they do not know is given
-a history of one match.
+beyond what the systems check.
+
+A system's kernel takes a `Job` of many arrays. Making them takes a thousand times as long as rating
+a duel. A `Workspace` keeps the job of a match with teams of certain sizes, writes the numbers of a
+match into its arrays, calls the kernel and reads the new numbers. It is the same compiled kernel
+that rates histories, so the bits are the same. `Workspaces` lend each to one thread at a time. A
+system that they do not serve is given a history of one match.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import math
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+from struct import Struct
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from equipoise._jit import compiled_for
+from equipoise.arrays import Floats, Ids
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.one_match import OneMatch, history_of
-from equipoise.rating.state import State
-from equipoise.rating.workspaces.lending import workspaces_of
-from equipoise.rating.workspaces.workspace import PlayerNumbers
+from equipoise.errors import ConvergenceError
+from equipoise.numeric.workers import Workers
+from equipoise.rating.advantage.head_start import no_home_side
+from equipoise.rating.loop import ABSENT
+from equipoise.rating.state import PADDING, State
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
+    from equipoise.rating.rated_system import RatedSystem
+
+#: A player's state: the row of `State.table`, and the records in use of `State.runs`, field after
+#: field and each oldest first, as `pack_players` has them; () where there are none.
+PlayerNumbers: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
+
+#: Larger matches are rated by `System.update`, which may share them among threads.
+LARGEST = 1000
+
+#: Most shapes of matches whose workspaces a system keeps, and most workspaces of a shape.
+_SHAPES, _EACH = 64, 8
+
+#: Most systems that have workspaces. A program has few; one that makes thousands starts anew.
+_SYSTEMS = 32
 
 
 def rate_match(
@@ -81,3 +109,248 @@ def numbers_of(state: State) -> list[PlayerNumbers]:
         (row, tuple(value for field in fields for value in field[start:end]))
         for row, start, end in zip(rows, starts, ends, strict=True)
     ]
+
+
+class Workspaces:
+    """The workspaces of one system, each lent to one thread at a time.
+
+    usable : whether the players and the match are all that the system needs
+    """
+
+    __slots__ = ("_free", "_shared", "_system", "usable")
+
+    def __init__(self, system: System, shared: dict[str, Floats] | None = None) -> None:
+        """Begin without workspaces.
+
+        shared : `State.shared` of a pool, to which kernels then write; a pool serves one thread
+        """
+        self._system, self._shared = system, shared
+        self.usable = system.fits_workspaces and (shared is not None or not _learns(system))
+        self._free: dict[tuple[int, ...], list[Workspace]] = {}
+
+    @property
+    def system(self) -> System:
+        """The system."""
+        return self._system
+
+    def take(self, sizes: tuple[int, ...]) -> Workspace:
+        """Return a workspace that nobody else uses."""
+        try:
+            # One operation, so that no other thread takes the same.
+            return self._free[sizes].pop()
+        except (KeyError, IndexError):
+            return Workspace(cast("RatedSystem", self._system), sizes, self._shared)
+
+    def give_back(self, sizes: tuple[int, ...], workspace: Workspace) -> None:
+        """Keep a workspace for later matches. One of a match that failed is not given back."""
+        free = self._free.get(sizes)
+        if free is None:
+            if len(workspace.state.table) > LARGEST:
+                return
+            if len(self._free) >= _SHAPES:
+                self._free.clear()
+            free = self._free.setdefault(sizes, [])
+        if len(free) < _EACH:
+            free.append(workspace)
+
+
+#: Workspaces by the identity of their system, which they keep alive.
+_known: dict[int, Workspaces] = {}
+
+
+def workspaces_of(system: System) -> Workspaces:
+    """Return the workspaces of a system."""
+    # Equal systems would do as well, but comparing parameters takes longer than rating.
+    found = _known.get(id(system))
+    if found is None or found.system is not system:
+        if len(_known) >= _SYSTEMS:
+            _known.clear()
+        found = _known[id(system)] = Workspaces(system)
+    return found
+
+
+def _learns(system: System) -> bool:
+    """Return whether matches change numbers of the pool, which then have to be given."""
+    return system.changes_entry or system.learns_advantage
+
+
+class Workspace:
+    """The job of one match with teams of these sizes, and the memory of its arrays.
+
+    state : of the players of the match, in the order of their teams
+    """
+
+    __slots__ = (
+        "_ceiling",
+        "_home",
+        "_inputs",
+        "_job",
+        "_kernel",
+        "_members",
+        "_rank",
+        "_rank_codes",
+        "_ranks",
+        "_room",
+        "_row_codes",
+        "_rows",
+        "_sizes",
+        "_system",
+        "_table",
+        "_time",
+        "_values",
+        "_weight",
+        "state",
+    )
+
+    def __init__(
+        self, system: RatedSystem, sizes: Sequence[int], shared: dict[str, Floats] | None = None
+    ) -> None:
+        """Make the memory.
+
+        shared : `State.shared` of a pool, to which the kernel then writes
+        """
+        count = sum(sizes)
+        self._system, self._sizes = system, tuple(sizes)
+        self._members = all(size == 1 for size in sizes)
+        self.state = system.initial(count)
+        if shared is not None:
+            self.state.shared = shared
+        job = system.job(self.state, empty_match(sizes), 0, 1)
+        self._rank, rank = _writable(job.matches.rank)
+        self._time, time = _writable(job.matches.time)
+        self._weight, weight = _writable(job.matches.weight)
+        self._ceiling, ceiling = _writable(job.matches.ceiling)
+        matches = job.matches._replace(rank=rank, time=time, weight=weight, ceiling=ceiling)
+        self._job = job._replace(matches=matches)
+        self._home = job.home
+        columns = {name: getattr(job.inputs, name) for name in ABSENT}
+        #: What a match says of its players, for `rating.loop`: name -> memory.
+        self._inputs: dict[str, Floats] = {
+            name: column for name, column in columns.items() if column is not None
+        }
+        self._table = self.state.table.data
+        self._row_codes = Struct(f"{self.state.table.size}d")
+        self._rows = Struct(f"{self.state.table.shape[1]}d")
+        self._rank_codes = Struct(f"{count}q")
+        self._ranks: tuple[int, ...] = ()
+        self._room = 0
+        self._values: memoryview[Any] = memoryview(b"")
+        self._kernel: Callable[[Any, int, int], tuple[int, float]] | None = None
+
+    def rate(self, players: Sequence[PlayerNumbers], match: OneMatch) -> list[PlayerNumbers]:
+        """Return the players' states after a match; see `rate_match`."""
+        self._row_codes.pack_into(self._table, 0, *chain.from_iterable([row for row, _ in players]))
+        if self.state.runs is None:
+            return [(row, ()) for row in self.rate_rows(match)]
+        self._put_records([records for _, records in players])
+        rows = self.rate_rows(match)
+        return list(zip(rows, self._take_records(), strict=True))
+
+    def rate_rows(self, match: OneMatch) -> Iterator[tuple[float, ...]]:
+        """Rate a match between the players in `state`; yield their rows after it."""
+        self._set_ranks(tuple(match.ranks))
+        time, ceiling = match.time, match.performance_ceiling
+        self._weight[0] = match.weight
+        self._time[0] = math.nan if time is None else time / MICROSECONDS_PER_DAY
+        self._ceiling[0] = math.inf if ceiling != ceiling else ceiling
+        for name, column in self._inputs.items():
+            column[:] = getattr(match, name) or ABSENT[name]
+        if self._home is not None:
+            if not match.at_home:
+                raise no_home_side()
+            self._home.at_home[:] = match.at_home
+        self._run()
+        return self._rows.iter_unpack(self._table)
+
+    def _run(self) -> None:
+        """Rate the match. Raises : ConvergenceError."""
+        if self._kernel is None:
+            if len(self.state.table) > LARGEST:
+                failed, residual = self._system.update(self._job, Workers())
+            else:
+                kernel = self._system.kernel(self._job)
+                self._kernel = compiled_for(kernel, self._job, 0, 1)
+        if self._kernel is not None:
+            failed, residual = self._kernel(self._job, 0, 1)
+        if failed >= 0:
+            what = f"{self._system.sought}{self._system.name}"
+            raise ConvergenceError(what, self._system.iterations, residual)
+
+    def _set_ranks(self, ranks: tuple[int, ...]) -> None:
+        """Write the ranks of the teams; most calls have those of the last one."""
+        if ranks == self._ranks:
+            return
+        each = ranks
+        if not self._members:
+            pairs = zip(ranks, self._sizes, strict=True)
+            each = tuple(chain.from_iterable([(rank,) * size for rank, size in pairs]))
+        self._rank_codes.pack_into(self._rank.data, 0, *each)
+        self._ranks = ranks
+
+    def _put_records(self, records: Sequence[Sequence[float]]) -> None:
+        """Write the players' remembered records, and room for one more."""
+        runs = self.state.runs
+        assert runs is not None
+        fields = runs.fields
+        counts = [len(one) // fields for one in records]
+        if max(counts) + 1 + 2 * PADDING > self._room:
+            self._make_room(2 * max(counts) + 4 * PADDING)
+        room, values = self._room, self._values
+        for player, (kept, count) in enumerate(zip(records, counts, strict=True)):
+            begin = player * fields * room
+            for field in range(fields if count else 0):
+                start = begin + field * room
+                part = array("d", kept[field * count : (field + 1) * count])
+                values[start : start + count] = part
+        spans = runs.spans
+        spans[:, 2] = 0
+        spans[:, 3] = counts
+
+    def _take_records(self) -> list[tuple[float, ...]]:
+        """Return the players' remembered records, and leave their memory empty."""
+        runs = self.state.runs
+        assert runs is not None
+        values, found = self._values, []
+        for begin, room, first, count in runs.spans.tolist():
+            kept: list[float] = []
+            for field in range(runs.fields if count else 0):
+                start = begin + field * room + first
+                kept += values[start : start + count].tolist()
+            found.append(tuple(kept))
+        runs.values.fill(0.0)
+        return found
+
+    def _make_room(self, room: int) -> None:
+        """Make memory for `room` records of each player."""
+        runs = self.state.runs
+        assert runs is not None
+        room = -(-room // PADDING) * PADDING
+        players = len(runs.spans)
+        size = runs.fields * room
+        runs.values = np.zeros(players * size)
+        runs.used = len(runs.values)
+        runs.spans[:, 0] = np.arange(players) * size
+        runs.spans[:, 1] = room
+        runs.spans[:, 2:] = 0
+        match = empty_match(self._sizes)
+        self._job = self._job._replace(own=self._system.own(self.state, match, 0, 1))
+        self._room, self._values = room, runs.values.data
+
+
+def empty_match(sizes: Sequence[int]) -> History:
+    """Return a history of one match of teams of these sizes, with a column for all it may say."""
+    count = sum(sizes)
+    nothing = [math.nan] * count
+    match = OneMatch(sizes, [0] * len(sizes), performance=nothing, at_home=[False] * count)
+    return history_of([match])
+
+
+def _writable(column: Ids) -> tuple[Ids, Ids]:
+    """Return (memory to write to, the same memory as the kernel takes it).
+
+    The columns of a history are read-only, and Numba compiles a kernel once more for others.
+    """
+    memory = column.copy()
+    view = memory.view()
+    view.setflags(write=column.flags.writeable)
+    return memory, view

@@ -140,9 +140,9 @@ SYSTEMS: dict[str, SystemSpec] = {
         "Stephenson 2012",
     ),
     "team-glicko2": SystemSpec(
-        "equipoise.rating.team_glicko2.team_glicko2",
+        "equipoise.rating.classical.team_glicko2",
         "TeamGlicko2",
-        "equipoise.rating.team_glicko2.team_glicko2",
+        "equipoise.rating.classical.team_glicko2",
         "two teams of any size; performance within the team, form, inactivity",
         "team-glicko2",
     ),

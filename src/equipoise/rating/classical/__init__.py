@@ -1,1 +1,1 @@
-"""Elo, Glicko and Glicko-2."""
+"""Elo, Glicko, Glicko-2, and Glicko-2 for teams."""

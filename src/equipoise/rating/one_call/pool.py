@@ -32,8 +32,8 @@ from equipoise.errors import (
 from equipoise.rating.base_system import System
 from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.draws import start_counting
+from equipoise.rating.match_digest import digests_of
 from equipoise.rating.one_call.calls import MatchArguments, PlayerValues, Result
-from equipoise.rating.one_call.digesting import Digesting
 from equipoise.rating.one_call.draw_probability import refuse_in_pool
 from equipoise.rating.one_call.prediction import coming_match, predicted
 from equipoise.rating.one_call.rate import (
@@ -47,14 +47,18 @@ from equipoise.rating.one_call.rate import (
     who_is_at_home,
 )
 from equipoise.rating.one_call.rating import Rating, facts_of, microseconds_of, time_of
-from equipoise.rating.one_call.result import dense_ranks
-from equipoise.rating.one_call.teams import Teams, check_named_once, flat_teams, words_of
-from equipoise.rating.one_match import numbers_of
+from equipoise.rating.one_call.teams import (
+    Teams,
+    check_named_once,
+    dense_ranks,
+    flat_teams,
+    words_of,
+)
+from equipoise.rating.one_match import Workspaces, numbers_of
 from equipoise.rating.player_state import seeded_state
 from equipoise.rating.pool_state import PoolState, check_ids, did_you_mean, other_system
 from equipoise.rating.replay import Replay, ratings_of
 from equipoise.rating.system import own_deviations
-from equipoise.rating.workspaces.lending import Workspaces
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -65,6 +69,9 @@ _Name = TypeVar("_Name", str, int)
 #: A known rating of a player: alone, with the deviation, or a `Rating`, of which those two are
 #: taken.
 Known: TypeAlias = float | tuple[float, float] | Rating
+
+#: Matches that are noted before their digests are calculated.
+MOST_NOTED = 500
 
 #: Players for whom there is room at first; it doubles.
 _ROOM = 64
@@ -591,3 +598,40 @@ def _check_not_empty(argument: str, names: Sequence[Any]) -> None:
     """Refuse an empty name, which a form left out. Raises : InvalidParameterError."""
     if "" in names:
         raise InvalidParameterError(f"{argument} must not name a player with empty text; got ''")
+
+
+class Digesting:
+    """The digests of matches in the order of rating, calculated for many when they are asked for.
+
+    The digest of one match takes ten times as long as rating it, and that of a hundred matches
+    together about as long as of one. So a pool notes its matches and leaves the digests for later.
+
+    uses : columns that the system uses (`Capabilities.uses`)
+    """
+
+    __slots__ = ("_done", "_noted", "_players", "_uses")
+
+    def __init__(self, done: list[int], uses: frozenset[str]) -> None:
+        self._done, self._uses = done, uses
+        self._noted: list[OneMatch] = []
+        self._players: list[Sequence[Any]] = []
+
+    def note(self, match: OneMatch, players: Sequence[Any]) -> None:
+        """Note the next match, and the names of its players."""
+        self._noted.append(match)
+        self._players.append(players)
+        if len(self._noted) >= MOST_NOTED:
+            self.all()
+
+    def add(self, history: History) -> None:
+        """Calculate the digests of the next matches now."""
+        self.all().extend(digests_of(history, self._uses).tolist())
+
+    def all(self) -> list[int]:
+        """Return the digests of all matches."""
+        if self._noted:
+            # Times, and the home side, are given for all matches of a pool or for none.
+            history = history_of(self._noted, self._players)
+            self._done += digests_of(history, self._uses).tolist()
+            self._noted, self._players = [], []
+        return self._done

@@ -26,8 +26,7 @@ from equipoise.rating.one_call.rating import (
     time_of,
     too_early,
 )
-from equipoise.rating.one_call.result import dense_ranks, each_team
-from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
+from equipoise.rating.one_call.teams import Teams, dense_ranks, each_team, flat_teams, values_of
 from equipoise.rating.one_match import rate_match, rate_once
 from equipoise.rating.system import Capabilities, no_advantage, own_deviations
 from equipoise.wording import counted

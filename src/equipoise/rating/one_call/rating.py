@@ -24,10 +24,9 @@ from equipoise.data.ratings import CONSERVATIVE
 from equipoise.display import table_html
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, require
 from equipoise.rating.entry.entering import SEEDED
-from equipoise.rating.one_match import numbers_of, state_of
+from equipoise.rating.one_match import PlayerNumbers, numbers_of, state_of
 from equipoise.rating.player_state import seeded_state
 from equipoise.rating.system import Capabilities
-from equipoise.rating.workspaces.workspace import PlayerNumbers
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System

@@ -1,1 +1,0 @@
-"""Glicko-2 for two teams, with each player's performance within the team."""

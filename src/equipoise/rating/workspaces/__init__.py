@@ -1,1 +1,0 @@
-"""Memory in which single matches are rated, made once and used again."""
