@@ -7,7 +7,7 @@ import json
 import pytest
 
 from equipoise.cli import run
-from equipoise.rating.registry import SYSTEMS
+from equipoise.rating.registry import SYSTEMS, system_class
 
 
 def test_all_systems_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,7 +42,7 @@ def test_what_opponents_costs_is_said_at_the_parameter(
 
 
 #: Systems with rules of their own for first ratings.
-NO_ENTRY = ("fide", "dwz", "egf", "uscf", "stephenson")
+NO_ENTRY = [name for name in SYSTEMS if not system_class(name).takes_entry]
 
 
 @pytest.mark.parametrize("name", NO_ENTRY)

@@ -20,7 +20,7 @@ from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
-from equipoise.errors import ConvergenceError, require
+from equipoise.errors import ConvergenceError, InvalidParameterError, require
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.numeric.workers import Workers
 from equipoise.rating.advantage.head_start import HEAD_START, Home
@@ -225,7 +225,13 @@ class System(OneCall, EntryParameters, ABC):
     @property
     def usual_deviation(self) -> float:
         """The deviation of a newcomer's rating, rating points, by which the entry is learned."""
-        return float(self.initial_deviation)
+        deviation: float | None = getattr(self, "initial_deviation", None)
+        if deviation is None:
+            raise InvalidParameterError(
+                f"{type(self).__name__} needs a property usual_deviation, the deviation that a "
+                "rating stands for, because it has no parameter initial_deviation"
+            )
+        return float(deviation)
 
     def first_share(self, before: Floats, after: Floats, weight: Floats) -> Floats:
         """Return the share w of a first performance that a rating takes over, shape (n,).

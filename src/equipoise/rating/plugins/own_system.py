@@ -6,6 +6,7 @@ The guide docs/guides/own-system.md shows how; `examples/plugin` is such a packa
 from __future__ import annotations
 
 from equipoise._jit import inlined_kernel as inlined_kernel
+from equipoise._jit import inlined_update as inlined_update
 from equipoise._jit import inner_kernel as inner_kernel
 from equipoise._jit import kernel as kernel
 from equipoise.arguments import check_fields as check_fields
