@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from equipoise.data.lobby import Lobby as Lobby
     from equipoise.data.lobby import Split as Split
     from equipoise.data.outlook import Outlook as Outlook
+    from equipoise.data.outlook import PlaceDistribution as PlaceDistribution
     from equipoise.data.outlook import TeamModel as TeamModel
-    from equipoise.data.places import PlaceDistribution as PlaceDistribution
     from equipoise.data.places import place_distribution as place_distribution
     from equipoise.data.prediction import Prediction as Prediction
     from equipoise.data.prediction import win_probability as win_probability

@@ -16,7 +16,7 @@ from equipoise.charts.rating import Along
 from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others
 from equipoise.data.backtest import BASELINE, Backtest, Calibration
 from equipoise.data.comparison import RatingComparison
-from equipoise.data.places import PlaceDistribution
+from equipoise.data.outlook import PlaceDistribution
 from equipoise.data.ratings import Ratings, Trace
 from equipoise.data.tournaments.tournament import (
     ClassGraph,

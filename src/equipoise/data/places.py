@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -22,14 +21,11 @@ import numpy as np
 from equipoise._jit import kernel
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
-from equipoise.data.outlook import Outlook
-from equipoise.display import Tabular, draw
+from equipoise.data.outlook import Outlook, PlaceDistribution
 from equipoise.errors import require
-from equipoise.wording import counted
 
 if TYPE_CHECKING:
-    import polars as pl
-    from matplotlib.figure import Figure
+    pass
 
 #: Performances held at once.
 _CHUNK = 2_000_000
@@ -46,59 +42,6 @@ _RANGE, _STEP = 40.0, 0.01
 
 #: Largest number of samples, which gives probabilities to 0.0002.
 MOST_SAMPLES = 10_000_000
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
-class PlaceDistribution(Tabular):
-    """Distribution of the places of each team, estimated from samples.
-
-    samples : number of matches drawn; the standard error of a probability p is
-        sqrt(p (1 - p)/samples)
-    within : places, from 1
-    chance : shape (len(within), teams), probability of that place or a better one
-    mean : shape (teams,), mean place
-    lower, upper : shape (teams,), range with 90 % of the results; exact up to the 100th place,
-        beyond it to 1 % of the place
-
-    Examples
-    --------
-    >>> history = eq.read_history("examples/contests.csv")
-    >>> pool = eq.replay(eq.EloMMR(), history).state
-    >>> ahead = eq.predict(eq.EloMMR(), pool, [["jade-kite"], ["amber-deer"], ["cedar-bear"]])
-    >>> eq.place_distribution(ahead.outlook).mean.round(2).tolist()
-    [1.42, 2.47, 2.1]
-    """
-
-    samples: int
-    within: tuple[int, ...]
-    chance: Floats
-    mean: Floats
-    lower: Ints
-    upper: Ints
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return a table with one row for each team, numbered from 1.
-
-        `top_3` is the chance of the third place or a better one.
-        """
-        import polars as pl
-
-        chances = {f"top_{k}": row for k, row in zip(self.within, self.chance, strict=True)}
-        number = np.arange(1, len(self.mean) + 1)
-        bounds = {"lower": self.lower, "upper": self.upper}
-        return pl.DataFrame({"team": number, "mean": self.mean, **bounds, **chances})
-
-    def plot(self, names: Sequence[str] | None = None, *, title: str | None = None) -> Figure:
-        """Return a figure of matplotlib: the mean place of each team, and 90 % of its places.
-
-        names : of the teams; None numbers them from 1
-        Raises : InvalidParameterError; EquipoiseError without matplotlib
-        """
-        return draw(self, names, title=title)
-
-    def _in_words(self) -> str:
-        teams = counted(len(self.mean), "team")
-        return f"{teams}, {counted(self.samples, 'sample')}"
 
 
 @kernel

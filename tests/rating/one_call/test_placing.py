@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.data.outlook import Curve, Outlook
-from equipoise.data.places import PlaceDistribution, place_distribution
+from equipoise.data.outlook import Curve, Outlook, PlaceDistribution
+from equipoise.data.places import place_distribution
 from equipoise.errors import InvalidParameterError
 
 #: A study of many replays: `make test` has the tests of its parts.
