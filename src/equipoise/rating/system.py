@@ -30,16 +30,6 @@ TraceColumns: TypeAlias = Mapping[str, Floats]
 #: Columns that every trace has; those of a system follow.
 TRACE_COLUMNS = ("expected", "rating_before", "deviation_before", "rating", "deviation")
 
-
-def check_newcomer(rating: float, deviation: float) -> None:
-    """Refuse starting values whose squares would leave the range of float64's digits.
-
-    Raises : InvalidParameterError
-    """
-    require(-1e9 <= rating <= 1e9, "initial_rating", "from -1e9 to 1e9", rating)
-    require(1e-6 <= deviation <= 1e9, "initial_deviation", "from 1e-6 to 1e9", deviation)
-
-
 #: Columns of a match's own deviations. A history that has one is refused by systems without them:
 #: several have a parameter `beta`, which the column would seem to replace (docs/decisions/0061).
 OF_ROUNDS = tuple(OWN_DEVIATIONS)

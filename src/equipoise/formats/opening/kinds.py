@@ -28,8 +28,6 @@ Format: TypeAlias = Literal[
     "excel",
 ]
 CONTEST_FORMATS = ("json", "contests", "codeforces", "dmoj", "atcoder")
-#: Formats whose files are read by their path, or are not text.
-BINARY_FORMATS = ("parquet", "arrow", "excel")
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "tsv",
