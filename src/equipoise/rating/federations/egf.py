@@ -229,12 +229,7 @@ def explain(system: EGF, before: State, history: History, match: int, row: int) 
         i,
         contributions=parts,
         quantities=[
-            quantity(
-                "published rating",
-                float(published[i]),
-                "the rating before the tournament, which the match is compared with",
-                "points",
-            ),
+            system.published(float(published[i])),
             quantity(
                 "handicap",
                 head_start(float(stones[i])) - head_start(float(stones[j])),

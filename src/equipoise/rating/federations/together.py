@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 from equipoise._jit import Option, inlined_kernel, inner_kernel, kernel, option
 from equipoise.arrays import Floats
-from equipoise.data.explanations.explanation import Contribution, Explanation
+from equipoise.data.explanations.explanation import Contribution, Explanation, Quantity
 from equipoise.data.history import History
 from equipoise.rating.federations.facts import (
     EVENT,
@@ -192,6 +192,11 @@ class Federation(RatedSystem):
         low, high = int(history.offsets[start]), int(history.offsets[stop])
         return facts_of(history, self.capabilities.uses, low, high)
 
+    def published(self, rating: float) -> Quantity:
+        """Return the rating that matches are compared with, for explanations."""
+        meaning = f"the rating before {self.together}, which the match is compared with"
+        return quantity("published rating", rating, meaning, "points")
+
     def _normal(self) -> Option:
         """Return that draws are counted by odds, whatever the curve of the federation."""
         return option(False)
@@ -230,12 +235,7 @@ def explain(system: Any, before: State, history: History, match: int, row: int) 
         i,
         contributions=parts,
         quantities=[
-            quantity(
-                "published rating",
-                float(published[i]),
-                f"the rating before {system.together}, which the match is compared with",
-                "points",
-            ),
+            system.published(float(published[i])),
             quantity("expected score", expected, "by both published ratings"),
             quantity(
                 "factor",

@@ -472,12 +472,7 @@ def explain(system: USCF, before: State, history: History, match: int, row: int)
         i,
         contributions=parts,
         quantities=[
-            quantity(
-                "published rating",
-                float(published[i]),
-                f"the rating before {system.together}, which the match is compared with",
-                "points",
-            ),
+            system.published(float(published[i])),
             quantity(
                 "effective games",
                 effective,

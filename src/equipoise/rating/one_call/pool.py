@@ -331,7 +331,7 @@ class Pool:
             float(weight),
             self._time(time),
             capped,
-            at_home=self._at_home(given, home),
+            at_home=who_is_at_home(system, able, given.sizes, home),
             score=self._scores(given, scores),
             role=self._roles(given, role),
             **more,
@@ -468,16 +468,6 @@ class Pool:
         if scores is None or "score" not in self._facts.able.uses:
             return []
         return scores_of(scores, given)
-
-    def _at_home(self, given: Teams, home: int | None) -> list[bool]:
-        """Return whether each player is at home; nothing where it does not count.
-
-        Raises : InvalidParameterError
-        """
-        able = self._facts.able
-        if home is None and "at_home" not in able.uses:
-            return []
-        return who_is_at_home(self._system, able, given.sizes, home)
 
     def _add_quickly(
         self, number: str | int, match: OneMatch, names: Sequence[Any]

@@ -64,8 +64,7 @@ def coming_match(
     home : number of the team at home
     Raises : InvalidParameterError
     """
-    matters = home is not None or "at_home" in facts.able.uses
-    at_home = who_is_at_home(system, facts.able, sizes, home) if matters else ()
+    at_home = who_is_at_home(system, facts.able, sizes, home)
     return OneMatch(sizes, range(len(sizes)), time=at, at_home=at_home)
 
 

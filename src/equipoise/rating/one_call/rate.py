@@ -77,8 +77,8 @@ def rate(
         more["performance_ceiling"] = checked_ceiling(system, able, performance_ceiling)
     if beta is not None or gamma is not None:
         more |= own_deviations(system.name, able, beta, gamma)
-    if home is not None or "at_home" in able.uses:
-        more["at_home"] = who_is_at_home(system, able, given.sizes, home)
+    if at_home := who_is_at_home(system, able, given.sizes, home):
+        more["at_home"] = at_home
     if scores is not None and "score" in able.uses:
         more["score"] = scores_of(scores, given)
     if able.skips_all_tied and top == 0 and len(dense) > 2:
@@ -249,10 +249,12 @@ def checked_ceiling(system: System, able: Capabilities, ceiling: object) -> floa
 def who_is_at_home(
     system: System, able: Capabilities, sizes: Sequence[int], home: object
 ) -> list[bool]:
-    """Return whether each player is at home; nobody is on neutral ground.
+    """Return whether each player is at home, nobody on neutral ground; [] where it does not count.
 
     Raises : InvalidParameterError
     """
+    if home is None and "at_home" not in able.uses:
+        return []
     if home is not None:
         plain = isinstance(home, int | np.integer) and not isinstance(home, bool)
         fits = plain and 0 <= home < len(sizes)  # type: ignore[operator]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -96,12 +97,12 @@ class ContestSystem(RatedSystem):
         """Whether threads share large contests with these parameters."""
         return True
 
+    @abstractmethod
     def share(self, job: Any, m: int, workers: Workers) -> float:
         """Update the players of contest m with the bits of `loop`, the work shared among threads.
 
         Returns a residual, below 0 if all equations were solved.
         """
-        raise NotImplementedError
 
     def update(self, job: Any, workers: Workers) -> tuple[int, float]:
         """Rate all contests of a job in order."""
