@@ -20,7 +20,7 @@ from equipoise.messages.matches import MatchMessage, MatchRequest
 from equipoise.messages.pools import PoolRequest
 from trials.crash import wait_until_replayed
 from trials.matches import differences, logged, replayed, stored, team_games, traced
-from trials.server import Server, make_key, new_pool, running
+from trials.server import Server, make_key, new_pool, running, wait_for_kernels
 
 POOL = "crowd"
 SYSTEM = "team-glicko2"
@@ -60,6 +60,8 @@ class _Share:
         """Post all; runs in a thread of its own."""
         waiting = iter(self.matches)
         with client:
+            # A worker that has not yet seen a new pool loads its kernels at the first request.
+            wait_for_kernels(client, POOL)
             for size in cycle(SIZES):
                 part = list(islice(waiting, size))
                 if not part:

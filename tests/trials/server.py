@@ -181,6 +181,11 @@ def make_key(
 def new_pool(client: Client, name: str, request: PoolRequest) -> None:
     """Create a pool, and wait until its kernels are compiled and it takes posts."""
     client.create_pool(name, request)
+    wait_for_kernels(client, name)
+
+
+def wait_for_kernels(client: Client, name: str) -> None:
+    """Wait until the process that a client is connected to takes posts to a pool."""
     until = time.perf_counter() + STARTING
     while (status := client.pool(name).kernels) != "ready":
         if status == "failed" or time.perf_counter() > until:

@@ -62,7 +62,11 @@ class Inbox:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                length = int(self.headers["Content-Length"])
+                body = self.rfile.read(length)
+                if len(body) < length:
+                    self.close_connection = True  # whoever sent it was killed meanwhile
+                    return
                 time.sleep(inbox.seconds)
                 status = inbox.answers.pop(0) if inbox.answers else 200
                 given = {name.lower(): value for name, value in self.headers.items()}

@@ -97,12 +97,14 @@ class Cluster(Executor):
         self._client = client
         self._address = address
         self._expected = code_of_this_process()
+        self._last_suspect: Future[Any] = Future()
+        self._last_suspect.set_result(None)
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Return the future result of a call on any worker.
 
         Raises from the future : what the call raises; UnavailableError if the scheduler is lost;
-            WorkerLostError if every worker that began the call died
+            WorkerLostError if the call, alone, lost every worker that began it
         """
         return self._submitted(partial(fn, **kwargs) if kwargs else fn, args)
 
@@ -149,16 +151,25 @@ class Cluster(Executor):
     def _submitted(
         self, function: Callable[..., Any], args: tuple[Any, ...], worker: str | None = None
     ) -> Future[Any]:
-        """Return the future result of a call, on a certain worker or on any.
-
-        Not one of `Client.get_executor`: if the scheduler ends after a call is done and before its
-        result was fetched, that one never ends.
-        """
+        """Return the future result of a call, on a certain worker or on any."""
         own: Future[Any] = Future()
+        call = (_checked, self._expected, os.getcwd(), function, *args)
+        submit = partial(self._client.submit, *call, pure=False, workers=worker)
         with self._answering():
-            theirs = self._client.submit(
-                _checked, self._expected, os.getcwd(), function, *args, pure=False, workers=worker
-            )
+            self._follow(own, submit(), submit)
+        return own
+
+    def _follow(
+        self,
+        own: Future[Any],
+        theirs: distributed.Future[Any],
+        again: Callable[[], distributed.Future[Any]] | None,
+    ) -> None:
+        """Settle a future by one of Dask, or by the call made `again` if its workers died.
+
+        Not by one of `Client.get_executor`: if the scheduler ends after a call is done and before
+        its result was fetched, that one never ends.
+        """
 
         def cancel(future: Future[Any]) -> None:
             if future.cancelled() and not theirs.done() and self._client.status == "running":
@@ -166,20 +177,45 @@ class Cluster(Executor):
                     theirs.cancel()
 
         def settle(_: object) -> None:
-            if not own.set_running_or_notify_cancel():
-                return
             try:
                 result = theirs.result()
+            except distributed.KilledWorker as error:
+                if again is not None and not own.cancelled():
+                    self._suspect(own, again)
+                    return
+                end = partial(own.set_exception, self._translated(theirs, error))
             except BaseException as error:  # noqa: BLE001  # whatever it is, the caller gets it
-                own.set_exception(self._translated(theirs, error))
+                end = partial(own.set_exception, self._translated(theirs, error))
             else:
-                own.set_result(result)
+                end = partial(own.set_result, result)
+            if own.set_running_or_notify_cancel():
+                end()
             # A result that the cluster keeps would be made again when its worker dies.
             theirs.release()
 
         own.add_done_callback(cancel)
         theirs.add_done_callback(settle)
-        return own
+
+    def _suspect(self, own: Future[Any], again: Callable[[], distributed.Future[Any]]) -> None:
+        """Make a call again, after all others whose workers died are settled.
+
+        Dask blames a lost worker on every call that waited there. The guilty one kills its workers
+        also when it comes alone.
+        """
+
+        def submit(_: object) -> None:
+            if own.cancelled():
+                own.set_running_or_notify_cancel()
+                return
+            try:
+                with self._answering():
+                    self._follow(own, again(), None)
+            except UnavailableError as error:
+                if own.set_running_or_notify_cancel():
+                    own.set_exception(error)
+
+        before, self._last_suspect = self._last_suspect, own
+        before.add_done_callback(submit)
 
     def _translated(self, theirs: distributed.Future[Any], error: BaseException) -> BaseException:
         """Return an error of Dask as one of ours; others as they are."""
