@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import sys
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from equipoise.errors import EquipoiseError
 from equipoise.formats import read_history, scan_history
 from equipoise.formats.games.reading import read_games
 from equipoise.formats.opening import remote
@@ -23,16 +25,6 @@ CONTENT = {f"/history.{name}": data for name, data in FILES.items()} | {
     "/games.csv": b"white,black,result\nann,ben,1-0\n",
     "/page": b"<!doctype html><html></html>",
     "/synonyms.csv": b"name,same_as\nann,ben\n",
-}
-
-
-#: Beginnings of answers after which nothing but a byte now and then comes.
-_CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-DRIPS = {
-    "status": b"HTTP/1.1 ",
-    "head": b"HTTP/1.1 200 OK\r\nX: ",
-    "length": _CHUNKED,
-    "trailer": _CHUNKED + b"0\r\nX: ",
 }
 
 
@@ -57,11 +49,8 @@ class Answers(BaseHTTPRequestHandler):
             self.end_headers()
             self.close_connection = True
             return
-        if path.startswith("/slow-"):
-            self._drip(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
-            return
-        if path.startswith("/drip-"):
-            self._drip(DRIPS[path.removeprefix("/drip-")])
+        if path == "/silence":
+            time.sleep(1.0)
             return
         data = CONTENT.get(path)
         self.send_response(404 if data is None else 206 if "Range" in self.headers else 200)
@@ -80,17 +69,6 @@ class Answers(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command == "GET":
             self.wfile.write(data)
-
-    def _drip(self, head: bytes) -> None:
-        """Send a head, and then a byte now and then."""
-        self.close_connection = True
-        try:
-            self.wfile.write(head)
-            for _ in range(200):
-                self.wfile.write(b"1")
-                time.sleep(0.05)
-        except OSError:
-            return
 
     do_HEAD = do_GET  # noqa: N815  # the name that the library calls
 
@@ -175,9 +153,7 @@ def test_an_answer_that_is_an_error_is_a_problem(web):
 def test_redirects_stay_here_or_go_to_encrypted_addresses(web, server):
     assert read_history(f"{web}/to={web}/history.csv", time_format="s").matches == 2
     for target in ("http://example.org/x.csv", "file:///etc/passwd", "ftp://example.org/x"):
-        problem = problem_of(f"{web}/to={target}")
-        assert problem.rule == remote.READABLE
-        assert "redirect" in problem.got.lower()
+        assert problem_of(f"{web}/to={target}").rule in (remote.SECURE, remote.READABLE)
     server.seen.clear()
     assert problem_of(f"{web}/to=/to=/to=/to=/to=/to=/to=/export").rule == remote.READABLE
 
@@ -227,22 +203,15 @@ def test_objects_that_polars_does_not_read_are_refused_with_a_way_out(s3):
     assert problem_of(f"{s3}/none.csv").rule == remote.READABLE
 
 
-def test_a_server_that_sends_a_byte_now_and_then_is_left(web, monkeypatch):
-    """Although no single byte is late."""
-    monkeypatch.setattr(remote, "TIMEOUT", 0.5)
-    began = time.monotonic()
-    problem = problem_of(f"{web}/slow-body")
-    assert time.monotonic() - began < 8
-    assert problem.rule == remote.PACE
+def test_a_server_that_does_not_answer_is_left(web, monkeypatch):
+    monkeypatch.setattr(remote, "TIMEOUT", 0.2)
+    assert problem_of(f"{web}/silence").rule == remote.ANSWER
 
 
-@pytest.mark.parametrize("part", sorted(DRIPS))
-def test_a_part_of_an_answer_that_never_ends_is_left(part, web, monkeypatch):
-    """The head, and what stands between the pieces of a body. They were waited for for ever."""
-    monkeypatch.setattr(remote, "TIMEOUT", 0.5)
-    began = time.monotonic()
-    assert problem_of(f"{web}/drip-{part}").rule == remote.ANSWER
-    assert time.monotonic() - began < 8
+def test_without_the_library_the_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(EquipoiseError, match=r"pip install '\.\[client\]'"):
+        scan_history("https://example.org/x.csv")
 
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])

@@ -38,8 +38,8 @@ log = logging.getLogger(__name__)
 _LONGEST, _LONGEST_PAUSE = 900.0, 60.0
 #: Seconds that the end of the service waits for a thread.
 _ENDING = 5.0
-#: Seconds that a request waits until the disk was searched. This takes less than one per system, and
-#: several on a busy machine; whoever is refused would wait for ten.
+#: Seconds that a request waits until the disk was searched. This takes less than one per system,
+#: and several on a busy machine; whoever is refused would wait for ten.
 _PATIENCE = 15.0
 #: Seconds after which a post that was refused may be tried again. The client of this package, which
 #: makes six attempts, then waits for most systems.

@@ -28,7 +28,7 @@ from equipoise.errors import InvalidParameterError
 EXTRAS = {
     "amg": "performance ratings of very large tournaments whose players form long chains",
     "charts": "charts in files: `equipoise plot --output`, `--chart`",
-    "client": "the Python client of the service, equipoise.client",
+    "client": "the Python client of the service, equipoise.client, and files at https:// addresses",
     "cluster": "work on the workers of a Dask scheduler: `--cluster`",
     "excel": "workbooks: .xlsx, .xlsm, .xls and .ods",
     "postgresql": "databases of PostgreSQL",

@@ -5,39 +5,27 @@ Only the command line and the library give sources as text. Requests of the serv
 
 from __future__ import annotations
 
-import http.client
 import ipaddress
-import socket
-import threading
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
-from contextlib import suppress
-from email.message import Message
-from functools import partial
 from glob import has_magic
 from pathlib import PurePosixPath
-from types import TracebackType
-from typing import IO, Any, NamedTuple, NoReturn
-from urllib.parse import quote, urljoin, urlsplit
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
 
 import polars as pl
 
-from equipoise.errors import InvalidDataError
+from equipoise.errors import EquipoiseError
 from equipoise.formats.opening.kinds import PACKED_SUFFIXES, format_of
 from equipoise.formats.table import Table, refuse
-from equipoise.wording import counted
+from equipoise.wording import counted, how_to_install
 
 #: Maximum number of bytes that are downloaded.
 MOST_DOWNLOADED = 2 * 2**30
 #: Seconds without an answer, and for all of a download.
 TIMEOUT = 30
 LONGEST = 900
-#: Minimum number of bytes a second, after `TIMEOUT`.
-LEAST_PACE = 1_000
 _REDIRECTS = 5
-_BLOCK = 2**20
 _WEB = ("https", "http")
 _CLOUDS = ("s3", "gs")
 #: Characters of an address that stay as they are.
@@ -51,7 +39,6 @@ DOWNLOADED = (
 )
 ANSWER = f"must answer within {TIMEOUT} seconds: download it another way"
 IN_TIME = f"must be downloaded within {LONGEST // 60} minutes: download it another way"
-PACE = f"must answer with at least {LEAST_PACE:,} bytes a second: download it another way"
 ONE_OBJECT = "must name one object: give several addresses one by one"
 OBJECT = (
     "must be uncompressed Parquet, Arrow, CSV, TSV or JSON Lines: download it another way, and "
@@ -111,178 +98,60 @@ def _is_here(host: str) -> bool:
         return False
 
 
-class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to encrypted addresses; on this machine also to others of it."""
-
-    max_redirections = _REDIRECTS
-
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: Message,
-        newurl: str,
-    ) -> urllib.request.Request | None:
-        """Return the next request. Raises : URLError   the address is not allowed."""
-        target = urljoin(req.full_url, newurl)
-        here = _is_here(urlsplit(req.full_url).hostname or "")
-        if not _is_allowed(target, on_this_machine=here):
-            shown = urlsplit(target)
-            raise urllib.error.URLError(f"a redirect to {shown.scheme}://{shown.netloc}")
-        return super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
-
-
-class _Deadline:
-    """Ends connections when a time has passed, however often a byte comes.
-
-    A time limit of a socket counts from the last byte, and the head of an answer, or the length of
-    a piece of it, may come byte by byte for ever.
-
-    passed : whether they were ended
-    """
-
-    def __init__(self) -> None:
-        self.passed = False
-        self._at = float("inf")
-        self._closed = threading.Event()
-        # Each is a second descriptor of a connection, as the first may be wrapped or closed.
-        self._sockets: list[socket.socket] = []
-        self._thread = threading.Thread(target=self._watch, name="equipoise-deadline", daemon=True)
-
-    def connect(self, *given: Any, **named: Any) -> socket.socket:
-        """Return a new connection, as `socket.create_connection`, which must answer in time."""
-        made = socket.create_connection(*given, **named)
-        self._sockets.append(made.dup())
-        self.within(TIMEOUT)
-        return made
-
-    def within(self, seconds: float) -> None:
-        """Set how much time there is from now on."""
-        self._at = time.monotonic() + seconds
-
-    def _watch(self) -> None:
-        while not self._closed.wait(min(1.0, max(0.01, self._at - time.monotonic()))):
-            if time.monotonic() > self._at:
-                self.passed = True
-                for one in tuple(self._sockets):
-                    with suppress(OSError):
-                        one.shutdown(socket.SHUT_RDWR)
-                return
-
-    def __enter__(self) -> _Deadline:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._closed.set()
-        self._thread.join()
-        for one in self._sockets:
-            one.close()
-
-
-def _connection(
-    kind: type[http.client.HTTPConnection], deadline: _Deadline, *given: Any, **named: Any
-) -> http.client.HTTPConnection:
-    """Return a connection whose sockets have a deadline."""
-    made = kind(*given, **named)
-    made._create_connection = deadline.connect  # type: ignore[attr-defined]
-    return made
-
-
-class _Plain(urllib.request.HTTPHandler):
-    def __init__(self, deadline: _Deadline) -> None:
-        super().__init__()
-        self._factory: Any = partial(_connection, http.client.HTTPConnection, deadline)
-
-    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        """Return the answer to a request."""
-        return self.do_open(self._factory, req)
-
-
-class _Encrypted(urllib.request.HTTPSHandler):
-    def __init__(self, deadline: _Deadline) -> None:
-        super().__init__()
-        self._factory: Any = partial(_connection, http.client.HTTPSConnection, deadline)
-
-    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        """Return the answer to a request."""
-        return self.do_open(self._factory, req)
-
-
 def _from_web(address: str, name: str) -> bytes:
-    """Return the body of an address that answers in time. Raises : InvalidDataError."""
-    with _Deadline() as deadline:
-        try:
-            data = _body(address, name, deadline)
-        except InvalidDataError:
-            if deadline.passed:  # and the connection was ended, which looks like any other failure
-                refuse(name, ANSWER, "no answer, or one that stopped")
-            raise
-        if deadline.passed:
-            refuse(name, ANSWER, "an answer that stopped")
-        return data
-
-
-def _body(address: str, name: str, deadline: _Deadline) -> bytes:
     """Return the body of an address. Raises : InvalidDataError."""
-    # Not `build_opener`: it also opens file:, ftp: and data:.
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        _Plain(deadline),
-        _Encrypted(deadline),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        _Redirects(),
-    ):
-        opener.add_handler(handler)
-    request = urllib.request.Request(address, headers={"User-Agent": "equipoise"})
+    httpx = _library()
+    here = _is_here(urlsplit(address).hostname or "")
+
+    def check(request: Any) -> None:
+        """Refuse a request, after a redirect, to an address that is not allowed."""
+        if not _is_allowed(str(request.url), on_this_machine=here):
+            refuse(name, SECURE, f"a redirect to {request.url.scheme}://{request.url.host}")
+
+    client = httpx.Client(
+        follow_redirects=True,
+        max_redirects=_REDIRECTS,
+        timeout=TIMEOUT,
+        # The file as it is stored, though it may be compressed.
+        headers={"User-Agent": "equipoise", "Accept-Encoding": "identity"},
+        event_hooks={"request": [check]},
+    )
     try:
-        with opener.open(request, timeout=TIMEOUT) as answer:
+        with client, client.stream("GET", address) as answer:
+            if answer.status_code != httpx.codes.OK:
+                refuse(name, READABLE, f"the answer {answer.status_code} {answer.reason_phrase}")
             length = answer.headers.get("Content-Length", "")
             if length.isdecimal() and int(length[:20]) > MOST_DOWNLOADED:
                 refuse(name, DOWNLOADED, counted(int(length[:20]), "byte"))
-            data = b"".join(_blocks(answer, name, deadline))
-            if length.isdecimal() and len(data) < int(length):
-                refuse(name, READABLE, f"only {len(data):,} of {int(length):,} bytes")
-            return data
-    except InvalidDataError:
-        raise
-    except urllib.error.HTTPError as error:
-        with error:
-            refuse(name, READABLE, f"the answer {error.code} {error.reason}")
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        _refuse_failed(name, error)
+            return b"".join(_blocks(answer.iter_raw(), name))
+    except httpx.TimeoutException:
+        refuse(name, ANSWER, "no answer, or one that stopped")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        refuse(name, READABLE, str(error) or type(error).__name__)
 
 
-def _blocks(answer: http.client.HTTPResponse, name: str, deadline: _Deadline) -> Iterator[bytes]:
-    """Yield an answer in blocks. Raises : InvalidDataError   it is too much, or takes too long."""
+def _library() -> Any:
+    """Return the library that makes requests. Raises : EquipoiseError."""
+    try:
+        import httpx
+    except ImportError as error:
+        raise EquipoiseError(
+            "reading files of the web needs httpx, which is not installed: "
+            f"{how_to_install('client')}; or download the file, and read that"
+        ) from error
+    return httpx
+
+
+def _blocks(body: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Yield a body in blocks. Raises : InvalidDataError   it is too much, or takes too long."""
     total, begin = 0, time.monotonic()
-    deadline.within(TIMEOUT)
-    # Not `read`, which waits for a whole block however slowly bytes come.
-    while block := answer.read1(_BLOCK):
+    for block in body:
         total += len(block)
-        passed = time.monotonic() - begin
         if total > MOST_DOWNLOADED:
             refuse(name, DOWNLOADED, "more")
-        if passed > LONGEST:
+        if time.monotonic() - begin > LONGEST:
             refuse(name, IN_TIME, counted(total, "byte"))
-        if passed > TIMEOUT and total < LEAST_PACE * passed:
-            refuse(name, PACE, f"{counted(total, 'byte')} in {passed:.0f} seconds")
         yield block
-        deadline.within(TIMEOUT)
-
-
-def _refuse_failed(name: str, error: Exception) -> NoReturn:
-    reason = getattr(error, "reason", None) or error
-    refuse(name, READABLE, str(reason) or type(error).__name__)
 
 
 def _from_cloud(address: str, name: str, format: str | None) -> Download:

@@ -4,14 +4,13 @@ A sheet is read as it looks: rows above the header are passed over, empty rows a
 out, a cell that is merged over several rows has its value on each, a date is a date, and a formula
 is its result as the workbook stores it. Values become text, as in CSV, so that numbers written as
 text are numbers too. The lines of problems are the rows of the sheet.
-
-Before the library reads a workbook, `workbook_sizes` counts what it will need.
 """
 
 from __future__ import annotations
 
 import datetime
 import io
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -24,7 +23,6 @@ import polars as pl
 from equipoise.arrays import Ints
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
 from equipoise.formats.opening import packing
-from equipoise.formats.opening.workbook_sizes import CELLS, MOST_CELLS, READABLE, check_parts
 from equipoise.formats.table import Table, check_columns, refuse, refuse_unreadable
 from equipoise.option_names import are_options_named
 from equipoise.wording import how_to_install
@@ -34,7 +32,10 @@ _ABOVE = 50
 #: Part of the usual number of cells of a row that a header has at least.
 _HEADER_WIDTH = 0.6
 _OLD_MAGIC = b"\xd0\xcf\x11\xe0"
+#: A cell of a sheet of .xlsx with a formula and without a result.
+_UNCOMPUTED = re.compile(rb"(?:</f>|<f\b[^>]*/>)\s*(?:<v>\s*</v>|<v\s*/>|</c>)")
 
+READABLE = "must be a readable workbook"
 NO_PASSWORD = "must be a workbook without a password: save it without one"
 ONE_SHEET = "must say which sheet to read: add --sheet (in Python sheet=)"
 KNOWN_SHEET = "must be a sheet of the workbook"
@@ -57,7 +58,7 @@ def read_workbook(source: Path | bytes, name: str, sheet: str | int | None) -> T
     """Return the table of a sheet of a workbook.
 
     sheet : its name, or its number from 1; None takes the only one that has a table
-    Raises : InvalidDataError   it is damaged or too large, or no or several sheets have a table
+    Raises : InvalidDataError   it is damaged, or no or several sheets have a table
     Raises : EquipoiseError     the library for workbooks is missing
     """
     library = _library()
@@ -67,8 +68,7 @@ def read_workbook(source: Path | bytes, name: str, sheet: str | int | None) -> T
         refuse_unreadable(name, error)
     uncomputed = False
     if data.startswith(b"PK"):
-        with packing.archive_of(io.BytesIO(data), name) as archive:
-            uncomputed = check_parts(archive, name, len(data))
+        uncomputed = _lacks_results(data, name)
     elif not data.startswith(_OLD_MAGIC):
         refuse(name, "must be a workbook", "a file of another kind" if data else "an empty file")
     workbook = _read(lambda: library.CalamineWorkbook.from_filelike(io.BytesIO(data)), name)
@@ -90,6 +90,16 @@ def read_workbook(source: Path | bytes, name: str, sheet: str | int | None) -> T
     if uncomputed:
         notes.append(f"{name}: {NO_RESULTS}")
     return replace(table, notes=(*notes, *table.notes))
+
+
+def _lacks_results(data: bytes, name: str) -> bool:
+    """Return whether formulas of a workbook have no stored result. Raises : InvalidDataError."""
+    with packing.archive_of(io.BytesIO(data), name) as archive:
+        try:
+            sheets = (archive.read(one) for one in archive.namelist() if "worksheets/" in one)
+            return any(_UNCOMPUTED.search(sheet) for sheet in sheets)
+        except packing.BAD_ARCHIVE as error:
+            refuse(name, READABLE, packing.reason_of(error))
 
 
 def _library() -> Any:
@@ -150,28 +160,19 @@ def _sheet_of(workbook: Any, sheet: str, name: str) -> _Sheet | None:
     """Return a sheet, None if it has no table."""
     opened = _read(lambda: workbook.get_sheet_by_name(sheet), name)
     rows: list[list[Any]] = _read(lambda: opened.to_python(skip_empty_area=False), name)
-    _fill_merged(rows, _read(lambda: opened.merged_cell_ranges, name) or (), name)
+    _fill_merged(rows, _read(lambda: opened.merged_cell_ranges, name) or ())
     header = _header_of(rows)
     if header is None or not any(map(_has_value, rows[header + 1 :])):
         return None
     return _Sheet(sheet, rows, header)
 
 
-def _fill_merged(rows: list[list[Any]], merged: Sequence[Any], name: str) -> None:
-    """Repeat the value of cells that are merged over rows of one column.
-
-    Raises : InvalidDataError   they overlap so often that this would take hours
-    """
-    filled = 0
+def _fill_merged(rows: list[list[Any]], merged: Sequence[Any]) -> None:
+    """Repeat the value of cells that are merged over rows of one column."""
     for (first, column), (last, other) in merged:
-        if column != other or first >= len(rows) or column >= len(rows[first]):
-            continue
-        below = rows[first + 1 : last + 1]
-        filled += len(below)
-        if filled > MOST_CELLS:
-            refuse(name, CELLS, f"ranges of merged cells with more than {MOST_CELLS:,} cells")
-        for row in below:
-            row[column] = rows[first][column]
+        if column == other and first < len(rows) and column < len(rows[first]):
+            for row in rows[first + 1 : last + 1]:
+                row[column] = rows[first][column]
 
 
 def _has_value(row: Sequence[Any]) -> bool:
