@@ -72,7 +72,7 @@ def test_a_cluster_gives_the_same_answers(
     alone = answer(capsys, "verify")
     there = answer(capsys, "verify", "--cluster", scheduler)
     assert without_seconds(there) == without_seconds(alone)
-    # Relative paths, and folders of finished pools, mean the same there.
+    # Relative paths mean the same there.
     for mode in ("a", "b"):
         part = Path("season", f"mode={mode}")
         part.mkdir(parents=True)

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from equipoise.analysis.partitioned.finished import RECORD
 from equipoise.cli import run
 
 distributed = pytest.importorskip("distributed", reason="needs the extra cluster")
@@ -32,7 +31,6 @@ pytestmark = [
 ]
 
 CONTESTS = str(Path(__file__).parent.parent.parent / "examples" / "contests.csv")
-POOLS = 40
 
 
 @pytest.fixture(autouse=True)
@@ -80,29 +78,6 @@ def goes_on(folder: Path, capsys: pytest.CaptureFixture[str], port: int, command
         machines.work()
         wait_for_worker(machines.address)
         return answer(capsys, *command, "--cluster", machines.address)
-
-
-def test_pools_that_were_rated_are_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for number in range(POOLS):
-        part = folder / "data" / f"mode=m{number}"
-        part.mkdir(parents=True)
-        (part / "part.csv").write_bytes(Path(CONTESTS).read_bytes())
-    (folder / "out").mkdir()
-    command = ["rate", "data/", "--by", "mode", "--system", "elo", "--output", "out/"]
-
-    def kept() -> int:
-        return len(list((folder / "out").rglob(RECORD)))
-
-    port = loses_its_scheduler(folder, command, lambda _: kept() > 1)
-    before = kept()
-    assert 1 < before < POOLS
-    found = goes_on(folder, capsys, port, command)
-    assert (found["kept"], found["rated"]) == (before, POOLS - before)
-    assert run([*command[:-1], "alone/"]) == 0
-    written = sorted(one.relative_to("alone") for one in Path("alone").rglob("ratings.*"))
-    assert len(written) == POOLS
-    for one in written:
-        assert Path("out", one).read_bytes() == Path("alone", one).read_bytes()
 
 
 def test_trials_of_a_study_are_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

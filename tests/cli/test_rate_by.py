@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-import os
-import subprocess
-import sys
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,8 +15,6 @@ import pytest
 
 from equipoise.analysis.files.rating import RateRequest
 from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.analysis.partitioned import finished
-from equipoise.analysis.partitioned.finished import RECORD
 from equipoise.analysis.partitioned.places import places_of
 from equipoise.analysis.partitioned.rating import RateByRequest, message_of, rate_by
 from equipoise.cli import run
@@ -69,11 +63,11 @@ def message(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """Return all files but the records, which have times."""
+    """Return all files."""
     return {
         str(one.relative_to(folder)): one.read_bytes()
         for one in sorted(folder.rglob("*"))
-        if one.is_file() and one.name != RECORD
+        if one.is_file()
     }
 
 
@@ -88,7 +82,7 @@ def test_each_pool_is_rated_as_alone(
         ("ranked", "eu"),
         ("ranked", "na"),
     ]
-    assert (found["rated"], found["kept"], found["failed"]) == (4, 0, 0)
+    assert (found["rated"], found["failed"]) == (4, 0)
     assert found["matches"] == 120
     for mode in MODES:
         for region in REGIONS:
@@ -137,68 +131,6 @@ def test_several_files_of_a_pool_are_read_together(
     assert [one["matches"] for one in found["pools"]] == [30]
 
 
-def test_finished_pools_are_kept_until_something_changes(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments: list[str | Path] = [data, "--output", f"{tmp_path}/out/ratings.csv"]
-    first = message(capsys, *arguments)
-    again = message(capsys, *arguments)
-    assert (again["rated"], again["kept"]) == (0, 4)
-    assert [one["players"] for one in again["pools"]] == [one["players"] for one in first["pools"]]
-    assert message(capsys, *arguments, "--again")["rated"] == 4
-    # Input, output and parameters.
-    matches(9).write_parquet(data / "mode=ranked" / "region=na" / "part-0.parquet")
-    found = message(capsys, *arguments)
-    assert [one["status"] for one in found["pools"]] == ["kept", "kept", "kept", "rated"]
-    ratings = tmp_path / "out" / "mode=casual" / "region=eu" / "ratings.csv"
-    whole = ratings.read_bytes()
-    ratings.write_bytes(whole[:20])
-    assert message(capsys, *arguments)["rated"] == 1
-    assert ratings.read_bytes() == whole
-    assert message(capsys, *arguments, "--set", "k=10")["rated"] == 4
-    (ratings.parent / RECORD).write_text("{")
-    assert message(capsys, *arguments, "--set", "k=10")["rated"] == 1
-
-
-def test_a_record_that_lies_is_not_believed(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments: list[str | Path] = [data, "--output", f"{tmp_path}/out/ratings.csv"]
-    message(capsys, *arguments)
-    found = sorted((tmp_path / "out").rglob(RECORD))
-    found[0].write_text('{"x": ' + 100_000 * "[")
-    found[1].write_bytes(b'{"version": "\xff"}')
-    found[2].unlink()
-    found[2].mkdir()
-    found[3].unlink()
-    os.mkfifo(found[3])
-    done = message(capsys, *arguments, status=1)
-    assert [one["status"] for one in done["pools"]] == ["rated", "rated", "failed", "failed"]
-    assert not list((tmp_path / "out").rglob(".*"))
-
-
-def test_ratings_of_another_command_are_not_kept_as_ours(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two commands write to one folder: one replaces the ratings before the other's record."""
-    arguments: list[str | Path] = [data, "--output", f"{tmp_path}/out/ratings.csv"]
-    alone = message(capsys, *arguments)
-    ratings = Path(alone["pools"][0]["files"]["--output"])
-    ours = ratings.read_bytes()
-    record = finished.record
-
-    def after_another(folder: Path, *given: Any) -> None:
-        (folder / "ratings.csv").write_bytes(b"player,rating\nann,9999\n")
-        record(folder, *given)
-
-    monkeypatch.setattr(finished, "record", after_another)
-    message(capsys, *arguments, "--again")
-    monkeypatch.undo()
-    assert ratings.read_bytes() != ours
-    assert message(capsys, *arguments)["rated"] == 4
-    assert ratings.read_bytes() == ours
-
-
 def test_links_in_the_output_are_followed_and_stay(
     data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -240,7 +172,7 @@ def test_a_bad_file_fails_its_pool_alone(
     error = capsys.readouterr().err
     assert "mode=ranked, region=eu failed: 1 problem in" in error
     assert f"{bad}, line 3, rank" in error
-    assert "0 rated, 3 kept from an earlier command, 1 failed" in error
+    assert "3 rated, 1 failed" in error
 
 
 def test_values_that_no_path_can_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -392,9 +324,8 @@ def test_objects_of_a_cloud(
         try:
             arguments = ["s3://bucket/data/", "--output", f"{tmp_path}/cloud/ratings.csv"]
             assert message(capsys, *arguments)["rated"] == 4
-            assert message(capsys, *arguments)["kept"] == 4
             pattern = "s3://bucket/data/mode=ranked/**/*.parquet"
-            assert message(capsys, pattern, *arguments[1:])["kept"] == 2
+            assert message(capsys, pattern, *arguments[1:])["rated"] == 2
         finally:
             server.shutdown()
     assert by(data, "--output", f"{tmp_path}/here/ratings.csv") == 0
@@ -428,32 +359,6 @@ def test_a_worker_that_is_killed_changes_nothing(data: Path, tmp_path: Path) -> 
     assert killed
     assert message_of(answer).failed == 0
     assert contents(tmp_path / "two") == contents(tmp_path / "one")
-
-
-@pytest.mark.slow
-def test_a_killed_command_goes_on_where_it_was(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for number in range(60):
-        folder = data / f"mode=m{number}" / "region=eu"
-        folder.mkdir(parents=True)
-        matches(number, 300, 50).write_parquet(folder / "0.parquet")
-    out = tmp_path / "out"
-    arguments: list[str | Path] = [data, "--output", f"{out}/ratings.csv"]
-    assert by(data, "--output", f"{tmp_path}/whole/ratings.csv") == 0
-    code = "import sys; from equipoise.cli import run; run(sys.argv[1:])"
-    command = [sys.executable, "-c", code, "rate", *map(str, arguments)]
-    with subprocess.Popen([*command, "--by", "mode,region", "-s", "elo"]) as process:
-        while len(list(out.rglob(RECORD))) < 5:
-            assert process.poll() is None
-            time.sleep(0.001)
-        process.kill()
-    done = len(list(out.rglob(RECORD)))
-    found = message(capsys, *arguments)
-    assert found["kept"] == done < 64
-    assert found["rated"] == 64 - done
-    whole = contents(tmp_path / "whole")
-    assert {name: data for name, data in contents(out).items() if ".tmp" not in name} == whole
 
 
 @pytest.mark.usefixtures("options_in_messages")

@@ -26,6 +26,7 @@ _GONE_EVERYWHERE = {
     "--cluster-ca": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE.",
     "--cluster-cert": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT.",
     "--cluster-key": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY.",
+    "--again": "Every pool is rated each time.",
     "--insecure-cluster": "Set DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION=False instead.",
 }
 #: Texts in quotes.

@@ -68,7 +68,7 @@ class PoolRated(msgspec.Struct, frozen=True):
     """One pool of `equipoise rate --by --json`.
 
     values : value of each column, null if it is missing
-    status : "rated", "kept" if it was finished by an earlier command, or "failed"
+    status : "rated" or "failed"
     files : option -> file written
     error, problems : why it failed; null and empty if it did not
     """
@@ -95,7 +95,6 @@ class RateByMessage(msgspec.Struct, frozen=True):
     by: list[str]
     pools: list[PoolRated]
     rated: int
-    kept: int
     failed: int
     matches: int
     participations: int

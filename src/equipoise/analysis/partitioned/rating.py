@@ -1,8 +1,7 @@
 """Rates every pool of a data set alone, on any number of processes.
 
 Each pool is read, rated and written by one task, exactly as `equipoise rate` does it with the files
-of that pool. A pool that cannot be rated does not keep the others from it. What an earlier command
-finished is kept.
+of that pool. A pool that cannot be rated does not keep the others from it.
 """
 
 from __future__ import annotations
@@ -13,17 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import equipoise
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.files.rating import RateRequest, check_conservative, rate, summary_of
 from equipoise.analysis.files.reading import HistoryRequest, read
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
-from equipoise.analysis.partitioned import finished
 from equipoise.analysis.partitioned.places import Places, places_of
 from equipoise.analysis.partitioned.pools import (
     Part,
@@ -53,7 +50,7 @@ from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
 
-Status = Literal["rated", "kept", "failed"]
+Status = Literal["rated", "failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +59,11 @@ class RateByRequest:
 
     rate : what to do with each pool; its outputs are a folder, or a file in it, for all pools
     workers : number of processes
-    again : rate also what an earlier command finished
     """
 
     rate: RateRequest
     by: tuple[str, ...]
     workers: int = 1
-    again: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +167,6 @@ def message_of(answer: RateByAnswer) -> RateByMessage:
         by=list(answer.by),
         pools=[_pool_message(one) for one in answer.pools],
         rated=answer.count("rated"),
-        kept=answer.count("kept"),
         failed=answer.count("failed"),
         matches=sum(one.matches for one in done),
         participations=sum(one.participations for one in done),
@@ -239,31 +233,6 @@ class _Job:
             warnings.simplefilter("ignore", ApproximationWarning)
             return make_system(self.system, self.parameters)
 
-    def basis(self) -> tuple[object, ...]:
-        """Return everything but the matches that ratings depend on. Raises : OSError."""
-        one = self.request.rate
-        reading = [
-            (field.name, getattr(one.history, field.name))
-            for field in fields(HistoryRequest)
-            if field.name not in ("source", "synonyms")
-        ]
-        files = [
-            None if path is None else finished.file_hash(path)
-            for path in (one.initial, one.history.synonyms)
-        ]
-        return (
-            equipoise.__version__,
-            self.system,
-            sorted(self.parameters.items()),
-            reading,
-            files,
-            one.initial_mapping,
-            one.at,
-            one.conservative,
-            one.raw,
-            [(option, name) for option, (_, name) in self.places.found.items()],
-        )
-
 
 def _name_of_part(part: Part) -> str:
     """Return what a task is called in errors."""
@@ -297,7 +266,7 @@ def _rate_part(job: _Job, part: Part) -> _Done:
         return _Done([_rate_history(job, part.values, part.given, _NOTHING_LEFT_OUT)])
     request = request_of(job.request.rate.history, part)
     if not part.columns:
-        return _Done([_rate_files(job, part, request)])
+        return _Done([_rated(job, _ordered(job, part.values), request)])
     try:
         history, reading = read(request)
         pools = list(pools_of(history, part.columns))
@@ -318,19 +287,6 @@ def _ordered(job: _Job, values: Mapping[str, str | None]) -> dict[str, str | Non
     return {column: values[column] for column in job.request.by}
 
 
-def _rate_files(job: _Job, part: Part, request: HistoryRequest) -> RatedPool:
-    """Rate the pool that has all matches of some files."""
-    values = _ordered(job, part.values)
-    if not all(Path(one).is_file() for one in part.files):
-        # Objects of a cloud are compared by what is in them.
-        try:
-            history, reading = read(request)
-        except (EquipoiseError, OSError) as error:
-            return _failed(values, job.places.of(values), error)
-        return _rate_history(job, values, history, reading)
-    return _rated(job, values, request, lambda: finished.files_hash(part.files), None)
-
-
 def _rate_history(
     job: _Job, values: Mapping[str, str | None], history: History, reading: HistoryReading
 ) -> RatedPool:
@@ -338,30 +294,21 @@ def _rate_history(
     # A history from another process has columns that can be written; the kernels are compiled for
     # those of a new one, which cannot.
     history = replace(history)
-    request = job.request.rate.history
-    return _rated(job, values, request, lambda: finished.history_hash(history), (history, reading))
+    return _rated(job, values, job.request.rate.history, (history, reading))
 
 
 def _rated(
     job: _Job,
     values: Mapping[str, str | None],
     request: HistoryRequest,
-    content: Callable[[], str],
-    given: tuple[History, HistoryReading] | None,
+    given: tuple[History, HistoryReading] | None = None,
 ) -> RatedPool:
-    """Rate a pool and write its files, or keep those that there are.
+    """Rate a pool and write its files.
 
-    content : returns the hash of the matches
+    given : its matches, if they were read
     """
     paths = job.places.of(values)
-    folder = next(iter(paths.values())).parent
     try:
-        made_from = finished.content_hash((*job.basis(), list(values.items()), content()))
-        files = {option: str(path) for option, path in paths.items()}
-        if not job.request.again:
-            summary = finished.kept(folder, made_from, paths)
-            if summary is not None:
-                return RatedPool(values=values, status="kept", files=files, summary=summary)
         for path in paths.values():
             path.parent.mkdir(parents=True, exist_ok=True)
         with replaced_files(paths) as drafts:
@@ -373,11 +320,9 @@ def _rated(
                 save=drafts.get("--save"),
             )
             summary = summary_of(rate(job.made(), one, given=given), 0)
-            # Before another command that writes to the same folder can replace them.
-            hashes = {option: finished.file_hash(path) for option, path in drafts.items()}
-        finished.record(folder, equipoise.__version__, made_from, hashes, summary)
     except (EquipoiseError, OSError) as error:
         return _failed(values, paths, error)
+    files = {option: str(path) for option, path in paths.items()}
     return RatedPool(values=values, status="rated", files=files, summary=summary)
 
 

@@ -90,12 +90,11 @@ def rate(
         "Rate the matches with each combination of values of these columns alone, as a pool of "
         "its own. A value may also stand in the name of a folder, as in mode=ranked/region=eu. "
         "--output, --trace and --save then name a folder (DIR/), or a file in it, and every pool "
-        "gets folders there. What an earlier command finished is kept.",
+        "gets folders there.",
         "COLUMN[,COLUMN]",
     ),
     workers: int | None = option(None, "With --by: number of processes. [default: 1]", "N", min=1),
     cluster: options.Cluster,
-    again: bool = option(False, "With --by: rate again also what is finished and unchanged."),
     threads: options.Threads,
     raw: options.RawText,
     reading: options.Reading,
@@ -145,11 +144,11 @@ def rate(
 
         with cluster.executor(workers) as executor:
             return rate_by(
-                *(system.chosen(settings), request, by, workers or 1, again, executor),
+                *(system.chosen(settings), request, by, workers or 1, executor),
                 as_json=as_json,
             )
-    if cluster.cluster is not None or (workers or 1) > 1 or again:
-        needs = "--again" if again else "--workers" if cluster.cluster is None else "--cluster"
+    if cluster.cluster is not None or (workers or 1) > 1:
+        needs = "--workers" if cluster.cluster is None else "--cluster"
         raise InvalidParameterError(f"{needs} needs --by")
     with stopped_by_signals(), working("rating") as job:
         answer = rating.rate(system.chosen(settings), request, job.progress, say)

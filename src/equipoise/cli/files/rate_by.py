@@ -36,7 +36,6 @@ def rate_by(
     request: RateRequest,
     by: str,
     workers: int,
-    again: bool,
     executor: Executor | None = None,
     *,
     as_json: bool,
@@ -45,7 +44,7 @@ def rate_by(
     from equipoise.analysis.partitioned import rating
 
     columns = tuple(one.strip() for one in by.split(","))
-    asked = rating.RateByRequest(rate=request, by=columns, workers=workers, again=again)
+    asked = rating.RateByRequest(rate=request, by=columns, workers=workers)
     with working("rating pools") as job:
         answer = rating.rate_by(system, asked, job.progress, executor=executor)
     message = rating.message_of(answer)
@@ -78,11 +77,9 @@ def _print(message: RateByMessage) -> None:
 
 def _lines(message: RateByMessage) -> list[str]:
     """Return lines on the totals, and on every pool that failed."""
-    kept = f", {message.kept:,} kept from an earlier command" if message.kept else ""
     failed = f", {message.failed:,} failed" if message.failed else ""
     lines = [
-        f"{message.system}: {counted(len(message.pools), 'pool')}: "
-        f"{message.rated:,} rated{kept}{failed}",
+        f"{message.system}: {counted(len(message.pools), 'pool')}: {message.rated:,} rated{failed}",
         f"{counted(message.matches, 'match', 'matches')}, "
         f"{counted(message.participations, 'participation')} in {message.seconds:.2f} s",
         *reading_lines(message),
