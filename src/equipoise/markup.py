@@ -60,7 +60,12 @@ def escaped(text: str) -> Markup:
     """Return text as markup; text that is already markup stays unchanged."""
     if isinstance(text, Markup):
         return text
-    return _marked(html.escape(_FORBIDDEN.sub(_REPLACEMENT, text)))
+    return _marked(html.escape(allowed(text)))
+
+
+def allowed(text: str) -> str:
+    """Return text with a replacement for every character that HTML or XML does not allow."""
+    return _FORBIDDEN.sub(_REPLACEMENT, text)
 
 
 def _marked(text: str) -> Markup:

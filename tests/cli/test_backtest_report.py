@@ -35,7 +35,7 @@ def test_the_page_shows_what_the_tables_show(
     for one, row in zip(found["systems"], list(rows(page, "metrics-table"))[1:], strict=True):
         lower, upper = one["intervals"]["log_loss"]
         assert row[0] == one["label"]
-        assert row[4] == f"{one['log_loss']:.5f} | {lower:.5f} to {upper:.5f}"
+        assert row[3] == f"{one['log_loss']:.5f} | {lower:.5f} to {upper:.5f}"
         assert row[6] == f"{one['calibration']['error']:.5f}"
     section = words(part(page, "history"))
     assert "source contests.csv" in section

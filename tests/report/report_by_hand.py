@@ -28,7 +28,7 @@ FAIR = {
     "brier": 0.15,
 }
 #: Elements that HTML closes by itself.
-_VOID = {"br", "hr", "meta"}
+_VOID = {"br", "hr", "img", "meta"}
 
 
 def history(**changes: Any) -> HistoryMessage:

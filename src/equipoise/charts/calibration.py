@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 #: With more lines than this, the lines of a chart cannot be distinguished.
 MOST_SYSTEMS = len(theme.PALETTE)
-_MARKS = ("o", "s", "^", "D", "v", "P")
+#: Shapes of the marks, which can be distinguished without colours.
+MARKS = ("o", "s", "^", "D", "v", "P")
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _LETTERS = 20
 #: Points from the edge of the axes to the labels.
@@ -62,7 +63,7 @@ def _draw(axes: Axes, one: Calibration, number: int) -> None:
     axes.plot(x, y, color=colour, lw=1.8, zorder=3)
     areas = np.maximum(_LARGEST * share / share.max(), _SMALLEST)
     axes.scatter(
-        x, y, s=areas, marker=_MARKS[number], color=colour, zorder=4, linewidths=0.8,
+        x, y, s=areas, marker=MARKS[number], color=colour, zorder=4, linewidths=0.8,
         edgecolors=theme.PAGE,
     )  # fmt: skip
 

@@ -5,6 +5,7 @@ Matplotlib is an extra. It is imported only inside functions that draw figures.
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import io
 import textwrap
@@ -34,6 +35,18 @@ PALETTE = ("#1464c8", "#a3300a", "#17a369", "#a83a86", "#b58d00", "#1b1f2a")
 #: The same for text, with a contrast of at least 4.5 : 1 to the page.
 WORDS = ("#1464c8", "#a3300a", "#0d7a4d", "#a83a86", "#856700", "#1b1f2a")
 INK, MUTED, GRID, PAGE = "#1b1f2a", "#5b6270", "#e3e6eb", "#ffffff"
+_EDGE = "#b4bac4"
+#: Every colour -> the one that takes its place on a dark page. A test computes that they differ as
+#: much, and have the same contrast to the page.
+DARK = {
+    **dict(
+        zip(
+            PALETTE, ("#4f95ff", "#e0622f", "#3ecf94", "#d66ab5", "#f2d36b", "#ffffff"), strict=True
+        )
+    ),
+    **{WORDS[2]: "#3ecf94", WORDS[4]: "#f2d36b"},
+    **{MUTED: "#a4acb8", GRID: "#2f3540", _EDGE: "#5b6270", PAGE: "#14171d"},
+}
 
 #: Text sizes in points. The smallest is 9 pixels high if a telephone shows a chart of 7.5 inches in
 #: 390 pixels.
@@ -47,7 +60,7 @@ _DOTS_PER_INCH = 200
 _STYLE: dict[str, Any] = {
     "figure.facecolor": PAGE,
     "axes.facecolor": PAGE,
-    "axes.edgecolor": "#b4bac4",
+    "axes.edgecolor": _EDGE,
     "axes.linewidth": 0.8,
     "axes.axisbelow": True,
     "axes.spines.top": False,
@@ -65,7 +78,7 @@ _STYLE: dict[str, Any] = {
     "text.color": INK,
     "xtick.labelsize": SMALL,
     "ytick.labelsize": SMALL,
-    "xtick.color": "#b4bac4",
+    "xtick.color": _EDGE,
     "xtick.labelcolor": MUTED,
     "ytick.labelcolor": MUTED,
     "ytick.left": False,
@@ -91,11 +104,11 @@ class Size(NamedTuple):
 WIDE = Size(7.5, 4.8)
 
 
-def check_available() -> None:
-    """Refuse to draw files without matplotlib. Raises : EquipoiseError."""
-    if not _installed("matplotlib"):
+def check_available(library: str = "matplotlib", what: str = "charts in files") -> None:
+    """Refuse to draw files without a library of the extra. Raises : EquipoiseError."""
+    if not _installed(library):
         raise EquipoiseError(
-            f"charts in files need matplotlib, which is not installed: {how_to_install('charts')}"
+            f"{what} need {library}, which is not installed: {how_to_install('charts')}"
         )
 
 
@@ -197,6 +210,28 @@ def write(figure: Figure, path: str) -> None:
     """Write a figure to a file, completely or not at all, in the format of its suffix."""
     with whole_file(path) as file:
         save(figure, file, file_kind(path))
+
+
+def page_image(figure: Figure) -> str:
+    """Return the address of a figure for an image in a page: all of it, as SVG.
+
+    Its colours follow the reader's scheme. An image has its own names and styles, so figures on one
+    page cannot affect each other.
+    """
+    file = io.BytesIO()
+    save(figure, file, "svg")
+    drawn = file.getvalue().decode()
+    for colour in DARK:
+        drawn = drawn.replace(colour, f"var(--c{colour[1:]})")
+    light, dark = (
+        " ".join(f"--c{colour[1:]}: {shown};" for colour, shown in shades.items())
+        for shades in ({colour: colour for colour in DARK}, DARK)
+    )
+    # Paper is white, also for readers with a dark screen.
+    scheme = "@media screen and (prefers-color-scheme: dark)"
+    rules = f"svg {{ {light} }} {scheme} {{ svg {{ {dark} }} }} "
+    drawn = drawn.replace('<style type="text/css">', f'<style type="text/css">{rules}', 1)
+    return "data:image/svg+xml;base64," + base64.b64encode(drawn.encode()).decode()
 
 
 def text_width(text: Text) -> float:

@@ -1,183 +1,329 @@
-"""The tables of the backtest page."""
+"""The tables of a backtest, each declared once: the command line prints them, its page shows them.
+
+A declaration has values and formats. How a value is written is the matter of who shows it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-
-from markupsafe import Markup
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from equipoise.data.backtest import (
     BASELINE,
     GROUP_METRICS,
+    HIGHER_IS_BETTER,
     Backtest,
-    Calibration,
     Difference,
+    Group,
+    Interval,
     Slice,
     SystemScores,
     judge,
-    players_with,
 )
-from equipoise.evaluate.standings import UNKNOWN, Standing, standings
-from equipoise.markup import element, joined
-from equipoise.report.backtest_words import (
-    CALIBRATION,
-    METRIC,
-    NOTHING,
-    Metric,
-    enumerated,
-    shown_metrics,
-)
-from equipoise.report.document import Cell, Filling, Group, grouped_table, listed, table
+from equipoise.evaluate.standings import UNKNOWN, standings
 from equipoise.wording import counted
 
-_TO = "\N{EN DASH}"
-#: Metrics of which there are slices.
-SLICED = ("pair_inversion", "rank_deviation", "log_loss", "brier")
+#: Title of the table of groups.
+BY_EXPERIENCE = "By earlier matches of the less experienced of each pair"
+#: Titles of the tables of slices.
+SLICES = {"earlier": "By earlier matches of the player", "size": "By players or teams of the match"}
 
 
-def verdict_table(found: Backtest, standing: Sequence[Standing]) -> Markup:
-    """Return the best system by every metric and its lead; a single system leads the baseline."""
-    if not any(one.rivals for one in standing):
-        return _against_baseline(found, standing)
-    columns = ["metric", "best", "value", "next best", "behind by"]
-    if found.resamples:
-        columns += ["that is", "indistinguishable from"]
-    rows = [_verdict(one)[: len(columns)] for one in standing]
-    return table("verdict-table", "Who is best", columns, rows, frozenset({2, 4}))
+class Metric(NamedTuple):
+    """The names of a metric, and the format of its values.
+
+    key : in `METRICS`; column : in tables of text; unit : after a number
+    """
+
+    key: str
+    column: str
+    name: str
+    unit: str
+    form: str
+    meaning: str
+
+    @property
+    def better(self) -> str:
+        """Which direction is better."""
+        return "higher is better" if self.key in HIGHER_IS_BETTER else "lower is better"
+
+    @property
+    def inside(self) -> str:
+        """The name within a sentence: NDCG and Brier keep their capitals."""
+        return self.name if self.key in ("ndcg", "brier") else self.name.lower()
+
+    @property
+    def heading(self) -> str:
+        """The name, with its unit."""
+        return f"{self.name}, {self.unit}" if self.unit else self.name
+
+    def number(self, value: float) -> str:
+        """Return a value in the typography of a page, without its unit."""
+        return typeset(value, self.form)
+
+    def interval(self, lower: float, upper: float) -> str:
+        """Return bounds as text; "" if they are unknown."""
+        return between(lower, upper, self.form)
 
 
-def _against_baseline(found: Backtest, standing: Sequence[Standing]) -> Markup:
-    baseline = found.of(BASELINE).metrics
-    rows: list[Sequence[Filling]] = [
-        [
-            Cell(METRIC[one.metric].heading, METRIC[one.metric].better),
-            METRIC[one.metric].number(one.value),
-            METRIC[one.metric].number(baseline[one.metric]),
-        ]
-        for one in standing
+#: Text of a page in place of a missing number.
+NOTHING = "\N{EN DASH}"
+
+
+def typeset(value: float | Measure, form: str) -> str:
+    """Return a number in the typography of a page; one that rounds to 0 has no sign."""
+    text = format(value, form)
+    if text in ("", "nan"):
+        return NOTHING
+    return (text if float(text) else text.lstrip("+-")).replace("-", "\N{MINUS SIGN}")
+
+
+def between(lower: float, upper: float, form: str) -> str:
+    """Return bounds in the typography of a page; "" if they are unknown."""
+    if math.isnan(lower) or math.isnan(upper):
+        return ""
+    return f"{typeset(lower, form)} to {typeset(upper, form)}"
+
+
+_TOP = "The same, for the players who finished in the top 100 of their match."
+_PAIR = "Share of the pairs in a match that were predicted in the right order."
+_PLACE = "Distance between predicted and actual place, in percent of the largest possible distance."
+_GAIN = (
+    "Gain of the predicted order as a share of the gain of the best order. The first places count "
+    "most; 1 is perfect."
+)
+_LOSS = (
+    "\N{MINUS SIGN}s ln p \N{MINUS SIGN} (1 \N{MINUS SIGN} s) ln(1 \N{MINUS SIGN} p) for a pair "
+    "with expected score p and score s (a win 1, a tie 1/2, a loss 0). Confident wrong predictions "
+    "cost most."
+)
+_SQUARE = "(s \N{MINUS SIGN} p)\N{SUPERSCRIPT TWO} for such a pair."
+_ERROR = "Mean distance between expected and observed scores."
+
+#: Every metric by its key, in the order of the tables.
+METRIC = {
+    one.key: one
+    for one in (
+        Metric("pair_inversion", "pair_inv", "Pair inversion", "%", ".3f", _PAIR),
+        Metric("rank_deviation", "rank_dev", "Rank deviation", "%", ".3f", _PLACE),
+        Metric(
+            "pair_inversion_top100", "pair_inv_100", "Pair inversion, top 100", "%", ".3f", _TOP
+        ),
+        Metric(
+            "rank_deviation_top100", "rank_dev_100", "Rank deviation, top 100", "%", ".3f", _TOP
+        ),
+        Metric("log_loss", "log_loss", "Log loss", "", ".5f", _LOSS),
+        Metric("brier", "brier", "Brier score", "", ".5f", _SQUARE),
+        Metric("ndcg", "ndcg", "NDCG", "", ".5f", _GAIN),
+    )
+}
+CALIBRATION = Metric("calibration", "calibration", "Calibration error", "", ".5f", _ERROR)
+#: Metrics of parts of the players.
+PART = [METRIC[name] for name in GROUP_METRICS]
+_HEADINGS = {one.column: one.heading for one in (*METRIC.values(), CALIBRATION)}
+
+
+class Measure(NamedTuple):
+    """A metric in a table, with its interval.
+
+    lower, upper : NaN without one
+    judged : how certain a difference is, as of `judge`
+    stands_out : whether it is the best, or a difference beyond noise
+    """
+
+    value: float
+    lower: float = math.nan
+    upper: float = math.nan
+    judged: str = ""
+    stands_out: bool = False
+
+    def __format__(self, form: str) -> str:
+        """Return the value as text, "" if it is unknown."""
+        return "" if math.isnan(self.value) else format(self.value, form)
+
+
+class Noted(NamedTuple):
+    """Text in a table, with small text below it on a page."""
+
+    text: str
+    below: str
+
+
+class Table(NamedTuple):
+    """A table of values.
+
+    columns : name -> format of its numbers; "" is a column of text, ">" of text at the right
+    rows : text, numbers, measures, and None for nothing
+    keys : number of columns that name a row, the first ones
+    """
+
+    title: str
+    columns: Mapping[str, str]
+    rows: Sequence[Sequence[object]]
+    keys: int = 1
+
+    def headings(self) -> list[str]:
+        """Return the columns in the words of a page."""
+        return [_HEADINGS.get(name, name) for name in self.columns]
+
+    def unfolded(self, title: str, value: str = "value", *, judged: bool = False) -> Table:
+        """Return a row for each measure, with its interval beside it.
+
+        value : column of the measures; judged : with a column of judgements
+        """
+        rows: list[list[object]] = []
+        for row in self.rows:
+            for (name, form), one in zip(self.columns.items(), row, strict=True):
+                if isinstance(one, Measure) and not math.isnan(one.value):
+                    bounds = (format(Measure(bound), form) for bound in (one.lower, one.upper))
+                    said = [one.judged] if judged else []
+                    rows.append([*row[: self.keys], name, format(one, form), *bounds, *said])
+        columns = dict(list(self.columns.items())[: self.keys])
+        columns |= {"metric": "", value: ">", "lower": ">", "upper": ">"}
+        return Table(title, {**columns, **({"that is": ""} if judged else {})}, rows, self.keys)
+
+
+def shown_metrics(found: Backtest) -> list[Metric]:
+    """Return the metrics that have values; top 100 only if there are larger matches."""
+    one = found.systems[0].metrics
+    same = one["pair_inversion_top100"] == one["pair_inversion"]
+    return [
+        metric
+        for key, metric in METRIC.items()
+        if not (same and key.endswith("top100"))
+        and not all(math.isnan(system.metrics[key]) for system in found.systems)
     ]
-    columns = ["metric", found.systems[0].label, BASELINE]
-    return table("verdict-table", "Compared with the baseline", columns, rows, frozenset({1, 2}))
 
 
-def _verdict(one: Standing) -> list[Filling]:
-    metric = METRIC[one.metric]
-    row: list[Filling] = [Cell(metric.heading, metric.better), enumerated(one.leaders)]
-    row.append(metric.number(one.value))
-    if not one.behind:
-        return [*row, NOTHING, NOTHING, NOTHING, NOTHING]
-    nearest = one.behind[0]
-    behind = Cell(metric.number(nearest.behind), metric.interval(nearest.lower, nearest.upper))
-    alike = enumerated(one.not_told_apart) if one.not_told_apart else NOTHING
-    return [*row, nearest.label, behind, one.judged(nearest), alike]
+def metrics_table(found: Backtest, seconds: Mapping[str, float] | None = None) -> Table:
+    """Return one row for each system: its metrics and calibration error.
 
-
-def metrics_table(found: Backtest) -> Markup:
-    """Return every metric of every system with its interval."""
+    seconds : to rate and score, by label; None leaves the column out
+    """
     metrics = shown_metrics(found)
-    best = {metric.key: _best(found, metric) for metric in metrics}
-    rows: list[Sequence[Filling]] = []
-    for one in found.systems:
-        row: list[Filling] = [one.label]
-        for metric in metrics:
-            value = one.metrics[metric.key]
-            interval = metric.interval(*one.intervals.get(metric.key, UNKNOWN))
-            row.append(Cell(metric.number(value), interval, one.label in best[metric.key]))
-        rows.append([*row, CALIBRATION.number(one.calibration.error)])
-    columns = ["system", *(metric.heading for metric in metrics), CALIBRATION.name]
-    numbers = frozenset(range(1, len(columns)))
-    caption = "Metrics; the best system is in bold" if any(best.values()) else "Metrics"
-    return table("metrics-table", caption, columns, rows, numbers)
+    best = {metric: _best(found, metric) for metric in metrics}
+    columns = {"system": "", **_columns(metrics), CALIBRATION.column: CALIBRATION.form}
+    rows = [
+        [
+            one.label,
+            *_measures(one.metrics, one.intervals, metrics, best, one.label),
+            one.calibration.error,
+            *([] if seconds is None else [seconds.get(one.label)]),
+        ]
+        for one in found.systems
+    ]
+    title = "Metrics; the best system is in bold" if any(best.values()) else "Metrics"
+    return Table(title, {**columns, **({} if seconds is None else {"seconds": ".2f"})}, rows)
 
 
-def _best(found: Backtest, metric: Metric) -> set[str]:
-    """Return the labels of the best systems; several if they are tied."""
+def _columns(metrics: Sequence[Metric], sign: str = "") -> dict[str, str]:
+    return {metric.column: f"{sign}{metric.form}" for metric in metrics}
+
+
+def _measures(
+    values: Mapping[str, float],
+    intervals: Mapping[str, Interval],
+    metrics: Sequence[Metric],
+    best: Mapping[Metric, Collection[str]],
+    label: str,
+) -> Iterator[Measure]:
+    for metric in metrics:
+        bounds = intervals.get(metric.key, UNKNOWN)
+        yield Measure(values[metric.key], *bounds, stands_out=label in best.get(metric, ()))
+
+
+def _best(found: Backtest, metric: Metric) -> list[str]:
+    """Return the labels of the best systems; several if they are tied, none of a single one."""
     values = {one.label: one.metrics[metric.key] for one in found.systems if one.label != BASELINE}
     known = [value for value in values.values() if not math.isnan(value)]
     if len(values) < 2 or not known:
-        return set()
-    most = max(known) if metric.better.startswith("higher") else min(known)
-    return {label for label, value in values.items() if value == most}
+        return []
+    most = max(known) if metric.key in HIGHER_IS_BETTER else min(known)
+    return [label for label, value in values.items() if value == most]
 
 
-def differences_table(found: Backtest) -> Markup:
-    """Return each metric's difference for every pair of systems, the first minus the second."""
+def intervals_table(found: Backtest) -> Table:
+    """Return one row for each system and metric, with its interval."""
+    return metrics_table(found).unfolded(f"Intervals ({_share(found)})")
+
+
+def _share(found: Backtest) -> str:
+    return f"{100 * found.confidence:g} % of {counted(found.resamples, 'resample')}"
+
+
+def differences_table(found: Backtest) -> Table:
+    """Return one row for each pair of systems."""
     metrics = shown_metrics(found)
     rows = [
-        [
-            Cell(one.first, f"less {one.second}"),
-            *(_difference(one, metric, found.least_differences) for metric in metrics),
-        ]
+        [one.first, one.second, *_changes(one, metrics, found.least_differences)]
         for one in found.differences
     ]
-    columns = ["first minus second", *(metric.heading for metric in metrics)]
-    numbers = frozenset(range(1, len(columns)))
-    caption = "All differences; significant ones that are large enough to matter are bold"
-    return table("all-differences", caption, columns, rows, numbers)
+    title = f"Differences for {found.for_whom}, first minus second ({_share(found)})"
+    return Table(title, {"first": "", "second": "", **_columns(metrics, "+")}, rows, keys=2)
 
 
-def _difference(one: Difference, metric: Metric, least: Mapping[str, float]) -> Cell:
-    change, bounds = one.metrics[metric.key], one.intervals.get(metric.key, UNKNOWN)
-    return Cell(
-        metric.change(change),
-        metric.interval(*bounds, sign=True),
-        judge(change, bounds, least[metric.key]) == "beyond noise",
-    )
+def group_differences_table(found: Backtest) -> Table:
+    """Return one row for each group of players and pair of systems."""
+    rows = [
+        [_span(group), one.first, one.second, *_changes(one, PART, found.least_differences)]
+        for group in found.groups
+        for one in group.differences
+    ]
+    title = f"Differences by earlier matches, first minus second ({_share(found)})"
+    columns = {"earlier": "", "first": "", "second": "", **_columns(PART, "+")}
+    return Table(title, columns, rows, keys=3)
 
 
-def groups_table(found: Backtest) -> Markup:
-    """Return the metrics of every system by players' earlier matches."""
-    metrics = [METRIC[name] for name in GROUP_METRICS]
-    groups = []
+def _changes(
+    one: Difference, metrics: Sequence[Metric], least: Mapping[str, float]
+) -> Iterator[Measure]:
+    for metric in metrics:
+        change, bounds = one.metrics[metric.key], one.intervals.get(metric.key, UNKNOWN)
+        judged = judge(change, bounds, least[metric.key])
+        yield Measure(change, *bounds, judged, judged == "beyond noise")
+
+
+def unfolded_differences(table: Table) -> Table:
+    """Return differences with one row for each metric, as text shows them."""
+    return table.unfolded(table.title, "difference", judged=True)
+
+
+def groups_table(found: Backtest) -> Table:
+    """Return one row for each group of players and system."""
+    rows = []
     for group in found.groups:
-        best = {one.metric: one.leaders for one in standings(found, group) if one.rivals}
-        rows: list[Sequence[Filling]] = [
+        best = {METRIC[one.metric]: one.leaders for one in standings(found, group) if one.rivals}
+        rows += [
             [
+                _span(group),
+                group.participations,
                 one.label,
-                *(
-                    Cell(
-                        metric.number(one.metrics[metric.key]),
-                        metric.interval(*one.intervals.get(metric.key, UNKNOWN)),
-                        one.label in best.get(metric.key, ()),
-                    )
-                    for metric in metrics
-                ),
+                *_measures(one.metrics, one.intervals, PART, best, one.label),
             ]
             for one in group.systems
         ]
-        name = players_with(group.first, group.last)
-        many = counted(group.participations, "participation", "participations")
-        groups.append(Group(f"{name[0].upper()}{name[1:]}: {many}", rows))
-    columns = ["system", *(metric.heading for metric in metrics)]
-    caption = "Metrics by earlier matches of the less experienced of each pair"
-    return grouped_table(
-        "by-experience", caption, columns, groups, frozenset(range(1, len(columns)))
-    )
+    columns = {"earlier": "", "participations": "d", "system": "", **_columns(PART)}
+    return Table(BY_EXPERIENCE, columns, rows, keys=3)
 
 
-def slices_table(found: Backtest, by: str, caption: str) -> Markup:
-    """Return the metrics of every system in each slice.
-
-    by : as of `Slice`
-    """
-    metrics = [metric for metric in shown_metrics(found) if metric.key in SLICED]
-    groups = []
-    for number, part in enumerate(parts_of(found.systems[0], by)):
-        of_all = [(one.label, parts_of(one, by)[number].metrics) for one in found.systems]
-        rows = [
-            [label, *(metric.number(values[metric.key]) for metric in metrics)]
-            for label, values in of_all
-        ]
-        many = counted(part.participations, "participation", "participations")
-        groups.append(Group(f"{range_of(part)} {COUNTED[by]}: {many}", rows))
-    columns = ["system", *(metric.heading for metric in metrics)]
-    numbers = frozenset(range(1, len(columns)))
-    return grouped_table(f"by-{by}", caption, columns, groups, numbers)
+def _span(group: Group) -> str:
+    """Return how many earlier matches the players of a group had."""
+    if group.last is None:
+        return f"{group.first} or more" if group.first else "all"
+    return str(group.first) if group.first == group.last else f"{group.first} to {group.last}"
 
 
-#: What slices count.
-COUNTED = {"earlier": "earlier matches", "size": "players or teams"}
+def slices_table(found: Backtest, by: str) -> Table:
+    """Return one row for each slice of a kind and system, the systems of a slice together."""
+    rows = [
+        [part.first, part.last, part.participations, one.label,
+         *_measures(part.metrics, {}, PART, {}, one.label)]
+        for parts in zip(*(parts_of(one, by) for one in found.systems), strict=True)
+        for one, part in zip(found.systems, parts, strict=True)
+    ]  # fmt: skip
+    columns = {"from": "d", "to": "d", "participations": "d", "system": ""}
+    return Table(SLICES[by], {**columns, **_columns(PART)}, rows, keys=4)
 
 
 def parts_of(one: SystemScores, by: str) -> list[Slice]:
@@ -185,63 +331,25 @@ def parts_of(one: SystemScores, by: str) -> list[Slice]:
     return [part for part in one.slices if part.by == by]
 
 
-def range_of(part: Slice) -> str:
-    """Return the first and last number of a slice as text."""
-    if part.last is None:
-        return f"{part.first:,} or more"
-    return f"{part.first:,}" if part.first == part.last else f"{part.first:,}{_TO}{part.last:,}"
-
-
-def calibration_table(found: Backtest) -> Markup:
-    """Return expected and observed scores of every system in each bin."""
-    bins = len(found.systems[0].calibration.participations)
-    names = [f"{100 * number // bins}{_TO}{100 * (number + 1) // bins}" for number in range(bins)]
-    rows: list[Sequence[Filling]] = [
-        [Cell(one.label), *(_bin(one.calibration, number) for number in range(bins))]
+def calibration_table(found: Backtest) -> Table:
+    """Return one row for each system and bin that has participations."""
+    columns = {"from": ".1f", "to": ".1f", "participations": ".1f", "expected": ".4f"}
+    rows = [
+        [one.label, *row]
         for one in found.systems
+        for row in one.calibration.to_polars().select(*columns, "observed").rows()
+        if row[2]
     ]
-    columns = ["system", *(f"{name} %" for name in names)]
-    caption = (
-        "Observed scores in percent by expected score. Below each are the mean expected score and, "
-        "in brackets, the number of participations"
-    )
-    numbers = frozenset(range(1, len(columns)))
-    return table("calibration-table", caption, columns, rows, numbers)
+    return Table("Calibration", {"system": "", **columns, "observed": ".4f"}, rows)
 
 
-def _bin(found: Calibration, number: int) -> Cell:
-    count = float(found.participations[number])
-    if not count:
-        return Cell(NOTHING)
-    expected, observed = 100 * found.expected[number], 100 * found.observed[number]
-    many = f"{count:,.0f}" if count >= 10 else f"{count:.1f}"
-    return Cell(f"{observed:.1f}", f"{expected:.1f} ({many})")
-
-
-def parameters_table(
-    found: Backtest, parameters: Mapping[str, Mapping[str, object]], chosen: Mapping[str, set[str]]
-) -> Markup:
-    """Return the parameters of every system.
-
-    parameters, chosen : by label; the chosen are those that differ from the defaults
-    """
-    rows: list[Sequence[Filling]] = []
-    for one in found.systems:
-        if one.label == BASELINE:
-            continue
-        names = parameters.get(one.label, {})
-        shown = listed(
-            _parameter(name, value, name in chosen.get(one.label, ()))
-            for name, value in names.items()
-        )
-        rows.append([one.label, one.system, shown if names else NOTHING])
-    caption = "Parameters; bold ones were set, the others are defaults"
-    return table("parameters", caption, ["label", "system", "parameters"], rows)
-
-
-def _parameter(name: str, value: object, chosen: bool) -> Markup:
-    written = str(value).lower() if isinstance(value, bool) else str(value)
-    if value is None:
-        written = "not set"
-    text = joined(element("code", name), " ", written)
-    return element("strong", text) if chosen else text
+def detail_tables(found: Backtest) -> Iterator[Table]:
+    """Yield the further tables that are not empty, as text shows them."""
+    if found.resamples:
+        yield intervals_table(found)
+    if found.differences:
+        yield unfolded_differences(differences_table(found))
+        if any(group.differences for group in found.groups):
+            yield unfolded_differences(group_differences_table(found))
+    yield from (slices_table(found, by) for by in SLICES)
+    yield calibration_table(found)

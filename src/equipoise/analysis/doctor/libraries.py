@@ -27,7 +27,7 @@ from equipoise.errors import InvalidParameterError
 #: What each extra is for. A test compares the names with pyproject.toml.
 EXTRAS = {
     "amg": "performance ratings of very large tournaments whose players form long chains",
-    "charts": "charts in files: `equipoise plot --output`, `--chart`",
+    "charts": "charts in files and HTML reports: `--output`, `--chart`, `--report`",
     "client": "the Python client of the service, equipoise.client, and files at https:// addresses",
     "cluster": "work on the workers of a Dask scheduler: `--cluster`",
     "excel": "workbooks: .xlsx, .xlsm, .xls and .ods",

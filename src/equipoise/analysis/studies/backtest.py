@@ -24,6 +24,7 @@ from equipoise.analysis.files.reading import (
 )
 from equipoise.analysis.files.systems import plain_parameters, without_runaways
 from equipoise.analysis.studies.small_histories import USUAL_FEWEST, fewest_earlier
+from equipoise.charts import theme
 from equipoise.data.backtest import (
     METRICS,
     Backtest,
@@ -266,9 +267,14 @@ def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
 
 
 def check_page(path: str) -> None:
-    """Refuse a path that is not an HTML file. Raises : InvalidParameterError."""
+    """Refuse a path to which a page cannot be written.
+
+    Raises : InvalidParameterError; EquipoiseError without matplotlib or Jinja2
+    """
     require(path.lower().endswith(".html"), "--report", "a file that ends in .html", path)
     check_place(path)
+    for library in ("matplotlib", "jinja2"):
+        theme.check_available(library, "HTML reports")
 
 
 def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestReport:

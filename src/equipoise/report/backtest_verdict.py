@@ -1,147 +1,31 @@
-"""The sentences of the backtest page, and the names and number formats of its metrics."""
+"""The verdict of a backtest in sentences: who is best, by what, for whom, and how sure that is."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from markupsafe import Markup
 
-from equipoise.charts.axes import signed
 from equipoise.data.backtest import (
+    BASELINE,
     GROUP_METRICS,
     HIGHER_IS_BETTER,
-    LEAST_DIFFERENCE,
     LEAST_MATCHES,
-    METRICS,
     Backtest,
     Difference,
     judge,
     players_with,
 )
 from equipoise.evaluate.standings import UNKNOWN, Standing, standings
-from equipoise.markup import joined
-from equipoise.report.document import given
+from equipoise.markup import element, joined
+from equipoise.report.backtest_tables import METRIC, Noted, Table, shown_metrics
 from equipoise.wording import counted
 
-#: Text in place of a missing number.
-NOTHING = "\N{EN DASH}"
 
-
-class Metric(NamedTuple):
-    """The name of a metric and the format of its values.
-
-    key : in `METRICS`; unit : after a number; digits : after the decimal point
-    """
-
-    key: str
-    name: str
-    unit: str
-    digits: int
-    meaning: str
-
-    @property
-    def better(self) -> str:
-        """Which direction is better."""
-        return "higher is better" if self.key in HIGHER_IS_BETTER else "lower is better"
-
-    @property
-    def inside(self) -> str:
-        """The name within a sentence: NDCG and Brier keep their capitals."""
-        return self.name if self.key in ("ndcg", "brier") else self.name.lower()
-
-    @property
-    def heading(self) -> str:
-        """The name, with its unit."""
-        return f"{self.name}, {self.unit}" if self.unit else self.name
-
-    def number(self, value: float) -> str:
-        """Return a value as text, without its unit."""
-        return NOTHING if math.isnan(value) else signed(f"{value:z.{self.digits}f}")
-
-    def change(self, value: float) -> str:
-        """Return a difference as text, with its sign."""
-        if math.isnan(value):
-            return NOTHING
-        # A number that is written as 0 has no sign.
-        rounded = round(value, self.digits)
-        return signed(f"{rounded:+.{self.digits}f}") if rounded else self.number(0.0)
-
-    def interval(self, lower: float, upper: float, sign: bool = False) -> str:
-        """Return bounds as text; "" if they are unknown."""
-        if math.isnan(lower) or math.isnan(upper):
-            return ""
-        write = self.change if sign else self.number
-        return f"{write(lower)} to {write(upper)}"
-
-
-_TOP = "The same, for the players who finished in the top 100 of their match."
-
-_METRICS = (
-    Metric(
-        "pair_inversion",
-        "Pair inversion",
-        "%",
-        3,
-        "Share of the pairs in a match that were predicted in the right order.",
-    ),
-    Metric(
-        "rank_deviation",
-        "Rank deviation",
-        "%",
-        3,
-        "Distance between predicted and actual place, in percent of the largest possible distance.",
-    ),
-    Metric("pair_inversion_top100", "Pair inversion, top 100", "%", 3, _TOP),
-    Metric("rank_deviation_top100", "Rank deviation, top 100", "%", 3, _TOP),
-    Metric(
-        "ndcg",
-        "NDCG",
-        "",
-        5,
-        "Gain of the predicted order as a share of the gain of the best order. The first places "
-        "count most; 1 is perfect.",
-    ),
-    Metric(
-        "log_loss",
-        "Log loss",
-        "",
-        5,
-        signed("-s ln p - (1 - s) ln(1 - p)") + " for a pair with expected score p and score s (a "
-        "win 1, a tie 1/2, a loss 0). Confident wrong predictions cost most.",
-    ),
-    Metric(
-        "brier",
-        "Brier score",
-        "",
-        5,
-        signed("(s - p)") + "\N{SUPERSCRIPT TWO} for such a pair.",
-    ),
-)
-CALIBRATION = Metric(
-    "calibration",
-    "Calibration error",
-    "",
-    5,
-    "Mean distance between expected and observed scores.",
-)
-METRIC = {metric.key: metric for metric in _METRICS}
-
-
-def shown_metrics(found: Backtest) -> list[Metric]:
-    """Return the metrics that have values; top 100 only if there are larger matches."""
-    one = found.systems[0].metrics
-    same = one["pair_inversion_top100"] == one["pair_inversion"]
-    return [
-        METRIC[key]
-        for key in METRICS
-        if not (same and key.endswith("top100"))
-        and not all(math.isnan(system.metrics[key]) for system in found.systems)
-    ]
-
-
-_SPACE = "\N{NO-BREAK SPACE}"
+def given(text: str) -> Markup:
+    """Return text of a user for use in a sentence, isolated from its direction of writing."""
+    return element("bdi", text)
 
 
 def enumerated(labels: Sequence[str]) -> Markup:
@@ -248,12 +132,6 @@ def _how_often(standing: Sequence[Standing]) -> str:
     return f"The lead over all others is significant only by {_named(clear)}."
 
 
-def for_whom(found: Backtest) -> str:
-    """Return for which players a verdict holds."""
-    many = counted(found.participations, "participation", "participations")
-    return f"This holds for {found.for_whom} ({many})."
-
-
 def by_experience(found: Backtest) -> Iterator[Markup]:
     """Yield a verdict on every other group of players by earlier matches."""
     for group in found.groups:
@@ -344,70 +222,34 @@ def _short_of_baseline(
     ]
 
 
-def scoring(found: Backtest, seed: int) -> Iterator[str]:
-    """Yield sentences on how the predictions were scored."""
-    yield (
-        "Each match was predicted from the ratings before it, then scored, and only then used for "
-        "learning. So no prediction used its own result, and every system was scored on the same "
-        "matches."
-    )
-    if found.learned:
-        first = counted(found.learned, "match was", "matches were")
-        yield f"The first {first} used only for learning."
-    if found.min_total is not None:
-        fewer = counted(found.min_total, "match", "matches")
-        yield (
-            f"Participations of players with fewer than {fewer} in the complete history, including "
-            f"later ones, were not scored."
+def verdict_table(found: Backtest, standing: Sequence[Standing]) -> Table:
+    """Return the best system by every metric and its lead; a single system leads the baseline."""
+    if not any(one.rivals for one in standing):
+        values = [(METRIC[one.metric], one.value) for one in standing]
+        baseline = found.of(BASELINE).metrics
+        return Table(
+            "Compared with the baseline",
+            {"metric": "", found.systems[0].label: ">", BASELINE: ">"},
+            [
+                [
+                    Noted(one.heading, one.better),
+                    *(one.number(x) for x in (value, baseline[one.key])),
+                ]
+                for one, value in values
+            ],
         )
-    elif found.min_history:
-        fewer = counted(found.min_history, "earlier match", "earlier matches")
-        yield f"Participations of players with fewer than {fewer} were not scored."
-    if found.groups:
-        yield (
-            "The table by earlier matches scores all players: pairs by the less experienced of the "
-            "two, rank deviation by player, with places counted in the complete field. For players "
-            "with five or more earlier matches, places are counted only among these players."
-        )
-    least = found.least_differences
-    if dict(least) == dict(LEAST_DIFFERENCE):
-        small = "0.05 of a metric in percent and 0.0005 of any other"
-    else:
-        small = ", ".join(f"{METRIC[name].inside} {value:g}" for name, value in least.items())
-    yield f"A difference below these limits counts as no difference that matters: {small}."
-    yield (
-        "Every metric is a mean over participations: a match of a hundred counts ten times as much "
-        "as one of ten."
-    )
-    yield (
-        "The ratings give the predicted order. "
-        + (
-            "A pair with equal predictions counts as right, as the authors of Elo-MMR count it."
-            if found.ties_as_authors
-            else "A pair with equal predictions counts one half, unless it tied."
-        )
-    )
-    if found.undecided:
-        left = counted(found.undecided, "scored match was", "scored matches were")
-        yield (
-            f"{left} left with one tie: such a match says nothing about order and counts only for "
-            f"log loss, Brier score and calibration."
-        )
-    yield (
-        "The baseline predicts without ratings: it assumes that all players are equally strong. If "
-        "one of two players is at home, it expects the mean score of home players so far."
-    )
-    yield _noise(found, seed)
+    columns = {"metric": "", "best": "", "value": ">", "next best": "", "behind by": ">"}
+    columns |= {"that is": "", "indistinguishable from": ""} if found.resamples else {}
+    rows = [_verdict(one)[: len(columns)] for one in standing]
+    return Table("Who is best", columns, rows)
 
 
-def _noise(found: Backtest, seed: int) -> str:
-    """Return a description of the intervals, or that there are none."""
-    if not found.resamples:
-        return "Nothing was resampled (--resamples 0), so there are no intervals."
-    return (
-        f"Intervals are as wide as {100 * found.confidence:g}{_SPACE}% of {found.resamples:,} "
-        f"resamples of the matches (seed {seed}), and wider if the scores of a player in different "
-        f"matches are alike. All systems share the resamples, so luck that they had in common "
-        f"cancels in a difference. A difference is significant (beyond noise, in the tables) if "
-        f"its interval excludes 0. With fewer than {LEAST_MATCHES} matches it has no interval."
-    )
+def _verdict(one: Standing) -> list[object]:
+    metric = METRIC[one.metric]
+    row = [Noted(metric.heading, metric.better), enumerated(one.leaders), metric.number(one.value)]
+    if not one.behind:
+        return [*row, None, None, None, None]
+    nearest = one.behind[0]
+    behind = Noted(metric.number(nearest.behind), metric.interval(nearest.lower, nearest.upper))
+    alike = enumerated(one.not_told_apart) if one.not_told_apart else None
+    return [*row, nearest.label, behind, one.judged(nearest), alike]

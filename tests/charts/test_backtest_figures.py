@@ -1,0 +1,98 @@
+"""Figures of the page on a backtest: where values stand, and what noise may explain."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from charts.colours_seen import VISION, contrast, nearest
+from equipoise.charts import theme
+from equipoise.charts.backtest import Estimate, Series, intervals_figure, slices_figure
+
+NAN = math.nan
+
+
+def row(value: float, lower: float = NAN, upper: float = NAN, label: str = "a") -> Estimate:
+    return Estimate(label, f"{value:g}", value, lower, upper, 0)
+
+
+def lines(figure: object) -> list[tuple[list[float], list[float], str]]:
+    """Return x, y and marker of every line."""
+    (axes,) = figure.axes  # type: ignore[attr-defined]
+    return [
+        (np.asarray(one.get_xdata()).tolist(), np.asarray(one.get_ydata()).tolist(),
+         one.get_marker())
+        for one in axes.lines
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_in_the_dark_any_two_colours_can_be_told_apart_by_everybody(vision: str) -> None:
+    """As by day: see the test of the theme."""
+    assert nearest([theme.DARK[one] for one in theme.PALETTE], vision) > 20
+
+
+def test_in_the_dark_lines_and_words_stand_out_from_the_page() -> None:
+    """WCAG 2 asks for 3 : 1 of graphics and 4.5 : 1 of text."""
+    page = theme.DARK[theme.PAGE]
+    assert min(contrast(theme.DARK[one], page) for one in theme.PALETTE) >= 3
+    words = (*theme.WORDS, theme.INK, theme.MUTED)
+    assert min(contrast(theme.DARK[one], page) for one in words) >= 4.5
+
+
+def test_dots_and_whiskers_stand_where_their_values_are() -> None:
+    figure = intervals_figure([row(2.0, 1.0, 5.0), row(3.0, label="W" * 80)], NAN)
+    assert lines(figure)[:2] == [([1.0, 5.0], [0, 0], "None"), ([2.0], [0], "o")]
+    assert lines(figure)[3] == ([3.0], [1], "o")
+    (axes,) = figure.axes
+    assert [one.get_text() for one in axes.texts] == ["2", "3"]
+    long = axes.get_yticklabels()[1].get_text()
+    assert long.endswith("\N{HORIZONTAL ELLIPSIS}")
+
+
+def test_a_ring_is_what_noise_may_explain() -> None:
+    figure = intervals_figure([row(1.0)._replace(open=True), row(2.0)], NAN)
+    dots = [one for one in figure.axes[0].lines if one.get_marker() != "None"]
+    assert [one.get_markerfacecolor() for one in dots] == [theme.PAGE, theme.PALETTE[0]]
+
+
+def test_the_baseline_is_a_line_unless_it_would_squash_the_others() -> None:
+    rows = (row(80.0, 79.0, 81.0), row(82.0, 81.0, 83.0))
+    assert lines(intervals_figure(rows, 78.0))[0][0] == [78.0, 78.0]
+    for far in (50.0, 99.0, NAN):
+        figure = intervals_figure(rows, far)
+        assert far not in figure.axes[0].lines[0].get_xdata()
+        low, high = figure.axes[0].get_xlim()
+        assert not low <= far <= high
+
+
+def test_a_line_goes_from_part_to_part_and_stops_where_nothing_is_known() -> None:
+    series = [Series("a", 0, np.array([1.0, 2.0, 3.0])), Series("b", 7, np.array([1.0, NAN, 3.0]))]
+    figure = slices_figure(["0", "1", "2+"], series)
+    (first, second) = figure.axes[0].lines
+    assert np.asarray(first.get_ydata()).tolist() == [1.0, 2.0, 3.0]
+    assert np.isnan(np.asarray(second.get_ydata())[1])
+    assert second.get_linestyle() != first.get_linestyle()
+    assert [one.get_text() for one in figure.legends[0].get_texts()] == ["a", "b"]
+
+
+def test_without_ratings_it_is_a_dashed_line_or_an_arrow() -> None:
+    system = Series("a", 0, np.array([1.0, 2.0, 3.0]))
+    near = slices_figure(["0", "1", "2+"], [system, Series("baseline", None, np.full(3, 2.0))])
+    assert near.axes[0].lines[1].get_color() == theme.MUTED
+    assert not near.axes[0].texts
+    for value, arrow in ((90.0, "\N{UPWARDS ARROW}"), (-90.0, "\N{DOWNWARDS ARROW}")):
+        baseline = Series("baseline", None, np.array([value, NAN, value]))
+        (note,) = slices_figure(["0", "1", "2+"], [system, baseline]).axes[0].texts
+        assert note.get_text() == f"baseline {arrow}"
+
+
+def test_systems_differ_in_colour_or_in_shape() -> None:
+    """Colours begin again after the last, with other shapes."""
+    series = [Series(f"s{number}", number, np.array([1.0, 2.0])) for number in range(36)]
+    looks = {
+        (one.get_color(), one.get_marker()) for one in slices_figure("ab", series).axes[0].lines
+    }
+    assert len(looks) == 36

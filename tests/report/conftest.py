@@ -1,0 +1,22 @@
+"""Charts that tests of the words of a page need not draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from equipoise.charts import theme
+from equipoise.report import backtest
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the pictures out of pages; their headings and descriptions stay."""
+
+    def nothing(*args: Any, **options: Any) -> None:
+        return None
+
+    for name in ("intervals_figure", "slices_figure", "calibration_figure"):
+        monkeypatch.setattr(backtest, name, nothing)
+    monkeypatch.setattr(theme, "page_image", lambda figure: "data:image/svg+xml,")
