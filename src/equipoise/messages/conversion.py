@@ -7,9 +7,10 @@ import NumPy, because the client does not.
 
 from __future__ import annotations
 
+import dataclasses
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
@@ -23,6 +24,22 @@ def json_value(value: Any) -> Any:
     if hasattr(value, "tolist"):
         value = value.tolist()
     return None if isinstance(value, float) and value != value else value
+
+
+def plain(value: Any, *left_out: str) -> Any:
+    """Return a result as JSON has it: the fields of dataclasses in order, arrays as lists.
+
+    left_out : fields of `value` to leave out
+    """
+    if dataclasses.is_dataclass(value):
+        names = [one.name for one in dataclasses.fields(value) if one.name not in left_out]
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    value = json_value(value)
+    return [plain(one) for one in value] if isinstance(value, list) else value
 
 
 def to_message(kind: type[_Message], value: object, /, **others: object) -> _Message:

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -28,9 +29,9 @@ from equipoise.charts import theme
 from equipoise.data.backtest import (
     METRICS,
     Backtest,
-    Calibration,
     Difference,
-    Group,
+    GroupScores,
+    Slice,
     SystemScores,
     judge,
 )
@@ -44,19 +45,8 @@ from equipoise.formats import write_table
 from equipoise.formats.opening.naming import listed_files
 from equipoise.formats.times import moment, order_bound
 from equipoise.formats.writing import check_target
-from equipoise.messages.conversion import to_message, to_messages
+from equipoise.messages.conversion import plain
 from equipoise.messages.histories import HistoryMessage
-from equipoise.messages.studies import (
-    BacktestMessage,
-    BinMessage,
-    CalibrationMessage,
-    DifferenceMessage,
-    GroupMessage,
-    GroupScoresMessage,
-    ScoringMessage,
-    SliceMessage,
-    SystemScoresMessage,
-)
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.system import RatingSystem
 from equipoise.report.backtest import BacktestReport, backtest_page
@@ -414,56 +404,60 @@ def check_times(system: RatingSystem, history: History) -> None:
         )
 
 
-def backtest_message(answer: BacktestAnswer) -> BacktestMessage:
-    """Return the JSON message."""
+#: Fields of a backtest that say how it was scored.
+_SCORING = (
+    *("for_whom", "learned", "undecided", "min_history", "min_total", "ties_as_authors"),
+    *("confidence", "resamples", "least_differences"),
+)
+
+
+def backtest_json(answer: BacktestAnswer) -> dict[str, Any]:
+    """Return what `equipoise backtest --json` prints."""
     found = answer.found
-    return to_message(
-        BacktestMessage,
-        found,
-        systems=[_system(scores, answer) for scores in found.systems],
-        differences=[_difference(one, found.least_differences) for one in found.differences],
-        groups=[_group(one, found.least_differences) for one in found.groups],
-        scoring=to_message(ScoringMessage, found, seed=answer.seed),
-        history=history_message(answer.history, answer.reading),
-    )
+    return {
+        "systems": [_system(scores, answer) for scores in found.systems],
+        "differences": [_difference(one, found.least_differences) for one in found.differences],
+        "groups": [
+            {
+                **plain(group, "systems", "differences", "over_baseline"),
+                "systems": [_flat(scores) for scores in group.systems],
+                "differences": [
+                    _difference(one, found.least_differences) for one in group.differences
+                ],
+            }
+            for group in found.groups
+        ],
+        "scoring": {
+            **{name: plain(getattr(found, name)) for name in _SCORING},
+            "seed": answer.seed,
+        },
+        "history": history_message(answer.history, answer.reading),
+    }
 
 
-def _system(scores: SystemScores, answer: BacktestAnswer) -> SystemScoresMessage:
+def _flat(scores: SystemScores | GroupScores | Slice, *left_out: str) -> dict[str, Any]:
+    """Return scores as JSON, with every metric beside the other fields."""
+    return {**plain(scores, "metrics", *left_out), **plain(scores.metrics)}
+
+
+def _system(scores: SystemScores, answer: BacktestAnswer) -> dict[str, Any]:
     system = answer.systems.get(scores.label)
-    return to_message(
-        SystemScoresMessage,
-        scores,
-        parameters={} if system is None else plain_parameters(system),
-        **scores.metrics,
-        three_way=None,
-        calibration=_calibration(scores.calibration),
-        matches=answer.found.matches,
-        participations=answer.found.participations,
-        seconds=answer.seconds.get(scores.label),
-        slices=[to_message(SliceMessage, part, **part.metrics) for part in scores.slices],
-    )
+    bins = scores.calibration.to_polars().rename({"from": "low", "to": "high"})
+    return {
+        **_flat(scores, "calibration", "slices"),
+        "parameters": {} if system is None else plain_parameters(system),
+        "three_way": None,
+        "calibration": {"error": plain(scores.calibration.error), "bins": bins.to_dicts()},
+        "matches": answer.found.matches,
+        "participations": answer.found.participations,
+        "seconds": answer.seconds.get(scores.label),
+        "slices": [_flat(part) for part in scores.slices],
+    }
 
 
-def _calibration(found: Calibration) -> CalibrationMessage:
-    edges = np.linspace(0.0, 1.0, len(found.participations) + 1)
-    bins = to_messages(BinMessage, found, low=edges[:-1], high=edges[1:])
-    return to_message(CalibrationMessage, found, bins=bins)
-
-
-def _difference(one: Difference, least: Mapping[str, float]) -> DifferenceMessage:
+def _difference(one: Difference, least: Mapping[str, float]) -> dict[str, Any]:
     judgements = {
         name: judge(value, one.intervals.get(name, (math.nan, math.nan)), least[name])
         for name, value in one.metrics.items()
     }
-    return to_message(DifferenceMessage, one, judgements=judgements)
-
-
-def _group(one: Group, least: Mapping[str, float]) -> GroupMessage:
-    return to_message(
-        GroupMessage,
-        one,
-        systems=[
-            to_message(GroupScoresMessage, scores, **scores.metrics) for scores in one.systems
-        ],
-        differences=[_difference(found, least) for found in one.differences],
-    )
+    return {**plain(one), "judgements": judgements}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.files.reading import check_outputs, history_message, read
@@ -21,7 +21,7 @@ from equipoise.analysis.files.systems import (
 from equipoise.analysis.studies.backtest import (
     BacktestAnswer,
     ScoringRequest,
-    backtest_message,
+    backtest_json,
     check_times,
     first_scored,
     scored,
@@ -39,14 +39,7 @@ from equipoise.evaluate.proposals import default_grid, default_ranges
 from equipoise.evaluate.tuning import GIVEN_TRIAL, UNDER_WAY, checked_choices, tune
 from equipoise.formats import write_table
 from equipoise.formats.writing import check_target
-from equipoise.messages.conversion import to_message
-from equipoise.messages.studies import (
-    ChoiceMessage,
-    HeldOutMessage,
-    SearchMessage,
-    TrialMessage,
-    TuneMessage,
-)
+from equipoise.messages.conversion import plain
 from equipoise.rating.registry import kind_of, make_system, parameters_of, setting_of
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import counted
@@ -298,67 +291,67 @@ def _write(answer: TuneAnswer) -> None:
         )
 
 
-def message_of(answer: TuneAnswer) -> TuneMessage:
-    """Return the JSON message."""
-    found = answer.found
-    held_out = backtest_message(answer.held_out)
-    return TuneMessage(
-        system=found.system,
-        parameters=plain_parameters(answer.tuned),
-        improved=found.chosen is not found.given,
-        best=_trial(found.best, found.metric),
-        given=_trial(found.given, found.metric),
-        held_out=HeldOutMessage(
-            systems=held_out.systems,
-            difference=held_out.differences[0],
-            scoring=held_out.scoring,
-            verdict=verdict(answer),
-            groups=held_out.groups,
-            verdicts=[
+def tune_json(answer: TuneAnswer) -> dict[str, Any]:
+    """Return what `equipoise tune --json` prints."""
+    found, request = answer.found, answer.request
+    held_out, edges = backtest_json(answer.held_out), found.at_edges()
+    sampled = request.trials is not None
+    return {
+        "system": found.system,
+        "parameters": plain_parameters(answer.tuned),
+        "improved": found.chosen is not found.given,
+        "best": _trial(found.best, found.metric),
+        "given": _trial(found.given, found.metric),
+        "held_out": {
+            **{name: held_out[name] for name in ("systems", "scoring", "groups")},
+            "difference": held_out["differences"][0],
+            "verdict": verdict(answer),
+            "verdicts": [
                 verdict(answer, group) if found.metric in GROUP_METRICS else None
                 for group in answer.held_out.found.groups
             ],
-        ),
-        search=_search(answer),
-        trials=[_trial(trial, found.metric) for trial in found.trials],
-        history=history_message(answer.history, answer.reading),
-    )
+        },
+        "search": {
+            "metric": found.metric,
+            "higher_is_better": found.higher_is_better,
+            "choices": [_choice(name, one, name in edges) for name, one in found.choices.items()],
+            "first": answer.first,
+            "matches": found.matches,
+            "participations": found.participations,
+            "min_history": request.min_history,
+            "ties_as_authors": request.ties_as_authors,
+            "seed": request.seed if sampled else None,
+            "workers": request.workers,
+            "under_way": answer.under_way if sampled else None,
+            "study": request.study,
+            "recorded": answer.recorded,
+            "seconds": answer.seconds,
+        },
+        "trials": [_trial(trial, found.metric) for trial in found.trials],
+        "history": history_message(answer.history, answer.reading),
+    }
 
 
-def _search(answer: TuneAnswer) -> SearchMessage:
-    request, found = answer.request, answer.found
-    edges = found.at_edges()
-    return to_message(
-        SearchMessage,
-        request,
-        higher_is_better=found.higher_is_better,
-        choices=[_choice(name, one, name in edges) for name, one in found.choices.items()],
-        first=answer.first,
-        matches=found.matches,
-        participations=found.participations,
-        seed=None if request.trials is None else request.seed,
-        under_way=None if request.trials is None else answer.under_way,
-        recorded=answer.recorded,
-        seconds=answer.seconds,
-    )
+def _choice(name: str, choice: Choice, at_edge: bool) -> dict[str, Any]:
+    """Return what was tried: values of a grid, or samples of a range."""
+    ends = choice if isinstance(choice, Range) else None
+    return {
+        "parameter": name,
+        "values": None if isinstance(choice, Range) else [plain_value(one) for one in choice],
+        **{end: None if ends is None else getattr(ends, end) for end in ("low", "high", "log")},
+        "at_edge": at_edge,
+    }
 
 
-def _choice(name: str, choice: Choice, at_edge: bool) -> ChoiceMessage:
-    if isinstance(choice, Range):
-        return ChoiceMessage(name, None, choice.low, choice.high, choice.log, at_edge)
-    return ChoiceMessage(name, [plain_value(one) for one in choice], None, None, None, at_edge)
-
-
-def _trial(trial: Trial, metric: str) -> TrialMessage:
-    return to_message(
-        TrialMessage,
-        trial,
-        number=None if trial.number == GIVEN_TRIAL else trial.number,
-        parameters={name: plain_value(value) for name, value in trial.parameters.items()},
-        value=trial.metrics.get(metric),
+def _trial(trial: Trial, metric: str) -> dict[str, Any]:
+    return {
+        **plain(trial),
+        "number": None if trial.number == GIVEN_TRIAL else trial.number,
+        "parameters": {name: plain_value(value) for name, value in trial.parameters.items()},
+        "value": plain(trial.value(metric)),
         # Metrics without a value are left out: there may be no match with a top 100.
-        metrics={name: value for name, value in trial.metrics.items() if value == value},
-    )
+        "metrics": {name: value for name, value in trial.metrics.items() if value == value},
+    }
 
 
 def choices_of(

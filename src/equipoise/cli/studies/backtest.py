@@ -20,16 +20,11 @@ from equipoise.cli.report import (
     say_compiled,
     working,
 )
-from equipoise.cli.studies.backtest_tables import (
-    BY_EXPERIENCE,
-    detail_tables,
-    groups_table,
-    main_table,
-    scoring_lines,
-)
+from equipoise.cli.tables import table
+from equipoise.wording import counted
 
 if TYPE_CHECKING:
-    from equipoise.messages.studies import BacktestMessage
+    from equipoise.analysis.studies.backtest import BacktestAnswer
 
 EXAMPLE = """\b
 Example:
@@ -126,31 +121,69 @@ def backtest(
     )
     with cluster.executor(workers) as executor, working("backtest") as job:
         asked = replace(request, executor=executor)
-        answer = work.backtest_message(work.compare(chosen, asked, job.progress))
+        answer = work.compare(chosen, asked, job.progress)
     if as_json:
-        print_json(answer)
+        print_json(work.backtest_json(answer))
         return None
-    table = output is None
-    _print(answer, table=table, details=details or (table and sys.stdout.isatty()))
+    first_table = output is None
+    _print(answer, first_table, details or (first_table and sys.stdout.isatty()))
     if report is not None:
         say(f"wrote {report}")
     say_compiled(job.compilation)
     return None
 
 
-def _print(answer: BacktestMessage, table: bool, details: bool) -> None:
+def _print(answer: BacktestAnswer, first_table: bool, details: bool) -> None:
     """Print the tables, and what was scored on standard error."""
-    by_experience = groups_table(answer)
-    if table:
-        print_table(main_table(answer))
+    from equipoise.analysis.files.reading import history_message
+    from equipoise.report import backtest_tables as tables
+
+    found, history = answer.found, history_message(answer.history, answer.reading)
+    by_experience = tables.groups_table(found)
+    if first_table:
+        one = tables.metrics_table(found, answer.seconds)
+        print_table(table(one.columns, one.rows))
     if details:
-        print_lines("", BY_EXPERIENCE)
-        print_table(by_experience)
-        for title, detail in detail_tables(answer):
-            print_lines("", title)
-            print_table(detail)
-    say(*scoring_lines(answer))
+        for one in (by_experience, *tables.detail_tables(found)):
+            print_lines("", one.title)
+            print_table(table(one.columns, one.rows))
+    say(*_scoring_lines(answer))
     if not details:
         # A program that reads standard output gets one table.
-        say(f"{BY_EXPERIENCE}:", *by_experience.lines())
-    say(*reading_lines(answer.history))
+        say(f"{by_experience.title}:", *table(by_experience.columns, by_experience.rows).lines())
+    say(*reading_lines(history))
+
+
+def _scoring_lines(answer: BacktestAnswer) -> list[str]:
+    """Return lines on what was scored and what was not."""
+    from equipoise.data.backtest import LEAST_MATCHES
+
+    found, history = answer.found, answer.history
+    lines = [
+        f"scored {found.matches:,} of {counted(history.matches, 'match', 'matches')}, "
+        f"{found.participations:,} of {counted(history.participations, 'participation')}"
+    ]
+    if found.learned:
+        learned = counted(found.learned, "match was", "matches were")
+        lines.append(f"the first {learned} used only for learning")
+    if found.min_total is not None:
+        lines.append(
+            f"players with fewer than {counted(found.min_total, 'match', 'matches')} in the "
+            f"complete history are scored only in the table by earlier matches"
+        )
+    elif found.min_history:
+        lines.append(
+            "players with fewer than "
+            f"{counted(found.min_history, 'earlier match', 'earlier matches')} are scored only "
+            "in the table by earlier matches"
+        )
+    if found.resamples and found.matches < LEAST_MATCHES:
+        lines.append(
+            f"fewer than {LEAST_MATCHES} matches are scored, too few for a verdict on differences"
+        )
+    if found.undecided:
+        lines.append(
+            f"{counted(found.undecided, 'match is', 'matches are')} left with one tie: only "
+            "log_loss, brier and calibration count them"
+        )
+    return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -21,19 +22,12 @@ from equipoise.cli.report import (
     say_compiled,
     working,
 )
-from equipoise.cli.studies.backtest_tables import (
-    BY_EXPERIENCE,
-    METRICS,
-    difference_table,
-    groups_table,
-    main_table,
-)
-from equipoise.cli.tables import Table, cell, table
+from equipoise.cli.tables import Table, table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.analysis.studies.tune import TuneAnswer
-    from equipoise.messages.studies import DifferenceMessage, TrialMessage, TuneMessage
+    from equipoise.data.backtest import Difference
 
 EXAMPLE = """\b
 Example:
@@ -134,7 +128,7 @@ def tune(
     from equipoise.analysis.files.systems import DEFAULT_SYSTEM
     from equipoise.analysis.studies import tune as work
     from equipoise.analysis.studies.backtest import least_differences
-    from equipoise.analysis.studies.tune import choices_of, message_of
+    from equipoise.analysis.studies.tune import choices_of, tune_json
     from equipoise.rating.registry import make_system
 
     settings = system.settings()
@@ -176,7 +170,7 @@ def tune(
             lambda count: say(f"the study already has {counted(count, 'trial')}"),
         )
     if as_json:
-        print_json(message_of(answer))
+        print_json(tune_json(answer))
     else:
         _print(answer)
         say_compiled(job.compilation)
@@ -198,20 +192,21 @@ def _resume_hint(study: str | None) -> Iterator[None]:
 
 def _print(answer: TuneAnswer) -> None:
     """Print the best trials and the comparison, and conclusions on standard error."""
-    from equipoise.analysis.studies import backtest
-    from equipoise.analysis.studies.tune import message_of
+    from equipoise.analysis.files.reading import history_message
+    from equipoise.report import backtest_tables as tables
 
-    message = message_of(answer)
-    held_out = backtest.backtest_message(answer.held_out)
-    print_lines(f"On the first {counted(message.search.first, 'match', 'matches')}")
-    print_table(trials_table(message))
-    print_lines("", "On the others")
-    print_table(main_table(held_out))
-    print_lines("", BY_EXPERIENCE)
-    print_table(groups_table(held_out))
-    print_lines("", f"Tuned minus given parameters, for {held_out.scoring.for_whom}")
-    print_table(difference_table(held_out))
-    say(*tune_lines(message), *reading_lines(message.history))
+    held_out = answer.held_out.found
+    differences = tables.unfolded_differences(tables.differences_table(held_out))
+    print_lines(f"On the first {counted(answer.first, 'match', 'matches')}")
+    print_table(trials_table(answer))
+    for title, one in (
+        ("On the others", tables.metrics_table(held_out, answer.held_out.seconds)),
+        (tables.BY_EXPERIENCE, tables.groups_table(held_out)),
+        (f"Tuned minus given parameters, for {held_out.for_whom}", differences),
+    ):
+        print_lines("", title)
+        print_table(table(one.columns, one.rows))
+    say(*tune_lines(answer), *reading_lines(history_message(answer.history, answer.reading)))
     paths = (answer.request.output, answer.request.trials_output, answer.request.chart)
     say(*(f"wrote {path}" for path in paths if path is not None))
 
@@ -220,43 +215,47 @@ def _print(answer: TuneAnswer) -> None:
 _SHOWN = 10
 
 
-def trials_table(message: TuneMessage) -> Table:
+def trials_table(answer: TuneAnswer) -> Table:
     """Return one row for each of the best trials, and one for the given parameters."""
-    names = [choice.parameter for choice in message.search.choices]
-    metric = message.search.metric
-    done = [trial for trial in message.trials if trial.value is not None]
-    sign = -1 if message.search.higher_is_better else 1
-    done.sort(key=lambda trial: (sign * (trial.value or 0.0), trial.number))
+    from equipoise.report.backtest_tables import METRIC, Measure
+
+    found = answer.found
+    done = [trial for trial in found.ranked() if not math.isnan(trial.value(found.metric))]
     rows = (
         (
-            "given" if trial.number is None else trial.number,
-            *(_written(trial.parameters[name]) for name in names),
-            trial.value,
+            "given" if trial is found.given else trial.number,
+            *(_written(trial.parameters[name]) for name in found.choices),
+            Measure(trial.value(found.metric)),
         )
-        for trial in (*done[:_SHOWN], message.given)
+        for trial in (*done[:_SHOWN], found.given)
     )
-    return table({"trial": "", **dict.fromkeys(names, ">"), metric: METRICS[metric][1]}, rows)
+    columns = {"trial": "", **dict.fromkeys(found.choices, ">")}
+    return table({**columns, found.metric: METRIC[found.metric].form}, rows)
 
 
-def tune_lines(message: TuneMessage) -> list[str]:
+def tune_lines(answer: TuneAnswer) -> list[str]:
     """Return lines on what was tried, what was found, and how certain that is."""
-    lines = [*_counts(message), _found(message)]
-    edges = [choice.parameter for choice in message.search.choices if choice.at_edge]
-    if edges and message.improved:
+    lines = [*_counts(answer), _found(answer)]
+    edges = answer.found.at_edges()
+    if edges and _improved(answer):
         lines.append(
             f"at the edge of the values tried: {', '.join(edges)}; better values may lie beyond"
         )
-    return [*lines, *_held_out(message)]
+    return [*lines, *_held_out(answer)]
 
 
-def _counts(message: TuneMessage) -> list[str]:
-    search, trials = message.search, message.trials
+def _improved(answer: TuneAnswer) -> bool:
+    return answer.found.chosen is not answer.found.given
+
+
+def _counts(answer: TuneAnswer) -> list[str]:
+    found, trials = answer.found, answer.found.trials
     lines = [
-        f"{counted(len(trials), 'trial')} in {search.seconds:.1f} s, each scored on "
-        f"{search.matches:,} of the first {counted(search.first, 'match', 'matches')}"
+        f"{counted(len(trials), 'trial')} in {answer.seconds:.1f} s, each scored on "
+        f"{found.matches:,} of the first {counted(answer.first, 'match', 'matches')}"
     ]
-    if search.recorded:
-        recorded = counted(search.recorded, "trial was", "trials were")
+    if answer.recorded:
+        recorded = counted(answer.recorded, "trial was", "trials were")
         lines.append(f"{recorded} already in the study")
     for status, word in (("refused", "refused by the system"), ("failed", "failed")):
         some = [trial for trial in trials if trial.status == status]
@@ -266,41 +265,46 @@ def _counts(message: TuneMessage) -> list[str]:
     return lines
 
 
-def _found(message: TuneMessage) -> str:
+def _found(answer: TuneAnswer) -> str:
     """Return the best parameters on the matches of the search."""
-    metric = message.search.metric
-    best, given = _value(message.best, metric), _value(message.given, metric)
-    if not message.improved:
+    from equipoise.report.backtest_tables import METRIC, Measure
+
+    found, metric = answer.found, answer.found.metric
+    best, given = (
+        format(Measure(trial.value(metric)), METRIC[metric].form)
+        for trial in (found.best, found.given)
+    )
+    if not _improved(answer):
         return (
             f"no trial is better than the given parameters: their {metric} is {given}, that of "
             f"the best trial {best}"
         )
-    settings = ", ".join(f"{name}={_written(one)}" for name, one in message.best.parameters.items())
+    settings = ", ".join(f"{name}={_written(one)}" for name, one in found.best.parameters.items())
     return f"found {settings}: {metric} is {best}; with the given parameters it is {given}"
 
 
-def _held_out(message: TuneMessage) -> list[str]:
+def _held_out(answer: TuneAnswer) -> list[str]:
     """Return what the held-out matches show, and for which players."""
-    from equipoise.data.backtest import players_with
+    from equipoise.analysis.studies.tune import verdict
+    from equipoise.data.backtest import GROUP_METRICS, players_with
 
-    metric, scored = message.search.metric, message.held_out.systems[0].matches
-    verdict = message.held_out.verdict
-    if verdict == "same":
+    metric, found = answer.found.metric, answer.held_out.found
+    of_all = verdict(answer)
+    if of_all == "same":
         return ["there is nothing to compare on the other matches"]
-    found = message.held_out
-    if found.difference.metrics[metric] is None:
+    difference = found.differences[0]
+    if math.isnan(difference.metrics[metric]):
         return [f"on the other matches {metric} cannot be computed"]
     lines = [
-        f"on {counted(scored, 'other match', 'other matches')} {metric} changes by "
-        f"{_change(message, found.difference)}: {_judged(message, verdict, found.difference)}",
-        f"this holds for {found.scoring.for_whom}",
+        f"on {counted(found.matches, 'other match', 'other matches')} {metric} changes by "
+        f"{_change(answer, difference)}: {_judged(answer, of_all, difference)}",
+        f"this holds for {found.for_whom}",
     ]
-    for group, of_group in zip(found.groups, found.verdicts, strict=True):
+    for group in found.groups if metric in GROUP_METRICS else ():
         name = players_with(group.first, group.last)
-        if of_group is None or name == found.scoring.for_whom:
-            continue
-        difference = group.differences[0]
-        lines.append(f"for {name}: {_change(message, difference)}: {_SHORT[of_group]}")
+        if name != found.for_whom:
+            change = _change(answer, group.differences[0])
+            lines.append(f"for {name}: {change}: {_SHORT[verdict(answer, group)]}")
     return lines
 
 
@@ -314,7 +318,7 @@ _SHORT = {
 }
 
 
-def _judged(message: TuneMessage, verdict: str, difference: DifferenceMessage) -> str:
+def _judged(answer: TuneAnswer, verdict: str, difference: Difference) -> str:
     """Return a verdict in words."""
     if verdict != "no difference that matters":
         return {
@@ -324,32 +328,29 @@ def _judged(message: TuneMessage, verdict: str, difference: DifferenceMessage) -
             "open": _SHORT["open"],
             "not known": _SHORT["not known"],
         }[verdict]
-    least = message.held_out.scoring.least_differences[message.search.metric]
-    bounds = [abs(one) for one in difference.intervals[message.search.metric] if one is not None]
-    wide = any(one >= least for one in bounds)
+    metric = answer.found.metric
+    least = answer.held_out.found.least_differences[metric]
+    wide = any(abs(bound) >= least for bound in difference.intervals[metric])
     more = ", though the interval does not rule out a larger one" if wide else ""
     return f"no difference that matters (less than {least:g}){more}"
 
 
-def _change(message: TuneMessage, difference: DifferenceMessage) -> str:
+def _change(answer: TuneAnswer, difference: Difference) -> str:
     """Return a change of the metric with its interval; a change that rounds to 0 has no sign."""
-    metric = message.search.metric
-    form = METRICS[metric][1]
-    share = 100 * message.held_out.scoring.confidence
+    from equipoise.report.backtest_tables import METRIC
 
-    def signed(value: float | None) -> str:
-        if value is None:
+    metric = answer.found.metric
+    share = 100 * answer.held_out.found.confidence
+
+    def signed(value: float) -> str:
+        if math.isnan(value):
             return "unknown"
-        text = cell(value, f"+z{form}")
+        text = format(value, f"+z{METRIC[metric].form}")
         return text if float(text) else text.removeprefix("+")
 
     lower, upper = difference.intervals[metric]
     change = signed(difference.metrics[metric])
     return f"{change} ({share:g} %: {signed(lower)} to {signed(upper)})"
-
-
-def _value(trial: TrialMessage, metric: str) -> str:
-    return cell(trial.value, METRICS[metric][1])
 
 
 def _written(value: object) -> str:
