@@ -1,4 +1,4 @@
-"""Drift as a figure and in letters."""
+"""Drift as a figure."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from equipoise.charts import theme
-from equipoise.charts.canvas import ASCII
-from equipoise.charts.drift import MOST_SYSTEMS, drift_figure, drift_panels, drift_rows
+from equipoise.charts.drift import MOST_SYSTEMS, drift_figure, drift_panels
 from equipoise.data.audits import ActivityWindow, Drift
 from equipoise.errors import InvalidParameterError, NotFoundError
 
@@ -209,40 +208,3 @@ def test_more_systems_than_colours_are_refused() -> None:
 def test_a_system_that_rates_nothing_is_named() -> None:
     with pytest.raises(NotFoundError, match="none rates no match"):
         drawn({"none": replace(by_hand(), rated=np.zeros(12, np.int64))})
-
-
-def lines(found: dict[str, Drift], **choices: object) -> list[str]:
-    rows = drift_rows(found, **choices)  # type: ignore[arg-type]
-    return ["".join(span.text for span in row).rstrip() for row in rows]
-
-
-@pytest.mark.parametrize("columns", [50, 80, 120])
-@pytest.mark.parametrize("rows", [12, 24])
-@pytest.mark.parametrize("found", [{"one": by_hand()}, {"a": by_hand(timed=False)}])
-def test_a_chart_in_letters_is_as_large_as_asked(
-    found: dict[str, Drift], columns: int, rows: int
-) -> None:
-    shown = lines(found, columns=columns, rows=rows)
-    assert len(shown) == rows
-    assert max(map(len, shown)) <= columns
-
-
-def test_ends_stand_beside_their_lines() -> None:
-    shown = lines({"made-up": by_hand()}, columns=80)
-    assert sum(line.endswith(" made-up 1433") for line in shown) == 1
-    assert sum(line.endswith(" A all +33.0") for line in shown) == 1
-    assert sum(line.endswith(" B performance -11.0") for line in shown) == 1
-
-
-def test_several_lines_without_colours_are_letters() -> None:
-    text = "\n".join(lines({"a": by_hand(), "b": by_hand(slope=9)}, coloured=False, glyphs=ASCII))
-    assert text.isascii()
-    assert text.count("A") > 10
-    assert text.count("B") > 10
-
-
-def test_many_systems_in_few_rows_are_drawn() -> None:
-    """Each label has a row of its own; where there are too few rows some are left out."""
-    shown = lines(MANY, columns=60, rows=10)
-    assert len(shown) == 10
-    assert max(map(len, shown)) <= 60

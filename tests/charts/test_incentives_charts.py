@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from equipoise.charts import theme
-from equipoise.charts.canvas import ASCII
-from equipoise.charts.incentives import incentive_rows, incentives_figure, points
+from equipoise.charts.incentives import incentives_figure, points
 from equipoise.data.audits import Incentive
 from equipoise.errors import InvalidParameterError
 
@@ -102,22 +101,3 @@ def test_points_are_short_however_large() -> None:
     assert points(1234.4) == "1,234"
     assert points(-12.0, sign=True) == "\N{MINUS SIGN}12"
     assert points(3e58, sign=True) == "+3.0e+58"
-
-
-def lines(one: Incentive, **choices: Any) -> list[str]:
-    return ["".join(span.text for span in row) for row in incentive_rows(one, **choices)]
-
-
-@pytest.mark.parametrize("one", [FARMED, FAIR, RUNAWAY], ids=["farmed", "fair", "runaway"])
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (50, 12)])
-def test_a_chart_in_letters_is_as_large_as_asked(one: Incentive, columns: int, rows: int) -> None:
-    for choices in ({}, {"coloured": False}, {"glyphs": ASCII}):
-        drawn = lines(one, columns=columns, rows=rows, **choices)
-        assert len(drawn) == rows
-        assert max(map(len, drawn)) <= columns
-
-
-def test_the_key_names_both_lines() -> None:
-    assert lines(FARMED)[0] == "as it was 1530   by plan 1730"
-    assert lines(FARMED, coloured=False)[0] == "A as it was 1530   B by plan 1730"
-    assert "B" in "".join(lines(FARMED, coloured=False)[1:])

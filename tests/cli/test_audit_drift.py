@@ -64,19 +64,17 @@ def test_json_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
-def test_one_system_is_a_chart_and_a_table_of_moments(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_system_is_a_table_of_moments(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(SAMPLE, "--system", "elo", "--points", "5") == 0
     out, err = capsys.readouterr()
     lines = out.splitlines()
-    assert lines[0] == "Drift of elo"
-    assert "last 90 days" in lines[1]
-    head = next(number for number, line in enumerate(lines) if line.startswith("matches  time"))
-    assert max(map(len, lines[:head])) <= 80
-    assert lines[head + 5].split()[:2] == ["40", "2020-09-30"]
-    assert lines[head + 6] == ""
+    assert lines[0].startswith("matches  time")
+    assert "last 90 days" in err
+    assert lines[5].split()[:2] == ["40", "2020-09-30"]
+    assert lines[6] == ""
     # The same times with newcomers, who all enter at the initial rating.
-    assert lines[head + 7].split()[:5] == ["matches", "time", "newcomers", "entered", "performed"]
-    assert len(lines) - head == 13
+    assert lines[7].split()[:5] == ["matches", "time", "newcomers", "entered", "performed"]
+    assert len(lines) == 13
     assert lines[-1].split()[0] == "40"
     assert "120 newcomers entered at 1500 on average (a fixed entry)" in err
     assert "matches added +0.0 points per player; elo does not scale changes by performance" in err
@@ -112,7 +110,6 @@ def test_a_learned_entry_and_a_held_level_are_shown(
     both = ["--system", "elo", "--set", "entry=learned", "--set", "hold_level=0.5"]
     assert audit(teams, *both, "--set", "level_memory=20", "--points", "4", "--details") == 0
     out, err = capsys.readouterr()
-    assert "newcomers' entry and first performance, and the level" in out
     assert "(a learned entry)" in err
     assert "holding the level handed out" in err
     assert "earlier_matches  participations  handed   each" in out
@@ -211,11 +208,11 @@ def test_without_times_matches_are_counted(
     assert answer["window"] == {"unit": "matches", "length": 4}
     assert {point["time"] for point in answer["systems"][0]["points"]} == {None}
     assert audit(str(path), "--system", "elo") == 0
-    out = capsys.readouterr().out
-    assert "last 4 matches" in out
+    out, err = capsys.readouterr()
+    assert "last 4 matches" in err
     assert " time " not in out
     assert audit(str(path), "--system", "elo", "--active-matches", "1") == 0
-    assert "played in the last 1 match\n" in capsys.readouterr().out
+    assert "played in the last 1 match\n" in capsys.readouterr().err
     assert audit(str(path), "--system", "elo", "--active-days", "9") == 2
     assert "--active-days needs a history with times" in capsys.readouterr().err
 

@@ -55,19 +55,16 @@ def test_json_has_the_numbers_of_the_library(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.slow
-def test_a_gain_is_a_chart_and_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_gain_is_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert audit(SAMPLE, *FARMED, "--details") == 0
     out, err = capsys.readouterr()
     rows = out.splitlines()
-    assert rows[0] == "What heath-hare gains by doing worse (plackett-luce)"
-    head = next(n for n, row in enumerate(rows) if row.startswith("player"))
-    assert max(map(len, rows[:head])) <= 80
-    cells = dict(zip(rows[head].split(), rows[head + 1].split(), strict=True))
+    cells = dict(zip(rows[0].split(), rows[1].split(), strict=True))
     assert float(cells["by_plan"]) - float(cells["honest"]) == pytest.approx(
         float(cells["gain"]), abs=0.11
     )
     assert cells["considered"] == "12"
-    assert len(rows) - head - 4 == int(cells["thrown"])
+    assert len(rows) - 4 == int(cells["thrown"])
     assert f"heath-hare gains {float(cells['gain']):.1f} points by throwing" in err
     assert "finding none proves nothing" in err
 

@@ -114,21 +114,6 @@ class Canvas:
         for across, up in zip(within.tolist(), np.interp(within, x, y).tolist(), strict=True):
             self.write(across, up, letter, colour)
 
-    def points(self, x: Floats, y: Floats, colour: str) -> None:
-        """Draw a dot in braille at each of some positions; both arrays have shape (n,)."""
-        self._dot(x * (2 * self.columns - 1), y * (4 * self.rows - 1), colour)
-
-    def scatter(self, x: Floats, y: Floats, letter: str, colour: str) -> None:
-        """Write a letter into every cell with at least one of some positions, of shape (n,)."""
-        columns = np.clip((x * self.columns).astype(np.int64), 0, self.columns - 1)
-        rows = self.rows - 1 - np.clip((y * self.rows).astype(np.int64), 0, self.rows - 1)
-        self._letters[rows, columns], self._colours[rows, columns] = letter, colour
-
-    def mark(self, x: float, y: float, letter: str, colour: str) -> None:
-        """Write a letter into the cell at a position, in the place of its dots."""
-        self._dots[self._row(y), self._column(x)] = 0
-        self.write(x, y, letter, colour)
-
     def _dot(self, across: Floats, up: Floats, colour: str) -> None:
         column = np.clip(np.rint(across).astype(np.int64), 0, 2 * self.columns - 1)
         row = np.clip(4 * self.rows - 1 - np.rint(up).astype(np.int64), 0, 4 * self.rows - 1)

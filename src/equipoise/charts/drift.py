@@ -1,6 +1,6 @@
-"""Drift in a history, as a figure and as text for a terminal.
+"""Drift in a history, as a figure.
 
-Both show two panels: the mean rating of active players above, and the points added per player
+It has two panels: the mean rating of active players above, and the points added per player
 below. Where a system learns the entry or holds the level, a third panel is about newcomers.
 """
 
@@ -13,9 +13,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ids
 from equipoise.charts import theme
-from equipoise.charts.axes import round_moments, round_numbers, shortened, spread_out
-from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
-from equipoise.charts.rating import positions
+from equipoise.charts.axes import shortened, spread_out
 from equipoise.charts.theme import set_horizontal_axis
 from equipoise.data.audits import Drift
 from equipoise.errors import NotFoundError, require
@@ -43,10 +41,6 @@ class Line(NamedTuple):
     place: Ids
     value: Floats
     spread: Floats
-
-    def positions(self) -> Floats:
-        """Return the places as numbers."""
-        return positions(self.place)
 
 
 class Panel(NamedTuple):
@@ -274,130 +268,3 @@ def _place_labels(axes: Axes, panel: Panel, texts: list[Any], size: theme.Size) 
     beside = 1.0 + _LEAD / (box.width * size.width * 72)
     for text, place in zip(texts, places.tolist(), strict=True):
         text.set_position((beside, place))
-
-
-_LEAST_COLUMNS, _LEAST_ROWS = 20, 3
-#: Number of rows for the axis; each panel has a heading as well.
-_AXIS = 2
-
-
-class _Frame(NamedTuple):
-    """The range of both panels: places, columns at the left, and columns of the canvas."""
-
-    first: float
-    last: float
-    indent: int
-    width: int
-
-    def x(self, positions: Floats) -> Floats:
-        span = self.last - self.first
-        return (positions - self.first) / span if span else np.full(len(positions), 0.5)
-
-
-def drift_rows(
-    found: Mapping[str, Drift],
-    *,
-    columns: int = 80,
-    rows: int = 24,
-    coloured: bool = True,
-    glyphs: Glyphs = UNICODE,
-) -> list[Row]:
-    """Return the lines of a chart of one system's drift, or of several by label.
-
-    There is no band, because it would flatten the lines.
-    columns, rows : of the whole chart
-    coloured : whether colours are shown; without them, several lines are drawn with capital letters
-    """
-    panels = drift_panels(found, band=False)
-    heights = _text_heights(len(panels), rows)
-    frame = _frame(panels, heights, columns)
-    drawn: list[Row] = []
-    for panel, height in zip(panels, heights, strict=True):
-        drawn.append([Span(panel.heading[:columns], "dim")])
-        drawn += _panel_rows(panel, height, frame, coloured, glyphs)
-    return [*drawn, *_axis(panels[0].lines[0], frame, glyphs)]
-
-
-def _text_heights(panels: int, rows: int) -> list[int]:
-    """Return the rows of each panel, of a chart of so many rows."""
-    free = rows - _AXIS - panels
-    *first, _ = _SHARES[panels]
-    heights = [max(round(share * free), _LEAST_ROWS) for share in first]
-    return [*heights, max(free - sum(heights), _LEAST_ROWS)]
-
-
-def _ticks(panel: Panel, height: int) -> tuple[Floats, list[str]]:
-    # Avoids a tick label "-0".
-    ticks = round_numbers(*panel.visible(), max(height // 3, 2)) + 0.0
-    return ticks, [f"{tick:.0f}" for tick in ticks]
-
-
-def _frame(panels: Sequence[Panel], heights: Sequence[int], columns: int) -> _Frame:
-    at = np.concatenate([line.positions() for line in panels[0].lines])
-    ticks = [_ticks(panel, height)[1] for panel, height in zip(panels, heights, strict=True)]
-    indent = max(len(name) for some in ticks for name in some) + 2
-    beside = max(len(label) for panel in panels for label in _text_labels(panel))
-    width = max(columns - indent - beside, _LEAST_COLUMNS)
-    return _Frame(float(at.min()), float(at.max()), indent, width)
-
-
-def _text_labels(panel: Panel) -> list[str]:
-    """Return the text beside each line: its letter if there are several lines, and its label."""
-    several = len(panel.lines) > 1
-    names = [shortened(line.label, _LETTERS) for line in panel.lines]
-    return [
-        f" {_letter(line) + ' ' if several else ''}{name} {line.end}"
-        for name, line in zip(names, panel.lines, strict=True)
-    ]
-
-
-def _letter(line: Line) -> str:
-    return chr(ord("A") + line.number)
-
-
-def _colour(line: Line) -> str:
-    return COLOURS[line.number % len(COLOURS)]
-
-
-def _panel_rows(
-    panel: Panel, height: int, frame: _Frame, coloured: bool, glyphs: Glyphs
-) -> list[Row]:
-    low, high = panel.visible()
-    canvas = Canvas(frame.width, height)
-    fine = glyphs.braille and (coloured or len(panel.lines) == 1)
-    for line in panel.lines:
-        x, y = frame.x(line.positions()), (line.value - low) / (high - low)
-        if fine:
-            canvas.line(x, y, _colour(line))
-        else:
-            canvas.letters(x, y, _letter(line), _colour(line))
-    ends = np.array([(line.value[-1] - low) / (high - low) for line in panel.lines])
-    drawn = _with_labels(canvas.spans(), panel, ends * height)
-    ticks, names = _ticks(panel, height)
-    width = frame.indent - 2
-    padded = [f"{name:>{width}}" for name in names]
-    return with_heights(drawn, padded, (ticks - low) / (high - low), glyphs)
-
-
-def _with_labels(rows: list[Row], panel: Panel, ends: Floats) -> list[Row]:
-    """Write each label in a separate row near the end of its line, as long as there are rows."""
-    count = len(rows)
-    places = count - 1 - spread_out(ends, 1.0, 0.5, count - 0.5).clip(0, count - 1)
-    labels, free = _text_labels(panel), dict.fromkeys(range(count))
-    for number in np.argsort(places, kind="stable").tolist():
-        wanted = round(float(places[number]))
-        row = min(free, key=lambda one: (abs(one - wanted), one), default=None)
-        if row is not None:
-            del free[row]
-            rows[row] = [*rows[row], Span(labels[number], _colour(panel.lines[number]))]
-    return rows
-
-
-def _axis(line: Line, frame: _Frame, glyphs: Glyphs) -> list[Row]:
-    if line.place.dtype.kind == "M":
-        at, names = round_moments(int(frame.first), int(frame.last), frame.width)
-        return ruler(frame.width, names, frame.x(at.astype(np.float64)), glyphs, frame.indent)
-    at = round_numbers(frame.first, frame.last, max(frame.width // 10, 2))
-    whole = at[at == np.floor(at)]
-    texts = [f"{one:.0f}" for one in whole]
-    return ruler(frame.width, texts, frame.x(whole), glyphs, frame.indent)

@@ -1,7 +1,4 @@
-"""A player's ratings as played and with thrown matches, as a figure and as text.
-
-The figure can compare several systems side by side; the text shows one.
-"""
+"""A player's ratings as played and with thrown matches, as a figure of systems side by side."""
 
 from __future__ import annotations
 
@@ -12,8 +9,7 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.charts import theme
-from equipoise.charts.axes import round_numbers, shortened
-from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
+from equipoise.charts.axes import shortened
 from equipoise.charts.theme import set_horizontal_axis
 from equipoise.data.audits import Incentive
 from equipoise.errors import require
@@ -146,69 +142,3 @@ def _arrange(figure: Figure, panels: list[Axes], in_a_row: int, top: float) -> N
         x = theme.MARGIN + left + column * (wide + left + _BESIDE)
         y = top * height - _HEADING - high - row * (high + below + _HEADING + _BETWEEN)
         axes.set_position((x / width, y / height, wide / width, high / height))
-
-
-_LEAST_COLUMNS, _LEAST_ROWS = 20, 3
-#: Number of rows for the legend and the axis.
-_OVERHEAD = 3
-#: Smallest height of the axis, in rating points, so that tiny changes look tiny.
-_LEAST_TEXT_RANGE = 20.0
-#: Ratings of at least this size are written with a power of ten.
-_LARGE = 1e6
-
-
-def incentive_rows(
-    one: Incentive,
-    *,
-    columns: int = 80,
-    rows: int = 24,
-    coloured: bool = True,
-    glyphs: Glyphs = UNICODE,
-) -> list[Row]:
-    """Return the lines of a chart of one player in one system.
-
-    columns, rows : of the whole chart
-    coloured : whether colours are shown; without them, lines are drawn with capital letters
-    """
-    lines = np.array([[one.before, *one.honest], [one.before, *one.planned]])
-    edge = max(0.05 * np.ptp(lines), (_LEAST_TEXT_RANGE - np.ptp(lines)) / 2)
-    low, high = lines.min() - edge, lines.max() + edge
-    height = max(rows - _OVERHEAD, _LEAST_ROWS)
-    ticks = round_numbers(low, high, max(height // 3, 2)) + 0.0
-    names = [_points(tick) for tick in ticks.tolist()]
-    indent = max(map(len, names)) + 2
-    canvas = Canvas(max(columns - indent, _LEAST_COLUMNS), height)
-    place = np.linspace(0.0, 1.0, lines.shape[1])
-    for number in (0, 1):
-        y = (lines[number] - low) / (high - low)
-        if glyphs.braille and coloured:
-            canvas.line(place, y, COLOURS[number])
-        else:
-            canvas.letters(place, y, "AB"[number], COLOURS[number])
-    width = indent - 2
-    padded = [f"{name:>{width}}" for name in names]
-    chart = with_heights(canvas.spans(), padded, (ticks - low) / (high - low), glyphs)
-    played = round_numbers(0, len(one.honest), max(canvas.columns // 10, 2))
-    axis = ruler(
-        canvas.columns,
-        [f"{at:.0f}" for at in played],
-        played / len(one.honest),
-        glyphs,
-        indent,
-    )
-    return [_key(one, coloured and glyphs.braille), *chart, *axis]
-
-
-def _key(one: Incentive, coloured: bool) -> Row:
-    """Return the legend, with the last rating of each line."""
-    letters = ("", "") if coloured else ("A ", "B ")
-    return [
-        Span(f"{letters[0]}as it was {_points(one.honest[-1])}", COLOURS[0]),
-        Span("   ", ""),
-        Span(f"{letters[1]}by plan {_points(one.planned[-1])}", COLOURS[1]),
-    ]
-
-
-def _points(value: float) -> str:
-    """Return rating points as text; very large ones are written with a power of ten."""
-    return f"{value:.0f}" if abs(value) < _LARGE else f"{value:.2e}"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.charts import theme
-from equipoise.charts.canvas import Row, Sheet
 from equipoise.charts.values import comparison_chart
 from equipoise.data.comparison import MovedBy, RatingComparison
 from equipoise.data.files import check_distinct
@@ -75,13 +74,6 @@ def compare(request: CompareRequest) -> RatingComparison:
     if request.chart is not None:
         theme.write(comparison_chart(found, title=request.title), request.chart)
     return found
-
-
-def text_of(found: RatingComparison, sheet: Sheet) -> list[Row]:
-    """Return the chart as lines of text."""
-    from equipoise.charts.comparing.old_and_new import comparison_rows
-
-    return comparison_rows(found, columns=sheet.columns, rows=sheet.rows, glyphs=sheet.glyphs)
 
 
 def mapping_of(found: RatingComparison) -> str | None:

@@ -36,12 +36,9 @@ from equipoise.messages.studies import (
     WindowMessage,
 )
 from equipoise.rating.system import RatingSystem
-from equipoise.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from equipoise.charts.canvas import Row, Sheet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,19 +177,6 @@ def figure_of(answer: DriftAnswer, *, title: str | None, band: bool) -> Figure:
         subtitle=drift_subtitle(answer.window, band=banded),
         band=banded,
     )
-
-
-def text_of(answer: DriftAnswer, sheet: Sheet, title: str | None) -> list[Row]:
-    """Return the chart as lines of text."""
-    from equipoise.charts.canvas import Span
-    from equipoise.charts.drift import drift_rows
-
-    chart = drift_rows(answer.found, **sheet._asdict())
-    heads = [
-        (title or title_of(answer), "bold"),
-        (drift_subtitle(answer.window, band=False), "dim"),
-    ]
-    return [*([Span(printable(words)[: sheet.columns], colour)] for words, colour in heads), *chart]
 
 
 def message_of(answer: DriftAnswer) -> DriftMessage:

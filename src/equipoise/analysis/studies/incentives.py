@@ -37,12 +37,9 @@ from equipoise.messages.studies import (
 )
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
-from equipoise.wording import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from equipoise.charts.canvas import Row, Sheet
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,17 +185,6 @@ def figure_of(answer: IncentivesAnswer, *, title: str | None) -> Figure:
         title=title or title_of(answer),
         subtitle=incentives_subtitle(answer.request.others),
     )
-
-
-def text_of(answer: IncentivesAnswer, sheet: Sheet) -> list[Row]:
-    """Return the chart of the system with the largest gain as lines of text."""
-    from equipoise.charts.canvas import Span
-    from equipoise.charts.incentives import incentive_rows
-
-    label, one = max(shown(answer).items(), key=lambda item: item[1].gain)
-    chart = incentive_rows(one, **sheet._asdict())
-    head = printable(f"{answer.request.title or title_of(answer)} ({label})")
-    return [[Span(head[: sheet.columns], "bold")], *chart]
 
 
 def message_of(answer: IncentivesAnswer) -> IncentivesMessage:

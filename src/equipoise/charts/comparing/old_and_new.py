@@ -1,4 +1,4 @@
-"""Old ratings against new ones, as a figure and as text for a terminal.
+"""Old ratings against new ones, as a figure.
 
 Every dot is a player. Those above the line rose, those below fell; who moved most is named.
 """
@@ -13,8 +13,7 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.charts import theme
-from equipoise.charts.axes import Scale, around, shortened, signed, spread_out
-from equipoise.charts.canvas import COLOURS, UNICODE, Canvas, Glyphs, Row, Span, ruler, with_heights
+from equipoise.charts.axes import around, shortened, signed, spread_out
 from equipoise.data.comparison import RatingComparison
 
 if TYPE_CHECKING:
@@ -35,9 +34,8 @@ _LEAD = 14.0
 #: Points between a line and its name.
 _GAP = 4.0
 _UP, _DOWN = 0, 1
-#: Colours of the named players in a figure and in a terminal, by direction.
-_FIGURE_COLOURS = (2, 1)
-_TEXT_COLOURS = (COLOURS[3], COLOURS[4])
+#: Colours of the named players, by direction.
+_COLOURS = (2, 1)
 
 
 class _Mover(NamedTuple):
@@ -150,7 +148,7 @@ def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover], size: the
             0.0,
             f"{shortened(one.name, _LETTERS)} {signed(f'{one.change:+,.{digits}f}')}",
             transform=axes.transAxes,
-            color=theme.WORDS[_FIGURE_COLOURS[one.direction]],
+            color=theme.WORDS[_COLOURS[one.direction]],
             va="center",
         )
         for one in movers
@@ -169,7 +167,7 @@ def _name_movers(figure: Figure, axes: Axes, movers: Sequence[_Mover], size: the
     for one, text, place, height in zip(
         movers, texts, places.tolist(), wanted.tolist(), strict=True
     ):
-        colour = theme.PALETTE[_FIGURE_COLOURS[one.direction]]
+        colour = theme.PALETTE[_COLOURS[one.direction]]
         text.set_position((beside + gap, place))
         across = (one.old - start) / (stop - start)
         shared: dict[str, Any] = {"transform": axes.transAxes, "color": colour, "clip_on": False}
@@ -183,64 +181,3 @@ def _digits(movers: Sequence[_Mover]) -> int:
     """Return the decimals of changes: a scale may have 25 points or 3000."""
     largest = max((abs(one.change) for one in movers), default=0.0)
     return 0 if largest >= 20 else 1 if largest >= 2 else 2
-
-
-_LEAST_COLUMNS, _LEAST_ROWS, _MOST_ROWS = 20, 6, 18
-
-
-def comparison_rows(
-    found: RatingComparison, *, columns: int = 80, rows: int = 20, glyphs: Glyphs = UNICODE
-) -> list[Row]:
-    """Return the lines of a chart in text, and a line on its marks.
-
-    columns, rows : of the chart, whose height is bounded
-    """
-    x, y = _points(found)
-    across, up = around(x.tolist(), 0, 1, ()), around(y.tolist(), 0, 1, ())
-    height = min(max(rows - 3, _LEAST_ROWS), _MOST_ROWS)
-    heights = up.ticks(max(height // 3, 2))
-    indent = max(len(text) for _, text in heights) + 2
-    width = max(columns - indent, _LEAST_COLUMNS)
-    canvas = Canvas(width, height)
-    _paint(canvas, found, across, up, glyphs)
-    marks = _movers(found, 3)
-    for one in marks:
-        sign = glyphs.above if one.direction == _UP else glyphs.below
-        canvas.mark(across.at(one.old), up.at(one.new), sign, _TEXT_COLOURS[one.direction])
-    below = across.ticks(max(width // 12, 2))
-    return [
-        *with_heights(canvas.spans(), [text for _, text in heights], _at(up, heights), glyphs),
-        *ruler(width, [text for _, text in below], _at(across, below), glyphs, indent),
-        [Span(_key(found, bool(marks), glyphs), "dim")],
-    ]
-
-
-def _paint(
-    canvas: Canvas, found: RatingComparison, across: Scale, up: Scale, glyphs: Glyphs
-) -> None:
-    """Paint the line, and over it the players."""
-    x, y = _points(found)
-    ends = np.array([across.low, across.high])
-    line = _ends(found, across.low, across.high)
-    steps = np.linspace(0.0, 1.0, 4 * canvas.columns)
-    values = line[0] + (line[1] - line[0]) * steps
-    within = (values >= up.low) & (values <= up.high)
-    places = (values - up.low) / (up.high - up.low)
-    for at, place in zip(steps[within].tolist(), places[within].tolist(), strict=True):
-        canvas.write(at, place, glyphs.rule, "dim")
-    shown_x = (x - ends[0]) / (ends[1] - ends[0])
-    shown_y = (y - up.low) / (up.high - up.low)
-    if glyphs.braille:
-        canvas.points(shown_x, shown_y, COLOURS[0])
-    else:
-        canvas.scatter(shown_x, shown_y, glyphs.dot, COLOURS[0])
-
-
-def _at(scale: Scale, ticks: Sequence[tuple[float, str]]) -> Floats:
-    return np.array([scale.at(value) for value, _ in ticks])
-
-
-def _key(found: RatingComparison, marked: bool, glyphs: Glyphs) -> str:
-    """Return what the axes and the marks are."""
-    words = f"across: rating in {_name(found.old)}, up: in {_name(found.new)}"
-    return words + (f"; {glyphs.above} rose most, {glyphs.below} fell most" if marked else "")

@@ -8,7 +8,7 @@ from typing import Literal
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
 from equipoise.cli.files.comparison_tables import print_comparison
-from equipoise.cli.report import print_chart, print_json, print_lines, say, sheet
+from equipoise.cli.report import print_json, say
 
 EXAMPLE = """\b
 Example:
@@ -66,7 +66,6 @@ def compare(
         CompareRequest,
         mapping_of,
         message_of,
-        text_of,
     )
     from equipoise.analysis.comparing.ratings import compare as compare_files
 
@@ -89,10 +88,7 @@ def compare(
         print_json(message_of(found, top, by))
         return
     print_comparison(found, top, by)
-    if chart is None:
-        print_lines("")
-        print_chart(text_of(found, sheet()))
-    else:
+    if chart is not None:
         say(f"drew {chart}")
     mapping = mapping_of(found)
     if found.scale == "line" and mapping is not None and old != "-":

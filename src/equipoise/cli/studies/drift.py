@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 from equipoise.cli import options
 from equipoise.cli.declaring import option
 from equipoise.cli.report import (
-    print_chart,
     print_json,
     print_lines,
     print_table,
     reading_lines,
     say,
     say_compiled,
-    sheet,
     working,
 )
 from equipoise.cli.tables import Table, cell, minutes, table
@@ -60,7 +58,7 @@ def drift(
     output: str | None = option(
         None,
         "Write the table (.csv, .parquet, .json, .jsonl, .tsv) or the chart (.svg, .png, .pdf). "
-        "[default: print both]",
+        "[default: print the table]",
         "FILE",
     ),
     details: bool = option(
@@ -103,20 +101,18 @@ def drift(
     if as_json:
         print_json(work.message_of(answer))
         return
-    _print(answer, title, details, to_file=output is not None)
+    _print(answer, details, to_file=output is not None)
     if output is not None:
         say(f"{'drew' if work.is_chart(output) else 'wrote'} {output}")
     say_compiled(job.compilation)
 
 
-def _print(answer: DriftAnswer, title: str | None, details: bool, to_file: bool) -> None:
-    """Print chart and table unless a file is written, and a summary on standard error."""
-    from equipoise.analysis.studies.drift import message_of, text_of
+def _print(answer: DriftAnswer, details: bool, to_file: bool) -> None:
+    """Print the tables unless a file is written, and a summary on standard error."""
+    from equipoise.analysis.studies.drift import message_of
 
     message = message_of(answer)
     if not to_file:
-        print_chart(text_of(answer, sheet(), title))
-        print_lines("")
         every = details or len(message.systems) == 1
         print_table(moments_table(message) if every else ends_table(message))
         print_lines("")

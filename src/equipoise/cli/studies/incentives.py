@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Literal, cast
 from equipoise.cli import options
 from equipoise.cli.declaring import option
 from equipoise.cli.report import (
-    print_chart,
     print_json,
     print_lines,
     print_table,
     reading_lines,
     say,
     say_compiled,
-    sheet,
     working,
 )
 from equipoise.cli.tables import Table, minutes, table
@@ -66,8 +64,7 @@ def incentives(
     ),
     chart: str | None = option(
         None,
-        "Draw a chart of the player who gains most (.svg, .png, .pdf), instead of the one in the "
-        "terminal.",
+        "Draw a chart of the player who gains most: .svg, .png or .pdf.",
         "FILE",
     ),
     details: bool = option(False, "Print the thrown matches too."),
@@ -116,15 +113,12 @@ def incentives(
 
 
 def _print(answer: IncentivesAnswer, details: bool) -> None:
-    """Print chart and tables unless files are written, and a summary on standard error."""
-    from equipoise.analysis.studies.incentives import message_of, text_of
+    """Print the tables unless files are written, and a summary on standard error."""
+    from equipoise.analysis.studies.incentives import message_of
 
     message, request = message_of(answer), answer.request
     gained = any(one.thrown for system in message.systems for one in system.players)
     if request.output is None:
-        if gained and request.chart is None:
-            print_chart(text_of(answer, sheet()))
-            print_lines("")
         print_table(players_table(message))
         if details and gained:
             print_lines("")
