@@ -1,10 +1,10 @@
 """How much memory does rating a file take that is larger than the memory?
 
 Duels of players drawn at random, a hundred participations a player, with ids, times and players as
-numbers: once in order of time, once shuffled. `equipoise rate FILE --memory 2GB` rates each file in
-a process of its own; the peak is the largest resident memory of that process. Compiled kernels are
-there before. Wall times are those of a machine that does other work too; processor times are not
-affected much. Both files must give the same ratings.
+numbers: once in order of time, once shuffled. `equipoise rate FILE --memory-limit 2GB` rates each
+file in a process of its own; the peak is the largest resident memory of that process. Compiled
+kernels are there before. Wall times are those of a machine that does other work too; processor
+times are not affected much. Both files must give the same ratings.
 
     python benchmarks/larger_than_memory.py [participations] [folder] [system ...]
 """
@@ -66,7 +66,7 @@ def write_duels(path: Path, participations: int, *, shuffled: bool) -> None:
 def rate(path: Path, system: str, output: Path) -> tuple[float, float, float]:
     """Rate a file. Return (peak in MB, processor seconds, wall seconds)."""
     command = [sys.executable, "-m", "equipoise", "rate", str(path), "--system", system]
-    command += ["--memory", _MEMORY, "--output", str(output)]
+    command += ["--memory-limit", _MEMORY, "--output", str(output)]
     started = time.perf_counter()
     process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)

@@ -116,7 +116,7 @@ def test_the_command_line_rates_and_studies_with_it(
         sum(part["change"] for part in told["contributions"])
     )
     assert told["expected"] == pytest.approx(told["opponents"][0]["expected"])
-    assert run(["predict", "--resume", str(state), "--team", "Ayr", "--team", "Bute"]) == 0
+    assert run(["predict", "--state", str(state), "--team", "Ayr", "--team", "Bute"]) == 0
     grid = ["--system", "football-elo", "--grid", "k=10,20,40", "--first", "50%"]
     assert run(["tune", str(csv), *grid]) == 0
 

@@ -19,7 +19,7 @@ _PARAMETERS = {
 }
 #: Other options that messages of the library name; the parameter has underscores.
 _OTHERS = (
-    "format|initial|lower-score-is-better|min-matches|restart|resume|save|scale|sheet|skip-bad|state"
+    "format|initial|lower-score-is-better|min-matches|restart|save|scale|sheet|skip-bad|state"
     "|synonyms|time-format|unplaced|unplayed|until|where"
 )
 _OPTION = rf"(?<![\w'\"/.-])--({'|'.join(_PARAMETERS)}|{_OTHERS})(?![\w/.-])"

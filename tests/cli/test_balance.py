@@ -261,7 +261,7 @@ def test_a_state_gives_deviations_of_its_last_time_or_of_another(
         assert balance(*asked, "--json") == 0
         found[name] = answer(capsys)
         teams = [word for team in found[name]["teams"] for word in ("--team", ",".join(team))]
-        assert run(["predict", "--resume", state, *teams, *more, "--json"]) == 0
+        assert run(["predict", "--state", state, *teams, *more, "--json"]) == 0
         same = answer(capsys)
         assert [team["expected"] for team in same["teams"]] == found[name]["expected"]
         assert same["newcomers"] == found[name]["newcomers"] == ["new"]

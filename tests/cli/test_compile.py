@@ -148,7 +148,7 @@ def test_after_compile_no_command_compiles(system: str, tmp_path: Path) -> None:
     league = str(EXAMPLES / "league.csv")
     for words in (
         ("rate", league, "--system", system, "--trace", "trace.csv", "--save", "state.npz"),
-        ("predict", "--resume", "state.npz", "--team", "ada", "--team", "ben", "--what-if"),
+        ("predict", "--state", "state.npz", "--team", "ada", "--team", "ben", "--what-if"),
         ("balance", "--state", "state.npz", "--players", "ada,ben,dia,eva", "--teams", "2"),
         ("backtest", league, "--system", system),
     ):

@@ -236,14 +236,14 @@ def test_a_saved_state_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFix
     player = ["--player", "jade-ant"]
     assert explain(SAMPLE, *player, "--set", "rho=0.5") == 0
     straight = capsys.readouterr().out
-    assert explain(SAMPLE, *player, "--resume", state) == 0
+    assert explain(SAMPLE, *player, "--state", state) == 0
     assert capsys.readouterr().out == straight
-    assert explain(SAMPLE, "--player", "cedar-bear", "--match", "1", "--resume", state) == 1
+    assert explain(SAMPLE, "--player", "cedar-bear", "--match", "1", "--state", state) == 1
     assert "has rated match 1 already" in capsys.readouterr().err
     one = ["--player", "cedar-bear", "--match", "1"]
     assert explain(SAMPLE, *one, "--set", "rho=0.5") == 0
     straight = capsys.readouterr().out
-    assert explain(SAMPLE, *one, "--resume", state, "--restart") == 0
+    assert explain(SAMPLE, *one, "--state", state, "--restart") == 0
     assert capsys.readouterr().out == straight
 
 
@@ -251,7 +251,7 @@ def test_a_state_of_version_1_is_gone_on_from_and_noted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     old = ROOT / "tests" / "rating" / "states_version_1"
-    arguments = ["--player", "p1", "--resume", str(old / "contests.npz")]
+    arguments = ["--player", "p1", "--state", str(old / "contests.npz")]
     assert explain(str(old / "contests.csv"), *arguments) == 0
     assert "its matches were not compared with this history" in capsys.readouterr().err
 
@@ -264,7 +264,7 @@ def test_a_state_of_version_1_is_gone_on_from_and_noted(
         (["--player", "jade-kite", "--match", "1"], 1, "jade-kite did not take part in match 1"),
         (["--player", "jade-kite", "--system", "glicko2"], 1, "glicko2 cannot rate"),
         (["--player", "jade-kite", "--set", "rh=1"], 2, "did you mean rho?"),
-        (["--player", "jade-kite", "--resume", "no.npz"], 1, "no saved state at no.npz"),
+        (["--player", "jade-kite", "--state", "no.npz"], 1, "no saved state at no.npz"),
         ([], 2, "--player"),
     ],
 )
@@ -317,9 +317,9 @@ def test_a_player_begins_with_a_known_rating(
     first.write_text("match,player,rank\n1,ann,1\n1,bob,2\n")
     assert run(["rate", str(first), *begins, *wanted]) == 0
     capsys.readouterr()
-    assert explain(str(history), "--resume", str(state), "--player", "ann", "--json") == 0
+    assert explain(str(history), "--state", str(state), "--player", "ann", "--json") == 0
     assert json.loads(capsys.readouterr().out) == second
-    assert explain(str(history), *begins, "--resume", str(state), "--player", "ann") == 2
+    assert explain(str(history), *begins, "--state", str(state), "--player", "ann") == 2
     assert "initial ratings come before the first match" in capsys.readouterr().err
 
 

@@ -84,7 +84,7 @@ def commands(history: str, games: str, folder: Path) -> list[list[str]]:
         ["leaderboard", history, "--rounds", "20"],
         ["audit", "drift", history, "--title", "t\u202e"],
         ["audit", "incentives", history, "--system", "topcoder", *some, "--details"],
-        ["predict", "--resume", state, *teams, "--places", "--samples", "10", "--what-if"],
+        ["predict", "--state", state, *teams, "--places", "--samples", "10", "--what-if"],
         ["balance", lobby],
         ["compare", lobby, state],
         ["rate", history, "--system", "elo-mmr", "--diff", lobby, "--conservative"],

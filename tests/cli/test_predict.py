@@ -38,7 +38,7 @@ def state_of(folder: Path, text: str, *arguments: str) -> str:
 
 
 def predict(state: str, *arguments: str) -> int:
-    return run(["predict", "--resume", state, *arguments])
+    return run(["predict", "--state", state, *arguments])
 
 
 def teams(*players: str) -> list[str]:
@@ -332,18 +332,6 @@ def test_win_and_draw_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ann wins 50.0 %, draw 20.0 %, bob wins 30.0 %" in capsys.readouterr().out
 
 
-def test_the_earlier_name_of_what_if_is_still_accepted(
-    saved: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    named = teams("cedar-bear", "jade-kite")
-    assert predict(saved, *named, "--what-if") == 0
-    now = capsys.readouterr()
-    assert predict(saved, *named, "--if-ranked") == 0
-    assert capsys.readouterr() == now
-    run(["predict", "--help"])
-    assert "--if-ranked" not in capsys.readouterr().out
-
-
 def test_a_first_match_is_predicted_from_known_ratings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -371,10 +359,10 @@ def test_a_prediction_needs_a_state_or_known_ratings(
     known.write_text("player,rating\nann,1800\n")
     two = teams("ann", "bob")
     for arguments, message in (
-        ((), "a prediction needs ratings: a saved state (--resume), or known ratings"),
-        (("--resume", saved, "--initial", str(known)), "--initial cannot be combined with"),
+        ((), "a prediction needs ratings: a saved state (--state), or known ratings"),
+        (("--state", saved, "--initial", str(known)), "--initial cannot be combined with"),
         (("--initial", str(known), "--at", "2024-01-01"), "--at cannot be combined with --initial"),
-        (("--resume", saved, "--system", "elo"), "the system must be the same"),
+        (("--state", saved, "--system", "elo"), "the system must be the same"),
     ):
         assert run(["predict", *arguments, *two]) == 2
         assert message in capsys.readouterr().err

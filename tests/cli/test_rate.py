@@ -271,8 +271,8 @@ def test_saving_and_resuming_gives_the_same_bits(tmp_path: Path) -> None:
     assert rate(SAMPLE, "--output", straight) == 0
     assert rate(SAMPLE, "--until", half, "--save", state, "--output", str(tmp_path / "x.csv")) == 0
     whole, rest = str(tmp_path / "whole.parquet"), str(tmp_path / "rest.parquet")
-    assert rate(SAMPLE, "--resume", state, "--output", whole) == 0
-    assert rate(SAMPLE, "--resume", state, "--from", half, "--output", rest) == 0
+    assert rate(SAMPLE, "--state", state, "--output", whole) == 0
+    assert rate(SAMPLE, "--state", state, "--from", half, "--output", rest) == 0
     tables = [pl.read_parquet(path).sort("player") for path in (straight, whole, rest)]
     assert tables[0].equals(tables[1])
     assert tables[0].equals(tables[2])
@@ -286,11 +286,11 @@ def test_resuming_takes_the_system_of_the_state(
     assert (
         rate(SAMPLE, "--system", "elo", "--set", "k=20", "--save", state, "--output", target) == 0
     )
-    assert rate(SAMPLE, "--resume", state, "--output", target) == 0
+    assert rate(SAMPLE, "--state", state, "--output", target) == 0
     assert "elo: 0 matches" in capsys.readouterr().err
-    assert rate(SAMPLE, "--resume", state, "--system", "elo", "--set", "k=21") == 2
+    assert rate(SAMPLE, "--state", state, "--system", "elo", "--set", "k=21") == 2
     assert "k was 20.0, not 21.0" in capsys.readouterr().err
-    assert rate(SAMPLE, "--resume", state, "--system", "elo-mmr") == 2
+    assert rate(SAMPLE, "--state", state, "--system", "elo-mmr") == 2
     assert "the state is of elo, not elo-mmr" in capsys.readouterr().err
 
 
@@ -298,7 +298,7 @@ def test_known_matches_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture
     state = str(tmp_path / "state.npz")
     assert rate(SAMPLE, "--save", state, "--output", str(tmp_path / "a.csv")) == 0
     capsys.readouterr()
-    assert rate(SAMPLE, "--resume", state, "--output", str(tmp_path / "b.csv")) == 0
+    assert rate(SAMPLE, "--state", state, "--output", str(tmp_path / "b.csv")) == 0
     assert "40 matches were rated before and skipped" in capsys.readouterr().err
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
@@ -322,7 +322,7 @@ def test_a_changed_match_is_refused_until_a_restart(
     """Nothing is written, the match is named, and --restart gives what rating anew gives."""
     history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
     target, straight = tmp_path / "r.csv", tmp_path / "straight.csv"
-    arguments = ["--resume", state, "--output", str(target)]
+    arguments = ["--state", state, "--output", str(target)]
     assert rate(history, "--until", "2024-01-04", "--save", state, "--json") == 0
     write(tmp_path / "h.csv", LEAGUE.replace("2,2024-01-02,cyd,1", "2,2024-01-02,cyd,0"))
     kept = Path(state).read_bytes()
@@ -344,11 +344,11 @@ def test_a_missing_match_is_refused(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert rate(history, "--until", "2024-01-04", "--save", state, "--json") == 0
     bad = write(tmp_path / "bad.csv", LEAGUE.replace("2,2024-01-02,cyd,1", "2,2024-01-02,cyd,x"))
     capsys.readouterr()
-    assert rate(bad, "--skip-bad", "--resume", state) == 1
+    assert rate(bad, "--skip-bad", "--state", state) == 1
     assert "match 2 is missing from the history" in capsys.readouterr().err
-    assert rate(bad, "--skip-bad", "--resume", state, "--restart") == 1
+    assert rate(bad, "--skip-bad", "--state", state, "--restart") == 1
     assert "a restart needs all matches of the saved state, and match 2" in capsys.readouterr().err
-    assert rate(bad, "--skip-bad", "--resume", state, "--from", "2024-01-03", "--json") == 0
+    assert rate(bad, "--skip-bad", "--state", state, "--from", "2024-01-03", "--json") == 0
     summary = json.loads(capsys.readouterr().out)["summary"]
     assert (summary["known_matches"], summary["matches"]) == (1, 1)
 
@@ -359,7 +359,7 @@ def test_a_history_that_ends_before_the_state_is_noted(
     history, state = write(tmp_path / "h.csv", LEAGUE), str(tmp_path / "state.npz")
     assert rate(history, "--save", state, "--json") == 0
     capsys.readouterr()
-    assert rate(history, "--until", "2024-01-03", "--resume", state) == 0
+    assert rate(history, "--until", "2024-01-03", "--state", state) == 0
     told = capsys.readouterr().err
     assert "the ratings include 2 matches of the saved state after the end of this history" in told
 
@@ -371,9 +371,9 @@ def test_a_state_of_version_1_goes_on_and_says_so_once(
     old = ROOT / "tests" / "rating" / "states_version_1"
     history, state = str(old / "contests.csv"), str(tmp_path / "new.npz")
     told = "the saved state is of an earlier version: its matches were not compared"
-    assert rate(history, "--resume", str(old / "contests.npz"), "--save", state) == 0
+    assert rate(history, "--state", str(old / "contests.npz"), "--save", state) == 0
     assert capsys.readouterr().err.count(told) == 1
-    assert rate(history, "--resume", state) == 0
+    assert rate(history, "--state", state) == 0
     assert told not in capsys.readouterr().err
 
 
@@ -388,9 +388,9 @@ def test_players_begin_with_known_ratings(
     first = json.loads(capsys.readouterr().out)
     assert first["summary"]["parameters"]["entry"] == "learned"
     assert {one["player"]: one["rating"] for one in first["ratings"]}["ann"] > 1700
-    assert rate(history, "--resume", state, "--json") == 0
+    assert rate(history, "--state", state, "--json") == 0
     assert json.loads(capsys.readouterr().out)["ratings"] == first["ratings"]
-    assert rate(history, "--resume", state, "--initial", known) == 2
+    assert rate(history, "--state", state, "--initial", known) == 2
     assert "initial ratings come before the first match" in capsys.readouterr().err
     bad = write(tmp_path / "bad.csv", "player,rating\nann,high\n")
     assert rate(history, "--initial", bad) == 1
@@ -431,7 +431,7 @@ def test_known_ratings_of_another_scale_are_converted_by_a_mapping(
 
 def test_a_restart_needs_a_state(capsys: pytest.CaptureFixture[str]) -> None:
     assert rate(SAMPLE, "--restart") == 2
-    assert "--restart needs --resume" in capsys.readouterr().err
+    assert "--restart needs --state" in capsys.readouterr().err
 
 
 def test_standard_input_is_recognised_by_its_content(
@@ -502,7 +502,7 @@ def test_a_wrong_parameter_file_is_explained(
         (["--skip-bad=some"], 2, "--skip-bad takes no value or =rows"),
         (["--from", "yesterday"], 2, "yesterday"),
         (["--threads", "0"], 2, "threads"),
-        (["--resume", "nowhere.npz"], 1, "no saved state at nowhere.npz"),
+        (["--state", "nowhere.npz"], 1, "no saved state at nowhere.npz"),
         (["--output", "ratings.xlsx"], 2, ".parquet"),
         (["--trace", "trace.doc", "--output", "never.csv"], 2, ".parquet"),
         (["--trace", "trace.csv", "--output", "never.doc"], 2, ".parquet"),
@@ -663,7 +663,7 @@ def test_an_approximation_is_warned_of_in_one_line(
 ) -> None:
     """When it is asked for, and when a state with it is gone on from; however often it is made."""
     state = str(tmp_path / "few.npz")
-    for arguments in (("--set", "opponents=5", "--save", state), ("--resume", state)):
+    for arguments in (("--set", "opponents=5", "--save", state), ("--state", state)):
         assert rate(SAMPLE, "--output", str(tmp_path / "r.csv"), *arguments) == 0
         warned = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
         assert len(warned) == 1
@@ -680,12 +680,12 @@ def test_ratings_are_written_for_spreadsheets_unless_raw(tmp_path: Path) -> None
     history = write(tmp_path / "history.csv", content)
     plain, raw = tmp_path / "ratings.csv", tmp_path / "raw.csv"
     assert rate(history, "--output", str(plain)) == 0
-    assert rate(history, "--output", str(raw), "--raw") == 0
+    assert rate(history, "--output", str(raw), "--no-escape-formulas") == 0
     names = {line.partition(",")[0] for line in plain.read_text().splitlines()[1:]}
     assert names == {"'=1+1", "'-a", "b", "-2"}
     assert raw.read_text() == plain.read_text().replace("'", "")
     teams = [tmp_path / f"{name}.csv" for name in ("plain", "raw")]
     for source, target in zip((plain, raw), teams, strict=True):
-        assert run(["balance", str(source), "--output", str(target), "--raw"]) == 0
+        assert run(["balance", str(source), "--output", str(target), "--no-escape-formulas"]) == 0
     assert teams[0].read_text() == teams[1].read_text()
     assert "=1+1" in teams[0].read_text().replace("\n", ",").split(",")

@@ -210,7 +210,7 @@ def test_where_selects_folders(
         (["--output", "{out}/"], "mode,mode", "--by must be different columns"),
         (["--output", "{out}/"], "mode,", "--by must be names of columns"),
         (["--output", "{out}/"], "mode,level", "--by must name columns of the history"),
-        (["--output", "{out}/", "--resume", "x.npz"], "mode", "--resume cannot be combined"),
+        (["--output", "{out}/", "--state", "x.npz"], "mode", "--state cannot be combined"),
         (["--output", "{out}/", "--dry-run"], "mode", "--dry-run cannot be combined"),
         (["--output", "{data}/out/"], "mode", "outside of the folder that is read"),
         (["--output", "{out}/x.docx"], "mode", "must end in"),

@@ -43,7 +43,7 @@ def test_a_table_in_the_place_of_a_state_names_the_option(
 ) -> None:
     assert run(["balance", "--state", files[1], "--players", "ada,ben"]) == 2
     assert f"use --ratings {files[1]}" in capsys.readouterr().err
-    assert run(["predict", "--resume", files[1], "--team", "ada", "--team", "ben"]) == 2
+    assert run(["predict", "--state", files[1], "--team", "ada", "--team", "ben"]) == 2
     assert f"use --initial {files[1]}" in capsys.readouterr().err
 
 

@@ -165,18 +165,18 @@ def test_a_state_of_an_order_goes_on_with_an_order_only(history, tmp_path, capsy
     state = str(tmp_path / "state.npz")
     assert run(["rate", ordered, *ELO, "--until", "3", "--save", state]) == 0
     capsys.readouterr()
-    assert run(["rate", ordered, "--resume", state, "--json"]) == 0
+    assert run(["rate", ordered, "--state", state, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["summary"]["known_matches"], answer["summary"]["matches"]) == (3, 1)
     last = {row["player"]: row["last_time"] for row in answer["ratings"]}
     assert last == {"ann": 2, "bob": 3, "cyd": 2, "dan": 3}
-    assert run(["rate", dated, "--resume", state]) == 1
+    assert run(["rate", dated, "--state", state]) == 1
     assert "rated by an order without dates, up to 2, and this history has dates" in (
         capsys.readouterr().err
     )
     assert run(["rate", dated, *ELO, "--save", state]) == 0
     capsys.readouterr()
-    assert run(["rate", ordered, "--resume", state]) == 1
+    assert run(["rate", ordered, "--state", state]) == 1
     error = capsys.readouterr().err
     assert "rated with dates" in error
     assert "--time-format s" in error
@@ -188,10 +188,10 @@ def test_an_order_that_goes_back_is_no_continuation(history, tmp_path, capsys):
     assert run(["rate", history(5, 5, 6, 7), *ELO, "--save", state]) == 0
     late = tmp_path / "late.csv"
     late.write_text("match,time,player,rank\nz,4,ann,0\nz,4,bob,1\n")
-    assert run(["rate", str(late), "--resume", state]) == 1
+    assert run(["rate", str(late), "--state", state]) == 1
     assert "older than the last match of the saved state" in capsys.readouterr().err
     late.write_text("match,time,player,rank\nz,7,ann,0\nz,7,bob,1\n")
-    assert run(["rate", str(late), "--resume", state]) == 0
+    assert run(["rate", str(late), "--state", state]) == 0
 
 
 def test_a_state_saved_by_an_earlier_version_goes_on_with_its_seconds(tmp_path, capsys):
@@ -199,9 +199,9 @@ def test_a_state_saved_by_an_earlier_version_goes_on_with_its_seconds(tmp_path, 
     state, rounds = str(EARLIER / "rounds.npz"), str(EARLIER / "rounds.csv")
     longer = tmp_path / "longer.csv"
     longer.write_text(Path(rounds).read_text() + "c1,3,ann,0\nc1,3,dan,1\n")
-    assert run(["rate", str(longer), "--resume", state]) == 1
+    assert run(["rate", str(longer), "--state", state]) == 1
     assert "--time-format s" in capsys.readouterr().err
-    assert run(["rate", str(longer), "--resume", state, "--time-format", "s", "--json"]) == 0
+    assert run(["rate", str(longer), "--state", state, "--time-format", "s", "--json"]) == 0
     resumed = json.loads(capsys.readouterr().out)
     assert resumed["summary"]["known_matches"] == 4
     assert run(["rate", str(longer), *ELO, "--time-format", "s", "--json"]) == 0
@@ -241,7 +241,7 @@ def test_a_prediction_takes_a_time_as_it_is_written(history, tmp_path, capsys):
     """As ratings do; a number that says nothing is refused."""
     state = str(tmp_path / "state.npz")
     assert run(["rate", history(*["2024-01-31"] * 4), *ELO, "--save", state]) == 0
-    match = ["predict", "--resume", state, "--team", "ann", "--team", "bob", "--at"]
+    match = ["predict", "--state", state, "--team", "ann", "--team", "bob", "--at"]
     assert run([*match, "20240301"]) == 0
     assert run([*match, "45322"]) == 2
     assert "--time-format s" in capsys.readouterr().err

@@ -324,7 +324,7 @@ def test_a_saved_state_continues_with_other_names(
     assert run(["rate", str(tmp_path / "all.csv"), "--output", table]) == 0
     wanted = Path(table).read_text()
     assert run(["rate", str(tmp_path / "one.csv"), "--save", state]) == 0
-    resumed = ["rate", str(tmp_path / "two.csv"), "--resume", state, "--output", table]
+    resumed = ["rate", str(tmp_path / "two.csv"), "--state", state, "--output", table]
     assert run(resumed) == 0, capsys.readouterr().err
     assert Path(table).read_text() == wanted
 

@@ -41,7 +41,7 @@ COMMANDS: dict[str, str] = {
     "performance": "performance {ex}/interzonal1970.csv --anchor 2557 --json",
     "performance_none": "performance {ex}/worldcup2022.csv --json",
     "plot": "plot {ex}/contests.csv --player jade-kite --json",
-    "predict": "predict --resume {out}/elo-mmr.npz --team jade-kite --team birch-fox --json",
+    "predict": "predict --state {out}/elo-mmr.npz --team jade-kite --team birch-fox --json",
     "rebalance": "rebalance {ex}/rebalance.json --compare --json",
     "rebalance_all": "rebalance {ex}/rebalance.json --all --json",
     "tune": "tune {ex}/contests.csv --system elo --first 50% --grid k=8,16,32 --json",

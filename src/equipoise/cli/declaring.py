@@ -16,7 +16,10 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand
 from typer.models import OptionInfo, ParameterInfo
+
+from equipoise.cli.renamed import with_new_options
 
 #: Options that also have a letter. A letter means the same in every command.
 LETTERS = {"--output": "-o", "--system": "-s"}
@@ -50,7 +53,16 @@ def add_command(
     application: typer.Typer, name: str, function: Callable[..., int | None], example: str
 ) -> None:
     """Add a command under a name, with the example that ends its help."""
-    application.command(name, epilog=example)(_plain(function))
+    application.command(name, cls=_Command, epilog=example)(_plain(function))
+
+
+class _Command(TyperCommand):
+    """A command that also takes the earlier names of its options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words after the name of the command."""
+        known = {name for parameter in self.params for name in parameter.opts}
+        return super().parse_args(ctx, with_new_options(args, known))
 
 
 def _plain(function: Callable[..., int | None]) -> Callable[..., int | None]:

@@ -50,7 +50,7 @@ Restart: TypeAlias = Annotated[
     bool,
     option(
         False,
-        "With --resume: rate from the beginning. HISTORY must have all matches of the state.",
+        "With --state: rate from the beginning. HISTORY must have all matches of the state.",
     ),
 ]
 Initial: TypeAlias = Annotated[
@@ -120,7 +120,7 @@ RawText: TypeAlias = Annotated[
         False,
         "Write text to CSV and TSV as it is. Otherwise text that spreadsheets would run as a "
         "formula begins with an apostrophe, which Equipoise takes away again when it reads it.",
-        name="--raw",
+        name="--no-escape-formulas",
     ),
 ]
 Column: TypeAlias = Annotated[

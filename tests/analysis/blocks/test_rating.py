@@ -52,7 +52,10 @@ def rated(path: Path, system: str, memory: str | None, **options: Any) -> RateAn
     save = str(path.with_name("state.npz"))
     outputs = {name: options.pop(name) for name in ("at", "conservative") if name in options}
     request = RateRequest(
-        history=HistoryRequest(source=str(path), **options), save=save, memory=memory, **outputs
+        history=HistoryRequest(source=str(path), **options),
+        save=save,
+        memory_limit=memory,
+        **outputs,
     )
     return rate(make_system(system), request)
 
@@ -230,7 +233,9 @@ def test_options_that_need_the_complete_history_are_refused(path: Path) -> None:
     season().write_parquet(path)
     for name in ("initial", "trace"):
         outputs: dict[str, Any] = {name: str(path.with_name("other.csv"))}
-        request = RateRequest(history=HistoryRequest(source=str(path)), memory="1GB", **outputs)
+        request = RateRequest(
+            history=HistoryRequest(source=str(path)), memory_limit="1GB", **outputs
+        )
         with pytest.raises(InvalidParameterError, match=f"{name} needs the complete history"):
             rate(make_system("elo"), request)
 
@@ -324,5 +329,5 @@ def test_sizes_are_read(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["much", "2 XB", "10MB", "-1GB"])
 def test_other_sizes_are_refused(text: str) -> None:
-    with pytest.raises(InvalidParameterError, match="--memory must be"):
+    with pytest.raises(InvalidParameterError, match="--memory-limit must be"):
         memory_of(text)

@@ -55,7 +55,7 @@ main(sys.argv[2:])
 def started(path: Path, folder: Path, largest: str = "any") -> subprocess.Popen[str]:
     """Start a rating with its temporary files in a folder."""
     command = [sys.executable, "-c", _PROGRAM, largest, "rate", str(path), "-s", "elo"]
-    command += ["--memory", "500MB", "--output", str(folder.parent / "ratings.parquet")]
+    command += ["--memory-limit", "500MB", "--output", str(folder.parent / "ratings.parquet")]
     return subprocess.Popen(
         command, env={**os.environ, "TMPDIR": str(folder)}, stderr=subprocess.PIPE, text=True
     )

@@ -50,7 +50,7 @@ _SHARE = 0.5
 _PROGRAM, _ROW = 400_000_000, 400
 #: Least and most rows of a block: larger ones are no faster.
 _FEWEST, _MOST = 50_000, 2_000_000
-#: Least memory that --memory can name.
+#: Least memory that --memory-limit can name.
 _LEAST = 500_000_000
 #: Problems after which no more are looked for.
 _PROBLEMS = 1_000
@@ -110,10 +110,10 @@ def memory_of(text: str) -> int:
     """Return a number of bytes, given as 2GB or 800MB. Raises : InvalidParameterError."""
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-zA-Z]*)\s*", text)
     known = found is not None and found[2].upper() in _UNITS
-    require(known, "--memory", "a size such as 2GB or 800MB", text)
+    require(known, "--memory-limit", "a size such as 2GB or 800MB", text)
     assert found is not None
     size = int(float(found[1]) * _UNITS[found[2].upper()])
-    require(size >= _LEAST, "--memory", f"at least {in_words(_LEAST)}", text)
+    require(size >= _LEAST, "--memory-limit", f"at least {in_words(_LEAST)}", text)
     return size
 
 

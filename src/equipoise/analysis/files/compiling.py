@@ -49,7 +49,7 @@ def compile_for_commands(system: str) -> None:
         history = HistoryRequest(source=str(source))
         rate(made, RateRequest(history=history, save=str(state)))
         rate(made, RateRequest(history=history, trace=str(Path(folder, "trace.csv"))))
-        rate(None, RateRequest(history=history, resume=str(state)))
+        rate(None, RateRequest(history=history, state=str(state)))
         explain_match(made, ExplainRequest(history=history, player=_PLAYERS[0]))
         predict_match(
             PredictRequest(

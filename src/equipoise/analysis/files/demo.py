@@ -63,7 +63,7 @@ STEPS = (
     ),
     Step(
         "A prediction of a contest of the three best players, from the saved state:",
-        "predict --resume season.npz --team jade-kite --team cedar-bear --team amber-deer",
+        "predict --state season.npz --team jade-kite --team cedar-bear --team amber-deer",
     ),
     Step(
         "Which system predicts this season better? This predicts each contest from the ratings "

@@ -51,7 +51,7 @@ class ExplainRequest:
     """Which match to explain, and for which player.
 
     player, match : ids as text; None means the player's last rated match
-    resume : path of a saved state that the history continues
+    state : path of a saved state that the history continues
     restart : rate from the beginning; the history must have all matches of that state
     initial : path of known ratings with which players begin; initial_mapping : see `ScaleMapping`
     posterior : add the posterior density of the skill; chart : path of a chart of it
@@ -60,7 +60,7 @@ class ExplainRequest:
     history: HistoryRequest
     player: str
     match: str | None = None
-    resume: str | None = None
+    state: str | None = None
     restart: bool = False
     initial: str | None = None
     initial_mapping: str | None = None
@@ -96,7 +96,7 @@ def explain_match(
         require(request.posterior, "--chart", "given with --posterior", request.chart)
         check_outputs(request.history, {"--chart": request.chart})
         theme.check_file(request.chart)
-    before = state_to_resume(request.resume, request.restart)
+    before = state_to_resume(request.state, request.restart)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
     if request.posterior and system.name not in WITH_POSTERIOR:

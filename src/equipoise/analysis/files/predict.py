@@ -228,11 +228,11 @@ def _pool(
     """
     if request.state is not None and request.initial is not None:
         raise InvalidParameterError(
-            "--initial cannot be combined with --resume: initial ratings come before the first "
+            "--initial cannot be combined with --state: initial ratings come before the first "
             "match, and a saved state has its ratings"
         )
     if request.state is not None:
-        check_state(request.state, "--resume", "--initial")
+        check_state(request.state, "--state", "--initial")
         pool = PoolState.load(request.state)
         check_system(pool, system or pool.system)
         return pool, ()
@@ -240,7 +240,7 @@ def _pool(
     known = initial_ratings(request.initial, request.initial_mapping, system)
     if known is None:
         raise InvalidParameterError(
-            "a prediction needs ratings: a saved state (--resume), or known ratings before the "
+            "a prediction needs ratings: a saved state (--state), or known ratings before the "
             "first match (--initial)"
         )
     return known_pool(system, known), notes_of(known)

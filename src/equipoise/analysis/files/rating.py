@@ -63,13 +63,14 @@ class RateRequest:
     output, trace, save : paths; nothing is written before everything is rated
     initial : path of a table, or of a saved state, of known ratings with which players begin
     initial_mapping : how these correspond to ratings of the system, as text; None if they are such
-    resume : path of a saved state
+    state : path of a saved state
     restart : rate from the beginning; the history must have all matches of that state
     at : time for which ratings are read, as text
     conservative : add the conservative rating to the table, and sort by it
     diff : path of ratings to compare the new ones with; it may also be the path of `output`
     raw : whether CSV and TSV have text that spreadsheets run as it is
-    memory : size such as 2GB in which a Parquet file is rated in blocks; None decides by its size
+    memory_limit : size such as 2GB in which a Parquet file is rated in blocks; None decides by the
+        size of the file
     """
 
     history: HistoryRequest
@@ -78,13 +79,13 @@ class RateRequest:
     save: str | None = None
     initial: str | None = None
     initial_mapping: str | None = None
-    resume: str | None = None
+    state: str | None = None
     restart: bool = False
     at: str | None = None
     conservative: bool = False
     diff: str | None = None
     raw: bool = False
-    memory: str | None = None
+    memory_limit: str | None = None
     threads: int = 1
 
 
@@ -122,7 +123,7 @@ def rate(
     Raises : EquipoiseError, and then nothing was written
     """
     _check_targets(request)
-    before = state_to_resume(request.resume, request.restart)
+    before = state_to_resume(request.state, request.restart)
     if system is None:
         system = make_system(DEFAULT_SYSTEM) if before is None else before.system
     if request.conservative:
@@ -166,15 +167,17 @@ def _in_blocks(
 ) -> Rated | None:
     """Return the history rated in blocks, None if it is to be rated at once.
 
-    Raises : InvalidParameterError if `memory` is given and the history cannot be rated in blocks
+    Raises : InvalidParameterError if `memory_limit` is given and the history cannot be rated in
+        blocks
     """
-    given = request.memory is not None
-    memory = memory_of(request.memory) if request.memory else memory_for(request.history.source)
+    limit = request.memory_limit
+    given = limit is not None
+    memory = memory_of(limit) if limit else memory_for(request.history.source)
     if memory is None:
         return None
     try:
         for name, value in (
-            ("--resume", request.resume),
+            ("--state", request.state),
             ("--initial", request.initial),
             ("--trace", request.trace),
         ):
@@ -194,7 +197,7 @@ def _in_blocks(
         )
     except UnsuitedError as error:
         if given:
-            raise InvalidParameterError(f"--memory: {NOT_IN_BLOCKS}: {error}") from error
+            raise InvalidParameterError(f"--memory-limit: {NOT_IN_BLOCKS}: {error}") from error
         announce(f"It is rated at once after all, in much memory; {NOT_IN_BLOCKS}: {error}.")
         return None
 
@@ -278,9 +281,7 @@ def state_to_resume(path: str | None, restart: bool) -> PoolState | None:
     if path is not None:
         return PoolState.load(path)
     if restart:
-        raise InvalidParameterError(
-            "--restart needs --resume: without --resume every match is rated"
-        )
+        raise InvalidParameterError("--restart needs --state: without --state every match is rated")
     return None
 
 

@@ -208,7 +208,7 @@ def _check(system: RatingSystem, request: RateByRequest) -> None:
     check_columns(request.by)
     require(request.workers >= 1, "--workers", "at least 1", request.workers)
     for option, given in (
-        ("--resume", request.rate.resume),
+        ("--state", request.rate.state),
         ("--restart", request.rate.restart),
         ("--diff", request.rate.diff),
     ):

@@ -28,7 +28,7 @@ def explain(
         None, "The match. [default: the last rated match of the player]", "MATCH"
     ),
     system: options.System,
-    resume: str | None = option(
+    state: str | None = option(
         None, "Continue from a saved state, with its system. HISTORY continues it.", "FILE.npz"
     ),
     restart: options.Restart,
@@ -58,7 +58,7 @@ def explain(
         history=reading.request(history, settings),
         player=player,
         match=match,
-        resume=resume,
+        state=state,
         restart=restart,
         initial=initial,
         initial_mapping=initial_mapping,

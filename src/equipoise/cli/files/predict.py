@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXAMPLE = """\b
 Example:
   equipoise rate examples/contests.csv --save pool.npz --output ratings.csv
-  equipoise predict --resume pool.npz --team jade-kite --team cedar-bear --what-if"""
+  equipoise predict --state pool.npz --team jade-kite --team cedar-bear --what-if"""
 
 #: Rows on a terminal; a pipe gets all of them.
 _SHOWN = 20
@@ -28,7 +28,7 @@ _NAME = 40
 
 def predict(
     *,
-    resume: str | None = option(
+    state: str | None = option(
         None, "A state that `equipoise rate --save` wrote, with its system.", "FILE.npz"
     ),
     initial: str | None = option(
@@ -82,7 +82,6 @@ def predict(
     samples: int = option(10_000, "Number of matches to sample for --places.", min=1),
     seed: int = option(0, "Random seed of the samples.", min=0),
     what_if: bool = option(False, "Compute a player's rating after each possible place."),
-    if_ranked: bool = option(False, "An earlier name of --what-if.", hidden=True),
     player: list[str] | None = option(
         None,
         "A player for --what-if. Repeatable. [default: the first player of the first team]",
@@ -99,7 +98,7 @@ def predict(
     from equipoise.analysis.files.predict import PredictRequest, predict_match
 
     request = PredictRequest(
-        state=resume,
+        state=state,
         initial=initial,
         initial_mapping=initial_mapping,
         teams=team or [],
@@ -112,7 +111,7 @@ def predict(
         gamma=gamma,
         samples=samples if places else None,
         seed=seed,
-        what_if=what_if or if_ranked,
+        what_if=what_if,
         players=player or [],
     )
     settings = system.settings()

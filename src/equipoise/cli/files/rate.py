@@ -57,8 +57,8 @@ def rate(
     trace: str | None = option(
         None, "Write a table of every player's changes in every match.", "FILE"
     ),
-    save: str | None = option(None, "Write the state, from which --resume continues.", "FILE.npz"),
-    resume: str | None = option(
+    save: str | None = option(None, "Write the state, from which --state continues.", "FILE.npz"),
+    state: str | None = option(
         None,
         "Continue from a saved state, with its system. HISTORY is the complete history or its "
         "continuation.",
@@ -79,7 +79,7 @@ def rate(
         "saved state. It may be the file of --output, which is read before it is replaced.",
         "OLD",
     ),
-    memory: str | None = option(
+    memory_limit: str | None = option(
         None,
         "Rate a Parquet file of any size in blocks, in about this much memory beside the players: "
         "2GB. It is sorted by time on disk if it is not in order. [default: chosen by its size]",
@@ -124,7 +124,7 @@ def rate(
         output=output,
         trace=trace,
         save=save,
-        resume=resume,
+        state=state,
         restart=restart,
         initial=initial,
         initial_mapping=initial_mapping,
@@ -132,13 +132,13 @@ def rate(
         conservative=conservative,
         diff=diff,
         raw=raw,
-        memory=memory,
+        memory_limit=memory_limit,
         threads=options.thread_count(threads),
     )
     if by is not None:
-        if memory is not None:
+        if memory_limit is not None:
             raise InvalidParameterError(
-                "--memory cannot be used with --by: each pool is read whole"
+                "--memory-limit cannot be used with --by: each pool is read whole"
             )
         from equipoise.cli.files.rate_by import rate_by
 

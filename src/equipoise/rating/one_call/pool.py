@@ -163,7 +163,7 @@ class Pool:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to one .npz file, completely or not at all.
 
-        `load` reads it, and so do `PoolState.load` and `equipoise rate --resume`.
+        `load` reads it, and so do `PoolState.load` and `equipoise rate --state`.
         """
         self.state.save(path)
 

@@ -1,0 +1,66 @@
+"""Names of earlier versions: they work as before, and one line says the new name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from equipoise.cli import run
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+HISTORY = str(EXAMPLES / "league.csv")
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> str:
+    """Give a saved state of the league."""
+    path = str(tmp_path / "state.npz")
+    assert run(["rate", HISTORY, "--system", "elo", "--save", path]) == 0
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "old", "new"),
+    [
+        (["predict", "--team", "ada", "--team", "ben"], "--resume STATE", "--state STATE"),
+        (["predict", "--team", "ada", "--team", "ben"], "--resume=STATE", "--state=STATE"),
+        (
+            ["predict", "--state", "STATE", "--team", "ada", "--team", "ben"],
+            "--if-ranked",
+            "--what-if",
+        ),
+        (["explain", HISTORY, "--player", "ada", "--restart"], "--resume STATE", "--state STATE"),
+        (["balance", "--state", "STATE", "--players", "ada,ben"], "--raw", "--no-escape-formulas"),
+        (["rate", HISTORY], "--memory 2GB", "--memory-limit 2GB"),
+    ],
+)
+def test_an_old_option_does_what_the_new_one_does(
+    command: list[str], old: str, new: str, state: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed(option: str) -> tuple[int, str, list[str]]:
+        words = [*command, *option.split()]
+        capsys.readouterr()
+        status = run([word.replace("STATE", state) for word in words])
+        out, err = capsys.readouterr()
+        return status, out, err.splitlines()
+
+    status, out, err = printed(new)
+    names = [option.replace("=", " ").split()[0] for option in (old, new)]
+    assert printed(old) == (status, out, [f"{names[0]} is now called {names[1]}.", *err])
+
+
+def test_help_has_the_new_names_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["rate", "--help"])
+    shown = capsys.readouterr().out
+    assert "--state FILE.npz" in shown
+    assert not {"--resume", "--memory", "--raw"} & set(shown.split())
+
+
+def test_words_after_two_dashes_and_options_of_other_commands_stay(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["rate", "--", "--raw"]) == 1
+    assert "is now called" not in capsys.readouterr().err
+    assert run(["inspect", HISTORY, "--raw"]) == 2
+    assert "No such option: --raw" in capsys.readouterr().err
