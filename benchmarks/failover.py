@@ -6,10 +6,11 @@ dead, thus before it takes writes. 4 clients post duels, singly, in arrays of 25
 200. In the middle the primary is killed (SIGKILL, all its processes), right after a match was
 voided, so that a replay is under way, and the standby is promoted at once. The service is not
 started again. All that was acknowledged before must be in the log; at the end every match is there
-once, the ratings are those that the library makes of the log, bit for bit, and `equipoise verify`
-finds no difference. Seconds are from the kill; who finds out that a primary is dead, and promotes,
-takes its own time in addition. A standby looks ten times a second whether it is promoted, so it
-may say so after the first post. Each row is several failovers: times are the median, with extremes.
+once, the ratings are those that the library makes of the log, bit for bit, and `equipoise db
+verify` finds no difference. Seconds are from the kill; who finds out that a primary is dead, and
+promotes, takes its own time in addition. A standby looks ten times a second whether it is promoted,
+so it may say so after the first post. Each row is several failovers: times are the median, with
+extremes.
 """
 
 from __future__ import annotations

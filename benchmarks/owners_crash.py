@@ -6,7 +6,7 @@ One service of three workers on PostgreSQL. 4 clients post duels to one pool, si
 killed (SIGKILL); all processes are killed and the service is started again. A match is voided
 before each, so that a replay is under way. After each, all that was acknowledged must be in the
 log. At the end every match must be there once, the ratings must be those that the library makes of
-the log, bit for bit, and `equipoise verify` must find no difference.
+the log, bit for bit, and `equipoise db verify` must find no difference.
 
 The gap is the longest time within 2.5 s from the hit in which no client got an answer. Clients that
 are connected to a stopped worker wait until it goes on; the others do not.

@@ -6,7 +6,7 @@ so that a replay is under way. After each restart all that was acknowledged must
 the end every match is there once. Concurrency: 16 clients post 8,000 games of 3 against 3 among
 60 players, singly and in arrays of 3, without a second try. In both the ratings, and what each
 single post was answered, must be those that the library makes of the log in its order, bit for
-bit, and after a crash `equipoise verify` must find no difference.
+bit, and after a crash `equipoise db verify` must find no difference.
 """
 
 from __future__ import annotations

@@ -186,7 +186,9 @@ def look(trial: Trial) -> None:
         trial.podman("healthcheck", "run", CONTAINER)
         expect(True, "health check of the image", "healthy")
 
-    key = trial.inside("equipoise", "keys", "create", "--name", "trial", "--role", "admin").strip()
+    key = trial.inside(
+        "equipoise", "db", "keys", "create", "--name", "trial", "--role", "admin"
+    ).strip()
     systems = trial.arguments.systems.split(",")
     for system in systems:
         pool = f"/v1/pools/trial-{system}"
@@ -218,12 +220,12 @@ def look(trial: Trial) -> None:
     expect(True, "a new container is ready after", f"{trial.start():.1f} s")
     again = [trial.ask(f"/v1/pools/trial-{one}/leaderboard", key) for one in systems]
     expect(boards == again, "leaderboards as before", boards == again)
-    verified = trial.inside("equipoise", "verify").strip().splitlines()
-    expect(True, "equipoise verify", verified[0] if verified else "status 0")
+    verified = trial.inside("equipoise", "db", "verify").strip().splitlines()
+    expect(True, "equipoise db verify", verified[0] if verified else "status 0")
     if not trial.arguments.database:
         trial.inside("mkdir", "/data/backups")
-        path = trial.inside("equipoise", "backup", "/data/backups", "--keep", "7").strip()
-        expect(path.startswith("/data/backups/"), "equipoise backup", path)
+        path = trial.inside("equipoise", "db", "backup", "/data/backups", "--keep", "7").strip()
+        expect(path.startswith("/data/backups/"), "equipoise db backup", path)
     seconds, status = trial.stop()
     expect(seconds < GRACE and status == 0, "SIGTERM", f"ended after {seconds:.1f} s, {status}")
 

@@ -21,7 +21,7 @@ def pools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in ("first", "second", "third"):
         source = str(EXAMPLES / "contests.csv")
-        assert run(["import", source, "--pool", name, "--create", "--system", "elo"]) == 0
+        assert run(["db", "import", source, "--pool", name, "--create", "--system", "elo"]) == 0
     return tmp_path
 
 
@@ -56,9 +56,11 @@ def scheduler() -> Iterator[str]:
 def test_pools_are_verified_at_the_same_time(
     pools: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    alone = answer(capsys, "verify")
-    assert without_seconds(answer(capsys, "verify", "--workers", "2")) == without_seconds(alone)
-    assert run(["verify", "nobody", "--workers", "2"]) == 1
+    alone = answer(capsys, "db", "verify")
+    assert without_seconds(answer(capsys, "db", "verify", "--workers", "2")) == without_seconds(
+        alone
+    )
+    assert run(["db", "verify", "nobody", "--workers", "2"]) == 1
     assert "no pool 'nobody'" in capsys.readouterr().err
 
 
@@ -69,8 +71,8 @@ def test_pools_are_verified_at_the_same_time(
 def test_a_cluster_gives_the_same_answers(
     pools: Path, scheduler: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    alone = answer(capsys, "verify")
-    there = answer(capsys, "verify", "--cluster", scheduler)
+    alone = answer(capsys, "db", "verify")
+    there = answer(capsys, "db", "verify", "--cluster", scheduler)
     assert without_seconds(there) == without_seconds(alone)
     # Relative paths mean the same there.
     for mode in ("a", "b"):
@@ -101,12 +103,20 @@ def test_a_cluster_gives_the_same_answers(
     Path("exports").mkdir()
     for name in ("first", "second", "third"):
         output = f"exports/{name}.ndjson"
-        assert run(["export", name, "--what", "log", "--output", output]) == 0
+        assert run(["db", "export", name, "--what", "log", "--output", output]) == 0
     Path("exports/broken.ndjson").write_text('{"equipoise_log":3,"pool"')
     found = [
         answer(
             capsys,
-            *("import", "exports", "--each", "--create", "--database", f"sqlite:///{name}.db"),
+            *(
+                "db",
+                "import",
+                "exports",
+                "--each",
+                "--create",
+                "--database",
+                f"sqlite:///{name}.db",
+            ),
             *more,
             status=1,
         )
@@ -137,7 +147,7 @@ def test_wrong_options_are_explained(
 ) -> None:
     pytest.importorskip("distributed", reason="needs the extra cluster")
     monkeypatch.chdir(tmp_path)
-    assert run(["verify", *options]) == 2
+    assert run(["db", "verify", *options]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -147,28 +157,28 @@ def test_each_file_is_imported_into_a_pool_of_its_own(
 ) -> None:
     folder = pools / "exports"
     folder.mkdir()
-    heads = {one["pool"]: one["head"] for one in answer(capsys, "verify")["pools"]}
+    heads = {one["pool"]: one["head"] for one in answer(capsys, "db", "verify")["pools"]}
     for name in heads:
         output = str(folder / f"{name}.ndjson")
-        assert run(["export", name, "--what", "log", "--output", output]) == 0
+        assert run(["db", "export", name, "--what", "log", "--output", output]) == 0
     (folder / "broken.ndjson").write_text('{"equipoise_log":3,"pool"')
     target = ["--database", "sqlite:///copy.db"]
     done = answer(
-        capsys, "import", "exports", "--each", "--create", "--workers", "2", *target, status=1
+        capsys, "db", "import", "exports", "--each", "--create", "--workers", "2", *target, status=1
     )
     assert {one["pool"]: one["head"] for one in done["imported"]} == heads
     assert [one["pool"] for one in done["failed"]] == ["broken"]
     (folder / "twice.csv").write_text("match,player,rank\n1,ana,1\n1,ana,2\n")
-    assert run(["import", "exports/[bt]*", "--each", "--create", *target]) == 1
+    assert run(["db", "import", "exports/[bt]*", "--each", "--create", *target]) == 1
     said = capsys.readouterr().err.splitlines()
     at = said.index(f"pool twice failed: {folder / 'twice.csv'}")
     assert said[at + 2].endswith(
         "twice.csv, line 3, player: must appear once in a match; got 'ana'"
     )
     assert any(line.startswith("  ") and "already there" in line for line in said)
-    assert answer(capsys, "verify", *target)["identical"]
+    assert answer(capsys, "db", "verify", *target)["identical"]
     # The same command goes on where it was: what is there is not recorded again.
-    again = answer(capsys, "import", "exports/[a-z]*d.ndjson", "--each", *target)
+    again = answer(capsys, "db", "import", "exports/[a-z]*d.ndjson", "--each", *target)
     assert [(one["pool"], one["matches"]) for one in again["imported"]] == [
         ("second", 0),
         ("third", 0),
@@ -198,5 +208,5 @@ def test_wrong_imports_are_explained(
     monkeypatch.chdir(tmp_path)
     for name in ("a.csv", "a.csv.gz"):
         Path(name).touch()
-    assert run(["import", *options]) == 2
+    assert run(["db", "import", *options]) == 2
     assert said in capsys.readouterr().err

@@ -63,7 +63,7 @@ def test_bash_completes_commands_options_systems_and_parameters(
 
     commands = asked("")
     assert commands[0] == "demo"
-    assert {"rate", "audit", "keys", "serve"} <= set(commands)
+    assert {"rate", "audit", "db", "serve"} <= set(commands)
     assert asked("audit", "") == ["drift", "incentives"]
     assert asked("rate", "--sys") == ["--system"]
     assert asked("rate", "--system", "elo") == ["elo", "elo-mmr", "elo-mmx"]

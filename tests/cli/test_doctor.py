@@ -379,14 +379,14 @@ def test_a_database_is_looked_at(
     status, found = doctor(capsys, "--database", address)
     assert status == 1
     assert found["file"]["remedy"] == f"equipoise serve --database {address}"
-    assert run(["keys", "create", "--name", "a", "--database", address]) == 0
+    assert run(["db", "keys", "create", "--name", "a", "--database", address]) == 0
     status, found = doctor(capsys, "--database", address)
     assert status == 0
     assert found["schema"]["detail"].startswith("version ")
     assert found["free space"]["status"] == "ok"
-    assert found["content"]["remedy"] == f"equipoise check --database {address}"
+    assert found["content"]["remedy"] == f"equipoise db check --database {address}"
     monkeypatch.setenv("EQUIPOISE_DATABASE", address)
-    assert doctor(capsys)[1]["content"]["remedy"] == "equipoise check"
+    assert doctor(capsys)[1]["content"]["remedy"] == "equipoise db check"
 
 
 @pytest.mark.parametrize(

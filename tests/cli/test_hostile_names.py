@@ -104,7 +104,7 @@ def failing(history: str, folder: Path) -> list[list[str]]:
     database = ["--database", f"sqlite:///{folder}/pool.db"]
     return [
         # A pool takes no names with control characters.
-        ["import", history, "--pool", "p", "--create", *database],
+        ["db", "import", history, "--pool", "p", "--create", *database],
         ["rate", str(broken)],
         ["rate", str(broken), "--skip-bad"],
         ["rate", str(folder / "no\x1b[2J.csv")],
@@ -205,7 +205,7 @@ def test_names_of_files_that_are_not_utf8_are_escaped_in_json(
     path = tmp_path / "\udcff.csv"
     path.write_text("match,player,rank\n1,a,1\n1,b,2\n")
     database = f"sqlite:///{tmp_path / 'pools.db'}"
-    given = ["import", str(tmp_path / "*.csv"), "--each", "--create", "--system", "elo"]
+    given = ["db", "import", str(tmp_path / "*.csv"), "--each", "--create", "--system", "elo"]
     assert run([*given, "--database", database, "--json"]) == 1
     (failed,) = json.loads(capsys.readouterr().out)["failed"]
     assert failed["pool"] == r"\udcff"

@@ -146,7 +146,7 @@ def test_standard_input_is_read_once(
     ("name", "text", "kind", "command"),
     [
         ("lobby.csv", "player,rating,party\nann,1500,\nben,1600,\n", "lobby", "balance"),
-        ("log.ndjson", '{"equipoise_log":3,"pool":"x"}\n', "log", "import"),
+        ("log.ndjson", '{"equipoise_log":3,"pool":"x"}\n', "log", "db import"),
     ],
 )
 def test_other_kinds_name_the_command_that_reads_them(
@@ -193,7 +193,7 @@ DRY = [
     ("backtest", "contests.csv", ["--system", "elo", "--report", "page.html"]),
     ("tune", "contests.csv", ["--first", "50%", "--output", "best.toml"]),
     ("performance", "interzonal1970.csv", ["--anchor", "2557", "--output", "table.csv"]),
-    ("import", "contests.csv", ["--pool", "x", "--create"]),
+    ("db import", "contests.csv", ["--pool", "x", "--create"]),
 ]
 
 
@@ -206,15 +206,17 @@ def test_a_dry_run_does_nothing_and_gives_the_command_back(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if command == "import":
+    if command == "db import":
         pytest.importorskip("sqlalchemy")
     monkeypatch.chdir(tmp_path)
     path = str(EXAMPLES / name)
-    assert run([command, path, *options, "--dry-run", "--json"]) == 0
+    command_words = command.split()
+    assert run([*command_words, path, *options, "--dry-run", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     words = shlex.split(answer["next"][0]["command"])
-    assert words[:3] == ["equipoise", command, path]
-    assert sorted(words[3:]) == sorted([*options, "--json"])
+    named = ["equipoise", *command_words, path]
+    assert words[: len(named)] == named
+    assert sorted(words[len(named) :]) == sorted([*options, "--json"])
     assert list(tmp_path.iterdir()) == []
 
 

@@ -64,3 +64,42 @@ def test_words_after_two_dashes_and_options_of_other_commands_stay(
     assert "is now called" not in capsys.readouterr().err
     assert run(["inspect", HISTORY, "--raw"]) == 2
     assert "No such option: --raw" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "keys create --name a --expires soon",
+        "keys list --database sqlite:///none.db",
+        "keys --help",
+        "import --help",
+        "export pool",
+        "verify --database nonsense",
+        "check --database sqlite:///none.db --json",
+        "backup",
+        "restore none.db --frob",
+        "erase --help",
+    ],
+)
+def test_an_old_command_does_what_the_new_one_does(
+    words: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    pytest.importorskip("sqlalchemy")
+    monkeypatch.chdir(tmp_path)
+    name = words.split()[0]
+    status = run(["db", *words.split()])
+    new = capsys.readouterr()
+    assert run(words.split()) == status
+    old = capsys.readouterr()
+    assert old.out == new.out
+    assert old.err == f"`equipoise {name}` is now called `equipoise db {name}`.\n{new.err}"
+
+
+def test_the_first_page_of_help_has_no_old_command(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["--help"])
+    shown = {line.split()[0] for line in capsys.readouterr().out.splitlines() if line.strip()}
+    assert "db" in shown
+    assert not {"keys", "import", "verify", "restore"} & shown

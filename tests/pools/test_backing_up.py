@@ -1,4 +1,4 @@
-"""`equipoise backup`, `restore` and `check`: under load, killed half-way, damaged."""
+"""`equipoise db backup`, `restore` and `check`: under load, killed half-way, damaged."""
 
 from __future__ import annotations
 
@@ -309,26 +309,26 @@ def test_the_commands(
         assert run([*arguments, "--json"]) == status
         return json.loads(capsys.readouterr().out)
 
-    assert run(["check"]) == 1
+    assert run(["db", "check"]) == 1
     assert "no database equipoise.db" in capsys.readouterr().err
     filled("sqlite:///equipoise.db")
-    assert answer("check")["ok"] is True
-    assert run(["check"]) == 0
+    assert answer("db", "check")["ok"] is True
+    assert run(["db", "check"]) == 0
     assert "free space" in capsys.readouterr().out
-    made = answer("backup", ".", "--keep", "3")
+    made = answer("db", "backup", ".", "--keep", "3")
     assert Path(made["file"]).stat().st_size == made["bytes"]
-    assert run(["backup", "missing"]) == 1
-    assert run(["backup", ".", "--keep", "0"]) == 2
-    done = answer("restore", made["file"], "--database", "sqlite:///second.db")
+    assert run(["db", "backup", "missing"]) == 1
+    assert run(["db", "backup", ".", "--keep", "0"]) == 2
+    done = answer("db", "restore", made["file"], "--database", "sqlite:///second.db")
     assert (done["matches"], done["verified"]) == (30, True)
-    assert run(["restore", made["file"], "--database", "sqlite:///second.db"]) == 1
+    assert run(["db", "restore", made["file"], "--database", "sqlite:///second.db"]) == 1
     assert "--overwrite" in capsys.readouterr().err
-    again = ["restore", made["file"], "--overwrite", "--no-verify", "--database"]
+    again = ["db", "restore", made["file"], "--overwrite", "--no-verify", "--database"]
     assert run([*again, "sqlite:///second.db"]) == 0
     assert "1 pool with 30 matches, not compared" in capsys.readouterr().out
     with closing(sqlite3.connect("second.db")) as connection, connection:
         connection.execute("DROP INDEX ix_log_of_match")
-    found = answer("check", "--database", "sqlite:///second.db", status=1)
+    found = answer("db", "check", "--database", "sqlite:///second.db", status=1)
     assert [one["check"] for one in found["checks"] if one["status"] == "failed"] == ["indexes"]
-    assert run(["check", "--database", "mysql://x"]) == 2
+    assert run(["db", "check", "--database", "mysql://x"]) == 2
     assert backups.backups_in(tmp_path, Path(made["file"])) == [tmp_path / Path(made["file"]).name]

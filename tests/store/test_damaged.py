@@ -76,18 +76,18 @@ def test_commands_end_with_a_sentence(
         database = ["--database", f"sqlite:///{path}"]
         log = str(tmp_path / "log.ndjson")
         for command in (
-            ["verify"],
-            ["export", "trial", "--what", "log", "--output", log],
-            ["export", "trial", "--what", "ratings", "--output", str(tmp_path / "r.csv")],
-            ["keys", "list"],
+            ["db", "verify"],
+            ["db", "export", "trial", "--what", "log", "--output", log],
+            ["db", "export", "trial", "--what", "ratings", "--output", str(tmp_path / "r.csv")],
+            ["db", "keys", "list"],
         ):
             status = run([*command, *database])
             said = capsys.readouterr().err
             assert status in (0, 1), (page, command)
             assert "Traceback" not in said
-            if status == 1 and command != ["verify"]:
+            if status == 1 and command != ["db", "verify"]:
                 assert said.startswith("equipoise: "), said
-            noticed += command == ["verify"] and status == 1
+            noticed += command == ["db", "verify"] and status == 1
     assert noticed >= 10
 
 
@@ -99,10 +99,15 @@ def test_a_schema_that_is_no_text(
     content = original.read_bytes()
     assert b"PRIMARY KEY" in content
     path.write_bytes(content.replace(b"PRIMARY KEY", b"PRIM\x8fRY KEY"))
-    for command in (["verify"], ["keys", "list"], ["backup", str(tmp_path)], ["check"]):
+    for command in (
+        ["db", "verify"],
+        ["db", "keys", "list"],
+        ["db", "backup", str(tmp_path)],
+        ["db", "check"],
+    ):
         assert run([*command, "--database", f"sqlite:///{path}"]) == 1, command
         said = capsys.readouterr()
-        if command == ["check"]:
+        if command == ["db", "check"]:
             assert "schema cannot be read" in said.out
         else:
             assert said.err.startswith("equipoise: "), command
@@ -114,7 +119,7 @@ def test_a_file_that_is_cut_off(
     """As by a disk that was full when it was copied."""
     path = tmp_path / "cut.db"
     path.write_bytes(original.read_bytes()[: 9 * PAGE + 100])
-    assert run(["verify", "--database", f"sqlite:///{path}"]) == 1
+    assert run(["db", "verify", "--database", f"sqlite:///{path}"]) == 1
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert "malformed" in said

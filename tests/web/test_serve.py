@@ -48,7 +48,7 @@ def test_it_listens_answers_and_ends_when_asked(tmp_path: Path, workers: int) ->
         first, hint = (json.loads(process.stderr.readline())["message"] for _ in range(2))
         found = re.search(r"http://127\.0\.0\.1:\d+", first)
         assert found is not None
-        assert "equipoise keys create" in hint  # there is no key
+        assert "equipoise db keys create" in hint  # there is no key
         assert database in hint
         try:
             # Connections wait in the queue of the socket until a process takes them.

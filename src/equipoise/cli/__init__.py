@@ -36,9 +36,11 @@ def run(arguments: Sequence[str]) -> int:
 
     from equipoise.cli.application import create_application
     from equipoise.cli.completion import command_to_complete
+    from equipoise.cli.renamed import with_new_command
     from equipoise.cli.report import report_error, report_system_error, report_usage_error, say
     from equipoise.cli.usage import explain_usage, help_wanted
 
+    arguments = with_new_command(arguments)
     as_json = "--json" in arguments
     named = command_to_complete(os.environ) or (arguments[0] if arguments else None)
     try:

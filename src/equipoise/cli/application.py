@@ -48,14 +48,7 @@ _COMMANDS = {
     "tune": _Place("studies.tune", "tune"),
     "audit": _Place("studies.audit", "application", ""),
     "serve": _Place("service.serve", "serve"),
-    "keys": _Place("service.keys", "application", ""),
-    "import": _Place("service.exchange", "import_", "IMPORT_EXAMPLE"),
-    "export": _Place("service.exchange", "export"),
-    "verify": _Place("service.verify", "verify"),
-    "check": _Place("service.backups", "check", "CHECK_EXAMPLE"),
-    "backup": _Place("service.backups", "backup", "BACKUP_EXAMPLE"),
-    "restore": _Place("service.backups", "restore", "RESTORE_EXAMPLE"),
-    "erase": _Place("service.erase", "erase"),
+    "db": _Place("service.db", "application", ""),
 }
 #: Folder below `equipoise.cli` -> heading of its commands.
 _TITLES = {

@@ -101,14 +101,14 @@ def _database_findings(url: str) -> Iterator[Finding]:
         return
     remedies = {
         "schema": f"equipoise serve{named}",
-        "indexes": f"equipoise restore BACKUP --overwrite{named}",
+        "indexes": f"equipoise db restore BACKUP --overwrite{named}",
     }
     statuses: dict[str, Status] = {"ok": "ok", "failed": "failed", "skipped": "absent"}
     for one in checks:
         remedy = remedies.get(one.check, "") if one.status == "failed" else ""
         yield Finding(topic, one.check, statuses[one.status], one.detail, remedy)
     detail = "the content and its hash chains were not checked"
-    yield Finding(topic, "content", "absent", detail, f"equipoise check{named}")
+    yield Finding(topic, "content", "absent", detail, f"equipoise db check{named}")
 
 
 def _lines(findings: Sequence[Finding]) -> Iterator[str]:

@@ -6,6 +6,7 @@ import shlex
 from pathlib import Path
 from typing import Any
 
+import typer
 from typer.core import TyperGroup
 
 #: Commands take -h as --help; those below a group do as it does.
@@ -65,6 +66,13 @@ class CommandGroup(TyperGroup):
                     f"`equipoise rate {shlex.quote(word)}`?"
                 )
         return super().resolve_command(ctx, args)
+
+
+def create_group(help_text: str) -> typer.Typer:
+    """Return a group of commands."""
+    return typer.Typer(
+        cls=CommandGroup, help=help_text, no_args_is_help=True, rich_markup_mode=None
+    )
 
 
 def _looks_like_a_file(word: str) -> bool:

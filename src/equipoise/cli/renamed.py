@@ -1,4 +1,4 @@
-"""Names of earlier versions that still work: each use says the new name in one line."""
+"""Earlier names of commands and options. They still work, and say the new name in one line."""
 
 from __future__ import annotations
 
@@ -13,6 +13,21 @@ _OPTIONS = {
     "--raw": "--no-escape-formulas",
     "--if-ranked": "--what-if",
 }
+
+#: Old name of a command -> the words for it today.
+_COMMANDS = {
+    name: f"db {name}"
+    for name in ("keys", "import", "export", "verify", "check", "backup", "restore", "erase")
+}
+
+
+def with_new_command(words: Sequence[str]) -> list[str]:
+    """Return a command line with the command's new name."""
+    if not words or words[0] not in _COMMANDS:
+        return list(words)
+    name = _COMMANDS[words[0]]
+    say(f"`equipoise {words[0]}` is now called `equipoise {name}`.")
+    return [*name.split(), *words[1:]]
 
 
 def with_new_options(words: Sequence[str], known: Collection[str]) -> list[str]:

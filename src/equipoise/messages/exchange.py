@@ -125,7 +125,7 @@ class ImportMessage(msgspec.Struct, frozen=True):
 
 
 class ImportList(msgspec.Struct, frozen=True):
-    """The answer of `equipoise import --each --json`: what each file added, and which failed."""
+    """The answer of `equipoise db import --each --json`: what each file added, and which failed."""
 
     imported: list[ImportMessage]
     failed: list[FailedImport]

@@ -200,7 +200,7 @@ class AuditVerifyMessage(msgspec.Struct, frozen=True):
 
 
 class VerifyList(msgspec.Struct, frozen=True):
-    """The answer of `equipoise verify --json`: all pools that were verified, and the audit log."""
+    """The answer of `equipoise db verify --json`: all verified pools, and the audit log."""
 
     identical: bool
     pools: list[VerifyMessage]

@@ -368,7 +368,7 @@ def _announce(listening: socket.socket, settings: ServiceSettings) -> None:
 def _say_how_to_get_a_key(settings: ServiceSettings) -> None:
     """Print or log how the first key of a database is made."""
     url = checked_url(settings.database).render_as_string()
-    command = f"equipoise keys create --name admin --role admin --database {shlex.quote(url)}"
+    command = f"equipoise db keys create --name admin --role admin --database {shlex.quote(url)}"
     if sys.stderr.isatty():
         sys.stderr.write(f"There is no key yet. Create one: {command}\n")
         sys.stderr.flush()

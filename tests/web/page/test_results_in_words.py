@@ -46,7 +46,7 @@ def test_displayed_ratings_have_no_range_of_the_others_and_draws_are_called_so(s
 
 def test_the_sign_in_page_says_how_to_get_a_key(site: Any) -> None:
     with site.visitor() as anybody:
-        assert "equipoise keys create" in anybody.get("/sign-in").text
+        assert "equipoise db keys create" in anybody.get("/sign-in").text
         wrong = anybody.post("/sign-in", data={"key": "eqp_1_x", "next": "/"})
         assert "unknown in the database" in words(wrong.text)
 

@@ -17,8 +17,8 @@ _MEMORY = 500_000_000
 _DESCRIPTORS = 8_192
 #: Programs that commands start: name -> what for.
 PROGRAMS = {
-    "pg_dump": "`equipoise backup` of a database of PostgreSQL",
-    "pg_restore": "`equipoise restore` into a database of PostgreSQL",
+    "pg_dump": "`equipoise db backup` of a database of PostgreSQL",
+    "pg_restore": "`equipoise db restore` into a database of PostgreSQL",
 }
 
 

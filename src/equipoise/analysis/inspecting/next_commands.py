@@ -85,7 +85,7 @@ def source_in_words(request: HistoryRequest) -> str:
 
 def command(name: str, words: Sequence[str]) -> str:
     """Return a command line of Equipoise."""
-    return shlex.join(["equipoise", name, *words])
+    return shlex.join(["equipoise", *name.split(), *words])
 
 
 @dataclass(frozen=True, slots=True)

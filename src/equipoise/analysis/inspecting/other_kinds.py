@@ -27,7 +27,7 @@ from equipoise.messages.sources.inspection import (
 )
 from equipoise.wording import counted
 
-#: The beginning of a log that `equipoise export` wrote.
+#: The beginning of a log that `equipoise db export` wrote.
 _LOG = b'{"equipoise_log"'
 #: Columns that a lobby has and a table of ratings has not.
 _OF_LOBBY = frozenset({"party", "team", "avoid", "form"})
@@ -74,10 +74,10 @@ def _log(request: HistoryRequest, source: Callable[[], object]) -> OtherKind | N
             return None
     return OtherKind(
         kind="log",
-        text="the log of a pool: `equipoise import` records it in a database",
+        text="the log of a pool: `equipoise db import` records it in a database",
         next=[
             NextMessage(
-                command("import", [path, "--pool", "imported", "--create"]),
+                command("db import", [path, "--pool", "imported", "--create"]),
                 "makes a pool of it in equipoise.db, in this folder",
             )
         ],

@@ -21,8 +21,8 @@ def compare(
     *,
     old: str = argument(
         "The ratings before: a table with the columns player and rating and, optionally, "
-        "deviation, such as one that `equipoise rate --output` or `equipoise export` wrote or the "
-        "list of a federation, or a state that `equipoise rate --save` wrote (.npz). Or - for "
+        "deviation, such as one that `equipoise rate --output` or `equipoise db export` wrote or "
+        "the list of a federation, or a state that `equipoise rate --save` wrote (.npz). Or - for "
         "standard input (with --format).",
         "OLD",
     ),

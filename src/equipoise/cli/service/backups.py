@@ -1,4 +1,4 @@
-"""equipoise backup, equipoise restore and equipoise check: copies and checks of a database."""
+"""equipoise db backup, restore and check: copies and checks of a database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from equipoise.cli.tables import table
 
 BACKUP_EXAMPLE = """\b
 Example:
-  equipoise backup /var/backups/equipoise --keep 14"""
+  equipoise db backup /var/backups/equipoise --keep 14"""
 
 
 def backup(
@@ -48,12 +48,12 @@ def backup(
 
 RESTORE_EXAMPLE = """\b
 Example:
-  equipoise restore backups/equipoise-20260301T040000Z.db --database sqlite:///league.db"""
+  equipoise db restore backups/equipoise-20260301T040000Z.db --database sqlite:///league.db"""
 
 
 def restore(
     *,
-    source: str = argument("A backup of `equipoise backup`.", "BACKUP"),
+    source: str = argument("A backup of `equipoise db backup`.", "BACKUP"),
     overwrite: bool = option(False, "Replace a database that exists. Stop the service first."),
     no_verify: bool = option(False, "Do not compare stored ratings with a replay of the logs."),
     database: options.Database,
@@ -87,14 +87,14 @@ def restore(
 
 CHECK_EXAMPLE = """\b
 Example:
-  equipoise check --database sqlite:///league.db"""
+  equipoise db check --database sqlite:///league.db"""
 
 
 def check(*, database: options.Database, as_json: options.Json) -> int:
     """Check a database: its file, schema, indexes and hash chains, and the free space on its disk.
 
     Nothing is changed, and a service may run on the database at the same time. Exit status 1 means
-    that a check failed. `equipoise verify` compares the ratings with the log.
+    that a check failed. `equipoise db verify` compares the ratings with the log.
     """
     from equipoise.pools.checking import check_database
 

@@ -1,4 +1,4 @@
-"""equipoise erase: replace a player's name with a pseudonym."""
+"""equipoise db erase: replace a player's name with a pseudonym."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from equipoise.cli.tables import table
 
 EXAMPLE = """\b
 Example:
-  equipoise erase ana --pool ladder --dry-run"""
+  equipoise db erase ana --pool ladder --dry-run"""
 
 
 def erase(

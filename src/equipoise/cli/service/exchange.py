@@ -1,4 +1,4 @@
-"""equipoise export and equipoise import: from a pool of the service to a file, and back."""
+"""equipoise db export and import: from a pool of the service to a file, and back."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\b
 Example:
-  equipoise export contests --what log --output contests.ndjson
-  equipoise export contests --what ratings --output ratings.csv"""
+  equipoise db export contests --what log --output contests.ndjson
+  equipoise db export contests --what ratings --output ratings.csv"""
 
 
 def export(
@@ -34,7 +34,7 @@ def export(
     output: str = option(..., "File to write: .csv, .parquet, or .ndjson (also .jsonl).", "FILE"),
     what: Literal["log", "ratings", "changes"] = option(
         "log",
-        "log: all records (.ndjson, for `equipoise import`), or the matches that count (.csv, "
+        "log: all records (.ndjson, for `equipoise db import`), or the matches that count (.csv, "
         ".parquet, for `equipoise rate`). ratings: the rating table. changes: what every match did "
         "to every player in it.",
     ),
@@ -60,16 +60,16 @@ def export(
 
 IMPORT_EXAMPLE = """\b
 Example:
-  equipoise import examples/contests.csv --pool contests --create --system elo-mmr
-  equipoise import 'exports/*.ndjson' --each --create --workers 4"""
+  equipoise db import examples/contests.csv --pool contests --create --system elo-mmr
+  equipoise db import 'exports/*.ndjson' --each --create --workers 4"""
 
 
 def import_(
     *,
     context: typer.Context,
     source: str = argument(
-        "A log that `equipoise export` wrote, a history in any format that `equipoise rate` reads, "
-        "or - for a history on standard input (with --format).",
+        "A log that `equipoise db export` wrote, a history in any format that `equipoise rate` "
+        "reads, or - for a history on standard input (with --format).",
         "FILE",
     ),
     pool: str | None = option(

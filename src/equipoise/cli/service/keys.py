@@ -1,14 +1,12 @@
-"""equipoise keys: create, list, rotate and revoke keys of the service."""
+"""equipoise db keys: create, list, rotate and revoke keys of the service."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-import typer
-
 from equipoise.cli import options
 from equipoise.cli.declaring import add_command, argument, option
-from equipoise.cli.grouping import CommandGroup
+from equipoise.cli.grouping import create_group
 from equipoise.cli.report import print_json, print_lines, print_table, say
 from equipoise.cli.service.databases import in_words, is_absent, opened
 from equipoise.cli.tables import table
@@ -19,23 +17,18 @@ if TYPE_CHECKING:
 
 CREATE_EXAMPLE = """\b
 Example:
-  equipoise keys create --name "game server" --role writer --expires 365d"""
+  equipoise db keys create --name "game server" --role writer --expires 365d"""
 LIST_EXAMPLE = """\b
 Example:
-  equipoise keys list"""
+  equipoise db keys list"""
 ROTATE_EXAMPLE = """\b
 Example:
-  equipoise keys rotate 1 --keep 7d"""
+  equipoise db keys rotate 1 --keep 7d"""
 REVOKE_EXAMPLE = """\b
 Example:
-  equipoise keys revoke 1"""
+  equipoise db keys revoke 1"""
 
-application = typer.Typer(
-    cls=CommandGroup,
-    help="Create, list, rotate and revoke keys of the service.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+application = create_group("Create, list, rotate and revoke keys of the service.")
 
 #: Microseconds in the units of `--expires` and `--keep`.
 _UNITS = {"h": 3_600_000_000, "d": 86_400_000_000, "w": 604_800_000_000}

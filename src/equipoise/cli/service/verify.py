@@ -1,4 +1,4 @@
-"""equipoise verify: compare stored ratings with a replay of the log."""
+"""equipoise db verify: compare stored ratings with a replay of the log."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\b
 Example:
-  equipoise verify
-  equipoise verify --workers 4"""
+  equipoise db verify
+  equipoise db verify --workers 4"""
 
 
 def verify(
@@ -143,8 +143,8 @@ def _find_head(pools: list[str] | None, head: str, database: str, *, as_json: bo
     named = pools or []
     if len(named) != 1:
         raise InvalidParameterError(
-            "--head needs the name of the one pool whose head it is: `equipoise verify POOL --head "
-            f"HEAD`; got {' '.join(named) or 'none'}"
+            "--head needs the name of the one pool whose head it is: `equipoise db verify POOL "
+            f"--head HEAD`; got {' '.join(named) or 'none'}"
         )
     with opened(database) as store:
         record, last = find_head(store, named[0], head)

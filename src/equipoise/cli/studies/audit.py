@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import typer
-
 from equipoise.cli.declaring import add_command
-from equipoise.cli.grouping import CommandGroup
+from equipoise.cli.grouping import create_group
 from equipoise.cli.studies import drift, incentives
 
-application = typer.Typer(
-    cls=CommandGroup,
-    help="Audit rating systems: drift of the ratings, and incentives to throw matches.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+application = create_group(
+    "Audit rating systems: drift of the ratings, and incentives to throw matches."
 )
 add_command(application, "drift", drift.drift, drift.EXAMPLE)
 add_command(application, "incentives", incentives.incentives, incentives.EXAMPLE)

@@ -118,7 +118,7 @@ class InspectMessage(msgspec.Struct, frozen=True):
     kind : what it holds. "history" has a row for each player in a match, "games" one for each
         match, "pairs" and "crosstable" have results by player and opponent. "tournament" can only
         be read by `equipoise performance`, "lobby" and "ratings" by `balance`, "request" by
-        `rebalance`, "log" by `import`; empty if nothing fits
+        `rebalance`, "log" by `db import`; empty if nothing fits
     ready : whether the next command can read it as it is
     contents : null if no match can be read
     able : systems that can rate it with their defaults

@@ -445,7 +445,7 @@ def _check_no_options(wanted: ImportRequest) -> None:
     named = [name for name, value in given.items() if value]
     if named:
         raise InvalidParameterError(
-            f"leave out {', '.join(named)}: a log of `equipoise export` is imported unchanged"
+            f"leave out {', '.join(named)}: a log of `equipoise db export` is imported unchanged"
         )
 
 
