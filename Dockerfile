@@ -22,7 +22,7 @@ RUN mkdir -p src/equipoise && touch src/equipoise/__init__.py \
     && pip uninstall --yes equipoise
 COPY src src
 RUN pip install --no-cache-dir --no-deps . && pip check
-RUN equipoise compile
+RUN equipoise doctor --compile
 # Nobody but root may write, everybody may read.
 RUN pip uninstall --yes pip && chmod -R go=u-w /opt/equipoise
 

@@ -34,8 +34,8 @@ escapes (`\\x1b`, `\\u202e`); files and JSON keep the exact text.
 | 2 | the command was used wrongly |
 | 130 | stopped from the keyboard |
 
-`-h` is short for `--help`, `-o` for `--output` and `-s` for `--system`. `equipoise completion bash`
-prints a script with which the shell completes commands, options, systems and their parameters.
+`-h` is short for `--help`, `-o` for `--output` and `-s` for `--system`. `equipoise
+--install-completion` lets the shell complete commands, options, systems and their parameters.
 
 With `--json` the answer is JSON on standard output, and an error is one JSON object on standard
 error; {doc}`errors` has its shape.

@@ -1,4 +1,4 @@
-"""equipoise compile, and the progress of compiling in every command."""
+"""equipoise doctor --compile, and the progress of compiling in every command."""
 
 from __future__ import annotations
 
@@ -33,8 +33,13 @@ def caller(x):
     return doubled(x) + 1.0
 
 
+def test_a_system_is_named_only_to_compile_it(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["doctor", "elo"]) == 2
+    assert "elo needs --compile" in capsys.readouterr().err
+
+
 def test_an_unknown_system_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["compile", "elo", "chess"]) == 1
+    assert run(["doctor", "--compile", "elo", "chess"]) == 1
     assert "no system 'chess'; the systems are" in capsys.readouterr().err
 
 
@@ -44,7 +49,7 @@ def test_a_folder_that_cannot_be_written_is_an_error(
     as_json: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(ahead, "cache_folder", lambda: None)
-    assert run(["compile", "elo", *["--json"] * as_json]) == 1
+    assert run(["doctor", "--compile", "elo", *["--json"] * as_json]) == 1
     printed = capsys.readouterr()
     assert printed.out == ""
     said = json.loads(printed.err)["error"]["message"] if as_json else printed.err
@@ -55,7 +60,7 @@ def test_without_jit_there_is_nothing_to_compile(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(ahead, "compiles_kernels", lambda: False)
-    assert run(["compile", "elo"]) == 1
+    assert run(["doctor", "--compile", "elo"]) == 1
     assert "nothing is compiled while NUMBA_DISABLE_JIT is set" in capsys.readouterr().err
 
 
@@ -118,7 +123,7 @@ def test_one_command_runs_without_the_others() -> None:
     assert not one.registered_groups
     for name in (None, "--help", "rat"):
         many = create_application(name)
-        assert {"rate", "compile"} <= {command.name for command in many.registered_commands}
+        assert {"rate", "doctor"} <= {command.name for command in many.registered_commands}
         assert {group.name for group in many.registered_groups} == {"audit", "db"}
 
 
@@ -140,11 +145,13 @@ def test_after_compile_no_command_compiles(system: str, tmp_path: Path) -> None:
             check=True,
         )
 
-    first, second = (json.loads(equipoise("compile", system, "--json").stdout) for _ in range(2))
+    first, second = (
+        json.loads(equipoise("doctor", "--compile", system, "--json").stdout) for _ in range(2)
+    )
     assert first["systems"][0]["kernels"] > 10
     assert second["systems"][0]["kernels"] == 0
     assert Path(first["folder"]).is_relative_to(tmp_path / "cache")
-    assert "Nothing to compile" in equipoise("compile", system).stdout
+    assert "Nothing to compile" in equipoise("doctor", "--compile", system).stdout
     league = str(EXAMPLES / "league.csv")
     for words in (
         ("rate", league, "--system", system, "--trace", "trace.csv", "--save", "state.npz"),

@@ -1,4 +1,4 @@
-"""Completion by bash: its own script, asked as bash asks it, and typed into a terminal."""
+"""Completion by bash: the script of the library, asked as bash asks it, and in a terminal."""
 
 from __future__ import annotations
 
@@ -14,15 +14,13 @@ from pathlib import Path
 import pytest
 
 from equipoise.cli import run
-from equipoise.cli.completion import command_to_complete
 
 BASH = shutil.which("bash")
 pytestmark = pytest.mark.skipif(BASH is None, reason="needs bash")
 
 #: What completion calls on a line, which ends in the word to complete, and replies.
 ASK = """
-source <(equipoise completion bash 2> /dev/null)
-compopt() { echo "$*" >> options; }
+source <(equipoise --show-completion bash)
 COMP_WORDS=("$@")
 COMP_CWORD=$(( $# - 1 ))
 _equipoise_completion equipoise
@@ -71,19 +69,8 @@ def test_bash_completes_commands_options_systems_and_parameters(
         "home_advantage_deviation=",
         "home_advantage_drift=",
     ]
-    assert not (tmp_path / "options").exists()
     assert asked("rate", "x.csv", "--set", "bet") == ["beta="]
-    assert (tmp_path / "options").read_text() == "-o\nnospace\n"
     assert asked("rate", "--format", "parq") == ["parquet"]
-
-
-def test_bash_completes_after_equals_signs(path: dict[str, str], tmp_path: Path) -> None:
-    """Only what follows the sign is completed: bash takes the sign for a word."""
-    equal = ["elo", "elo-mmr", "elo-mmx"]
-    assert ask(path, tmp_path, "rate", "--system", "=", "el") == equal
-    assert ask(path, tmp_path, "backtest", "--system", "a", "=", "el") == equal
-    words = ("backtest", "-s", "elo", "-s", "g", "=", "glicko2", "--set", "g.ta")
-    assert ask(path, tmp_path, *words) == ["g.tau="]
 
 
 def test_a_terminal_with_bash_completes(path: dict[str, str], tmp_path: Path) -> None:
@@ -94,7 +81,7 @@ def test_a_terminal_with_bash_completes(path: dict[str, str], tmp_path: Path) ->
         os.chdir(tmp_path)
         os.execve(str(BASH), ["bash", "--norc", "--noprofile", "-i"], {**path, "PS1": "> "})
     try:
-        os.write(terminal, b"source <(equipoise completion bash); echo re''ady\n")
+        os.write(terminal, b"source <(equipoise --show-completion bash); echo re''ady\n")
         shown = _until(terminal, b"ready\r\n")
         os.write(terminal, b"equipoise rate matc\t--lower\t")
         shown += _until(terminal, b"--lower-score-is-better ")
@@ -114,20 +101,6 @@ def _until(terminal: int, wanted: bytes) -> bytes:
     return shown
 
 
-@pytest.mark.parametrize("shell", ["zsh", "fish", "powershell"])
-def test_other_shells_have_the_script_of_the_library(
-    shell: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["completion", shell]) == 0
-    shown = capsys.readouterr()
-    assert f"complete_{shell}" in shown.out
-    assert shown.err.count("\n") == 1
-
-
-def test_only_the_command_that_is_typed_is_loaded() -> None:
-    def named(words: str) -> str | None:
-        return command_to_complete({"_EQUIPOISE_COMPLETE": "complete_bash", "COMP_WORDS": words})
-
-    assert named("equipoise\nrate\nx y.csv") == "rate"
-    assert named("equipoise\nra") is None
-    assert command_to_complete({}) is None
+def test_the_old_command_says_what_to_type(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["completion", "bash"]) == 2
+    assert "`equipoise --install-completion`" in capsys.readouterr().err

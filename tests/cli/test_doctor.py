@@ -318,7 +318,7 @@ def test_nothing_is_compiled(early: Path, tmp_path: Path) -> None:
     found = {one["name"]: one for one in json.loads(done.stdout)["findings"]}
     assert found["systems"]["status"] == "absent"
     assert found["systems"]["detail"].startswith(f"0 of {len(SYSTEMS)} systems are compiled")
-    assert found["systems"]["remedy"] == "equipoise compile"
+    assert found["systems"]["remedy"] == "equipoise doctor --compile"
     assert "is writable: 0 files, 0.0 MB" in found["cache"]["detail"]
     assert [path for path in tmp_path.joinpath("cache").rglob("*") if path.is_file()] == []
 

@@ -35,17 +35,15 @@ def run(arguments: Sequence[str]) -> int:
     import typer
 
     from equipoise.cli.application import create_application
-    from equipoise.cli.completion import command_to_complete
     from equipoise.cli.renamed import with_new_command
     from equipoise.cli.report import report_error, report_system_error, report_usage_error, say
     from equipoise.cli.usage import explain_usage, help_wanted
 
     arguments = with_new_command(arguments)
     as_json = "--json" in arguments
-    named = command_to_complete(os.environ) or (arguments[0] if arguments else None)
     try:
         with options_named(), _print_approximations():
-            status = create_application(named)(
+            status = create_application(arguments[0] if arguments else None)(
                 args=_with_default_values(arguments),
                 prog_name="equipoise",
                 standalone_mode=False,

@@ -26,11 +26,8 @@ class _Place(NamedTuple):
 #: In the order of the help. The folder of the module is the group, see `_TITLES`.
 _COMMANDS = {
     "demo": _Place("demo", "demo"),
-    "data": _Place("data", "data"),
     "systems": _Place("systems", "systems"),
     "doctor": _Place("doctor", "doctor"),
-    "compile": _Place("compile", "compile_"),
-    "completion": _Place("completion", "completion"),
     "inspect": _Place("files.inspect", "inspect"),
     "convert": _Place("files.convert", "convert"),
     "rate": _Place("files.rate", "rate"),
@@ -83,7 +80,8 @@ def create_application(command: str | None = None) -> typer.Typer:
         context_settings=SHORT_HELP,
         help="Ratings, tournament performance and fair teams.",
         no_args_is_help=True,
-        add_completion=False,
+        # The options that install completion are for the command line as a whole.
+        add_completion=command not in _COMMANDS,
         # Plain help needs no Rich, which takes longer to load than everything else here.
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

@@ -1,22 +1,30 @@
-"""equipoise doctor: whether everything that is needed is there, and what to do if not."""
+"""equipoise doctor: whether everything that is needed is there, and kernels ahead of their use."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import textwrap
+import time
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 from equipoise.analysis.doctor.finding import Finding, Status, first_line
-from equipoise.cli import options
-from equipoise.cli.declaring import option
-from equipoise.cli.report import print_json, print_lines
+from equipoise.cli import completion, options
+from equipoise.cli.declaring import argument, option
+from equipoise.cli.report import compiling, print_json, print_lines, say
+from equipoise.errors import InvalidParameterError
 from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.messages.histories import CompiledMessage, CompileMessage
 
 EXAMPLE = """\b
 Example:
-  equipoise doctor --need service"""
+  equipoise doctor --need service
+  equipoise doctor --compile elo-mmr glicko2"""
 
 #: Columns of the text, and those before a detail.
 _WIDE, _INDENT = 100, 26
@@ -24,6 +32,17 @@ _WIDE, _INDENT = 100, 26
 
 def doctor(
     *,
+    systems: list[str] | None = argument(
+        "Rating systems, for --compile. [default: all that are built in]",
+        "SYSTEM ...",
+        default=None,
+        autocompletion=completion.systems,
+    ),
+    compile_: bool = option(
+        False,
+        "Compile the kernels of rating systems, so that no later command waits for them, and look "
+        "at nothing else.",
+    ),
     need: list[str] | None = option(
         None, "An extra that must be installed; can be repeated.", "EXTRA"
     ),
@@ -43,7 +62,16 @@ def doctor(
     If a command can correct a problem, it is printed. Nothing is compiled or changed. Exit status 1
     means that something needed is missing or does not work. With --database, the extras of that
     database are needed too.
+
+    With --compile, what the commands and the service need for a system with its default parameters
+    is compiled, for images and servers. It is kept in the folder of compiled kernels
+    (NUMBA_CACHE_DIR moves it). Kernels that are already there are not compiled again.
     """
+    if compile_:
+        _compile(systems or (), as_json)
+        return 0
+    if systems:
+        raise InvalidParameterError(f"{systems[0]} needs --compile: it names a system to compile")
     from equipoise.analysis.doctor.libraries import Installation, extra_findings, version_findings
     from equipoise.analysis.doctor.machine import (
         kernel_findings,
@@ -124,3 +152,58 @@ def _lines(findings: Sequence[Finding]) -> Iterator[str]:
         yield ""
     failed = sum(one.status == "failed" for one in findings)
     yield f"{counted(failed, 'problem')} found." if failed else "No problems found."
+
+
+def _compile(systems: Sequence[str], as_json: bool) -> None:
+    """Compile the kernels of systems, by default of all, and print what was compiled.
+
+    Raises : NotFoundError, UnavailableError
+    """
+    from equipoise.analysis.files.compiling import kernel_folder
+    from equipoise.messages.histories import CompileMessage
+    from equipoise.rating.registry import SYSTEMS, check_name
+
+    for name in systems:
+        check_name(name)
+    folder = kernel_folder()
+    start = time.perf_counter()
+    done = [_compiled(name) for name in dict.fromkeys(systems or SYSTEMS)]
+    seconds = time.perf_counter() - start
+    answer = CompileMessage(str(folder), _has_service(), done, seconds)
+    if as_json:
+        print_json(answer)
+    else:
+        _print_compiled(answer)
+
+
+def _has_service() -> bool:
+    """Return whether the libraries of the service's database are installed."""
+    return all(find_spec(name) is not None for name in ("sqlalchemy", "alembic"))
+
+
+def _compiled(system: str) -> CompiledMessage:
+    """Compile the kernels of a system in this process. Raises : EquipoiseError."""
+    from equipoise.analysis.files.compiling import compile_for_commands
+    from equipoise.messages.histories import CompiledMessage
+
+    start = time.perf_counter()
+    with compiling() as compilation:
+        compile_for_commands(system)
+        if _has_service():
+            from equipoise.messages.pools import PoolRequest
+            from equipoise.pools.precompiling import precompile
+
+            precompile(PoolRequest(system=system))
+    return CompiledMessage(system, compilation.kernels, time.perf_counter() - start)
+
+
+def _print_compiled(answer: CompileMessage) -> None:
+    """Print what was compiled for each system, and where it is."""
+    for one in answer.systems:
+        what = f"compiled {counted(one.kernels, 'kernel')}" if one.kernels else "nothing to compile"
+        print_lines(f"{one.system}: {what}, {one.seconds:.1f} s")
+    kernels = sum(one.kernels for one in answer.systems)
+    what = f"Compiled {counted(kernels, 'kernel')}" if kernels else "Nothing to compile"
+    print_lines(f"{what}; {answer.seconds:.1f} s. Folder: {answer.folder}")
+    if not answer.service:
+        say("The libraries of the service are not installed, so its kernels were left out.")

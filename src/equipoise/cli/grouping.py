@@ -18,7 +18,11 @@ _INSTEAD = {"help": "--help", "version": "--version"}
 #: Commands that are gone -> where to look instead.
 _GONE = {
     "reproduce": "The papers are compared with our numbers in the repository: `make papers`, or "
-    "`python -m papers.reproduce`."
+    "`python -m papers.reproduce`.",
+    "data": "Public histories, and the commands that read them, are a guide of the documentation: "
+    "docs/guides/public-histories.md.",
+    "completion": "Type `equipoise --install-completion` in the shell that is to complete, or "
+    "`equipoise --show-completion` to see the script.",
 }
 
 #: Longest sentence of a command in the list of commands.

@@ -15,7 +15,7 @@ _OPTIONS = {
 }
 
 #: Old name of a command -> the words for it today.
-_COMMANDS = {
+_COMMANDS = {"compile": "doctor --compile"} | {
     name: f"db {name}"
     for name in ("keys", "import", "export", "verify", "check", "backup", "restore", "erase")
 }

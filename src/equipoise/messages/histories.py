@@ -108,25 +108,6 @@ class RateByMessage(msgspec.Struct, frozen=True):
     seconds: float
 
 
-class PublicHistory(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A public history of matches: where it can be had, and the commands that read it.
-
-    file : which file to take; as_of : day, month or year of the facts
-    checked : what the commands were tried on, if not on files of that day
-    """
-
-    name: str
-    what: str
-    address: str
-    file: str
-    format: str
-    size: str
-    licence: str
-    as_of: str
-    commands: list[str]
-    checked: str = ""
-
-
 class ParameterMessage(msgspec.Struct, frozen=True, omit_defaults=True):
     """A parameter of a system: its type and default, and what to know before setting it.
 

@@ -64,7 +64,7 @@ def _systems(topic: str) -> Finding:
     if not missing:
         return Finding(topic, "systems", "ok", detail)
     detail += f", these are compiled at their first use: {', '.join(missing)}"
-    remedy = f"equipoise compile {' '.join(missing)}" if compiled else "equipoise compile"
+    remedy = " ".join(["equipoise doctor --compile", *(missing if compiled else ())])
     return Finding(topic, "systems", "absent", detail, remedy)
 
 
