@@ -34,8 +34,9 @@ escapes (`\\x1b`, `\\u202e`); files and JSON keep the exact text.
 | 2 | the command was used wrongly |
 | 130 | stopped from the keyboard |
 
-`-h` is short for `--help`, `-o` for `--output` and `-s` for `--system`. `equipoise
---install-completion` lets the shell complete commands, options, systems and their parameters.
+`-h` shows the options that most people need, `--help` all of them. `-o` is short for `--output` and
+`-s` for `--system`. `equipoise --install-completion` lets the shell complete commands, options,
+systems and their parameters.
 
 With `--json` the answer is JSON on standard output, and an error is one JSON object on standard
 error; {doc}`errors` has its shape.
@@ -70,9 +71,9 @@ def _section(name: str, command: Any, level: int) -> Iterator[str]:
         yield _definition(_name(one), one.help)
     for one in options:
         yield _definition(_option(one), one.help)
-    if command.epilog:
-        lines = [line.strip() for line in command.epilog.splitlines()]
-        examples = "\n".join(f"$ {line}" for line in lines if line.startswith("equipoise "))
+    lines = [line.strip() for line in (command.epilog or "").splitlines()]
+    examples = "\n".join(f"$ {line}" for line in lines if line.startswith("equipoise "))
+    if examples:
         yield f"Example:\n\n```console\n{examples}\n```\n"
 
 

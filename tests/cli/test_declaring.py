@@ -55,7 +55,8 @@ def test_a_command_gets_its_groups_whole() -> None:
 
 
 def test_options_stand_where_their_group_does_and_say_their_defaults() -> None:
-    parameters = made(command).params
+    *parameters, short_help = made(command).params
+    assert (short_help.opts, short_help.hidden) == (["-h"], True)
     assert [one.opts for one in parameters] == [
         ["word"],
         ["--loud"],
@@ -70,7 +71,7 @@ def test_options_stand_where_their_group_does_and_say_their_defaults() -> None:
 
 def test_a_group_can_leave_an_option_out() -> None:
     one = made(now)
-    assert [parameter.opts for parameter in one.params] == [["--loud"], ["--times"]]
+    assert [parameter.opts for parameter in one.params[:-1]] == [["--loud"], ["--times"]]
     assert one.main([], standalone_mode=False) == 2
 
 

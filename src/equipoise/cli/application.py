@@ -16,11 +16,13 @@ class _Place(NamedTuple):
 
     module : below `equipoise.cli`; function : its name there
     example : name of the text that ends the help; empty for a group of commands
+    hidden : whether the list of commands leaves it out, because few people need it
     """
 
     module: str
     function: str
     example: str = "EXAMPLE"
+    hidden: bool = False
 
 
 #: In the order of the help. The folder of the module is the group, see `_TITLES`.
@@ -39,7 +41,7 @@ _COMMANDS = {
     "strengths": _Place("files.strengths", "strengths"),
     "balance": _Place("files.balance", "balance"),
     "rebalance": _Place("files.rebalance", "rebalance"),
-    "simulate": _Place("files.simulate", "simulate"),
+    "simulate": _Place("files.simulate", "simulate", hidden=True),
     "backtest": _Place("studies.backtest", "backtest"),
     "leaderboard": _Place("studies.leaderboard", "leaderboard"),
     "tune": _Place("studies.tune", "tune"),
@@ -79,6 +81,8 @@ def create_application(command: str | None = None) -> typer.Typer:
         cls=_Commands,
         context_settings=SHORT_HELP,
         help="Ratings, tournament performance and fair teams.",
+        epilog="`equipoise COMMAND -h` shows the most used options of a command, `equipoise "
+        "COMMAND --help` all of them.",
         no_args_is_help=True,
         # The options that install completion are for the command line as a whole.
         add_completion=command not in _COMMANDS,
@@ -94,7 +98,8 @@ def create_application(command: str | None = None) -> typer.Typer:
         module = importlib.import_module(f"equipoise.cli.{place.module}")
         function = getattr(module, place.function)
         if place.example:
-            add_command(application, name, function, getattr(module, place.example))
+            example = getattr(module, place.example)
+            add_command(application, name, function, example, hidden=place.hidden)
         else:
             application.add_typer(function, name=name)
     return application

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
-from typer.core import TyperCommand
 from typer.models import OptionInfo, ParameterInfo
 
-from equipoise.cli.renamed import with_new_options
+from equipoise.cli.helping import Command, print_short_help
 
 #: Options that also have a letter. A letter means the same in every command.
 LETTERS = {"--output": "-o", "--system": "-s"}
@@ -50,19 +49,18 @@ def argument(help_text: str, metavar: str, *, default: object = ..., **more: Any
 
 
 def add_command(
-    application: typer.Typer, name: str, function: Callable[..., int | None], example: str
+    application: typer.Typer,
+    name: str,
+    function: Callable[..., int | None],
+    example: str,
+    *,
+    hidden: bool = False,
 ) -> None:
-    """Add a command under a name, with the example that ends its help."""
-    application.command(name, cls=_Command, epilog=example)(_plain(function))
+    """Add a command under a name, with the example that ends its help.
 
-
-class _Command(TyperCommand):
-    """A command that also takes the earlier names of its options."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the words after the name of the command."""
-        known = {name for parameter in self.params for name in parameter.opts}
-        return super().parse_args(ctx, with_new_options(args, known))
+    hidden : whether lists of commands leave it out
+    """
+    application.command(name, cls=Command, epilog=example, hidden=hidden)(_plain(function))
 
 
 def _plain(function: Callable[..., int | None]) -> Callable[..., int | None]:
@@ -80,11 +78,14 @@ def _plain(function: Callable[..., int | None]) -> Callable[..., int | None]:
             parameters.append(_parameter(one.name, kind, one.default))
 
     @functools.wraps(function)
-    def called(**given: Any) -> int | None:
+    def called(short_help: bool, **given: Any) -> int | None:
         for name, (kind, names) in groups.items():
             given[name] = kind(**{option: given.pop(option) for option in names})
         return function(**given)
 
+    # Typer's own -h would be the same as --help.
+    short_help = typer.Option(False, "-h", hidden=True, is_eager=True, callback=print_short_help)
+    parameters.append(_parameter("short_help", bool, short_help))
     shown: Any = called
     shown.__signature__ = inspect.Signature(parameters)
     shown.__annotations__ = {one.name: one.annotation for one in parameters}

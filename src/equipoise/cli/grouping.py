@@ -42,7 +42,7 @@ class CommandGroup(TyperGroup):
             rows = [
                 (name, self.commands[name].get_short_help_str(_SENTENCE))
                 for name in names
-                if name in self.commands
+                if name in self.commands and not self.commands[name].hidden
             ]
             if rows:
                 with formatter.section(title):

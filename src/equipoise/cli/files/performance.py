@@ -99,7 +99,7 @@ def performance(
     also: list[str] | None = option(None, "Add a column. Repeatable.", "linear|recursive"),
     tie_breaks: list[str] | None = option(
         None,
-        "Add tie-breaks as columns, with the place by points and then by them: buchholz, "
+        "Add tie-breaks as columns, with the place by points and then by them. Names: buchholz, "
         "fore-buchholz (each also -cut1, -cut2, -median, -median2), average-buchholz, "
         "sonneborn-berger, progressive (also -cut1, -cut2), direct-encounter, koya, wins, "
         "rounds-won, black-games, black-wins, rounds-elected, aro (also -cut1, -cut2, -median, "
