@@ -63,12 +63,11 @@ VARIANTS = [
     Variant("elo-mmr", {"weight_limit": 0.3, "sigma_limit": 60, "rho": 0.04, "drift_per_day": 3}),
     Variant("elo-mmr", {"rho": "inf"}),
     Variant("elo-mmr", {"rho": 0, "split_ties": True}),
-    Variant("elo-mmr", {"opponents": 2, "remembered": 3}),
+    Variant("elo-mmr", {"remembered": 3}),
     Variant("elo-mmr", {"tie_loss": 0.3, "tie_win": 0.8}),
     Variant("elo-mmx", {}),
     Variant("elo-mmx", {"weight_limit": 0.3, "sigma_limit": 60, "drift_per_day": 3}),
     Variant("elo-mmx", {"beta": 150, "gamma": 40, "split_ties": True, "rate_all_ties": True}),
-    Variant("elo-mmx", {"opponents": 2}),
     Variant("bradley-terry", {}),
     Variant("bradley-terry", {"beta": 90, "drift": 20, "least_share": 0.2}),
     Variant("bradley-terry", {"pairing": "partial"}),
@@ -104,7 +103,7 @@ VARIANTS = [
     Variant("uscf", {"initial_rating": 2400, "bonus_threshold": 3}),
     *(Variant(name, LEARNED) for name in LEARNERS),
     *(Variant("elo-mmr", {**LEARNED, "rho": rho}) for rho in (0, "inf")),
-    Variant("elo-mmr", {**LEARNED, "opponents": 2, "drift_per_day": 3}),
+    Variant("elo-mmr", {**LEARNED, "drift_per_day": 3}),
     Variant("glicko", {**LEARNED, "period_days": 2.5}),
     Variant("glicko2", {**LEARNED, "period_days": 2.5}),
     Variant("elo-mmr", {"entry": "learned"}),
@@ -129,9 +128,6 @@ EXEMPT = {
     ("partial", "place"): "a better place has other neighbours: docs/equations/bradley-terry.md",
     ("trueskill", "ties"): "who ties in the middle of the chain of [TS]_ hears from two neighbours",
 }
-
-#: `opponents` warns, as it should; tests/rating/test_elo_mmr_rules.py looks at that.
-pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 
 
 def by_speed(variants: Sequence[Variant], *, once: bool = True, drawn: bool = False) -> list[Any]:
@@ -811,11 +807,9 @@ def outcome(system: RatingSystem, history: History) -> dict[str, np.ndarray]:
 
 #: Prints the outcome of a full season of every variant, in the order of `USERS`.
 OUTCOMES = """
-import json, warnings
+import json
 import test_every_system as every
-from equipoise.errors import ApproximationWarning
 
-warnings.simplefilter("ignore", ApproximationWarning)
 systems = [every.system_of(one) for one in every.USERS]
 found = [every.outcome(one, every.full_season(one)) for one in systems]
 print(json.dumps([{key: column.tolist() for key, column in one.items()} for one in found]))

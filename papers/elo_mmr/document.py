@@ -187,8 +187,8 @@ _OPTIONS: Sequence[Item] = (
         "option",
         "subsampling",
         "section 5.3: the nearest opponents only",
-        options.nearest,
-        "EloMMR(opponents=)",
+        options.subsampling,
+        "papers.elo_mmr.nearest",
     ),
     _item(
         "option",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
-from equipoise.errors import ApproximationWarning, ConvergenceError
+from equipoise.errors import ConvergenceError
 from equipoise.numeric.roots import MAX_ITERATIONS
 from equipoise.rating.elo_mmr.belief import (
     Beliefs,
@@ -32,10 +31,8 @@ MOST, SPREAD = 12, 300.0
 
 
 def system(model: type[EloMMRParameters] = EloMMR, **more: Any) -> EloMMRParameters:
-    """Return a system at the scale of the experiments, without its warning on few opponents."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ApproximationWarning)
-        return model(beta=BETA, gamma=GAMMA, rate_all_ties=True, **more)
+    """Return a system at the scale of the experiments."""
+    return model(beta=BETA, gamma=GAMMA, rate_all_ties=True, **more)
 
 
 def random_ranks(rng: np.random.Generator, n: int) -> Ints:

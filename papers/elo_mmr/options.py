@@ -35,6 +35,7 @@ from papers.elo_mmr.fields import (
     system,
 )
 from papers.elo_mmr.formulas import rounds
+from papers.elo_mmr.nearest import nearest
 from papers.items import Facts
 from papers.lines import Line, agrees, beyond, compared, holds, largest, not_done, stated
 
@@ -120,7 +121,7 @@ def initial_values(facts: Facts) -> list[Line]:
     ]
 
 
-def nearest(facts: Facts) -> list[Line]:
+def subsampling(facts: Facts) -> list[Line]:
     """Return what few opponents do to performances, in fields of 200."""
     rng = np.random.default_rng(facts.seed + 22)
     ratings, deviations = rng.normal(1500, 300, 200), rng.uniform(40, 350, 200)
@@ -129,7 +130,7 @@ def nearest(facts: Facts) -> list[Line]:
     every = rate_once(system(), ratings, deviations, ranks)["performance"]
     lines, apart = [], 0.0
     for opponents in (20, 50, 100):
-        few = rate_once(system(opponents=opponents), ratings, deviations, ranks)["performance"]
+        few = rate_once(nearest(opponents), ratings, deviations, ranks)["performance"]
         apart = float(np.abs(few - every).mean())
         lines.append(beyond(f"opponents={opponents} of 199, mean error", f"{apart:.0f} points"))
     return [

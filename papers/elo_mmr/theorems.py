@@ -28,6 +28,7 @@ from papers.elo_mmr.fields import (
     system,
 )
 from papers.elo_mmr.formulas import CAUCHY, LOGISTIC, NORMAL, Curve, ldv
+from papers.elo_mmr.nearest import nearest
 from papers.items import Facts
 from papers.lines import Line, beyond, dropped, holds, largest, never
 
@@ -259,7 +260,7 @@ def better_place(facts: Facts) -> list[Line]:
     for model in MODELS:
         rng = np.random.default_rng(facts.seed + 8)
         every, few, cases = 0, 0, max(facts.cases // 2, 5)
-        of, subsampled = system(model), system(model, opponents=FEW)
+        of, subsampled = system(model), nearest(FEW, model)
         for _ in range(cases):
             field = random_field(rng)
             every += _disordered(_performances(of, field), field[2])
@@ -275,7 +276,7 @@ def better_place(facts: Facts) -> list[Line]:
 
 _WINDOW = (
     "Subsampling (section 5.3) compares neighbours in the ranking with different opponents, so "
-    "theorems 5.2, 5.5 and 5.6 no longer hold. All opponents count by default."
+    "theorems 5.2, 5.5 and 5.6 no longer hold. All opponents count here."
 )
 
 
@@ -352,7 +353,7 @@ def aligned_incentives(facts: Facts) -> list[Line]:
         what = f"{of.name}, the others frozen"
         lines.append(never(what, sum(frozen), 2 * throws, of="thrown match"))
     for model in MODELS:
-        of, few = system(model), system(model, opponents=_FEWER)
+        of, few = system(model), nearest(_FEWER, model)
         paid, most = _thrown(of, facts.seed, throws, "replayed", _CLUB)
         what = f"{of.name}, the others replayed; gain up to {most:.1f}"
         lines.append(dropped(what, paid, throws, of="thrown match", reason=_REPLAYED))
@@ -398,7 +399,7 @@ def memoryless(facts: Facts) -> list[Line]:
         ("elo-mmr, rho inf", system(rho=math.inf), True),
         ("elo-mmx", system(EloMMX), True),
         ("elo-mmr, rho 0.04, which has a memory", system(rho=0.04), False),
-        (f"elo-mmx, the {FEW} nearest opponents", system(EloMMX, opponents=FEW), False),
+        (f"elo-mmx, the {FEW} nearest opponents", nearest(FEW, EloMMX), False),
     ):
         wrong, cases = _exchanges(of, facts.seed, rounds)
         if promised:

@@ -76,7 +76,6 @@ if TYPE_CHECKING:
     from equipoise.data.tuning import Tuning as Tuning
     from equipoise.display import Displayed as Displayed
     from equipoise.display import Tabular as Tabular
-    from equipoise.errors import ApproximationWarning as ApproximationWarning
     from equipoise.errors import ConflictError as ConflictError
     from equipoise.errors import ConvergenceError as ConvergenceError
     from equipoise.errors import EquipoiseError as EquipoiseError

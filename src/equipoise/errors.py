@@ -177,18 +177,6 @@ class ConvergenceError(EquipoiseError, RuntimeError):
         self.residual = residual
 
 
-class ApproximationWarning(UserWarning):
-    """A parameter selects an approximation without the guarantees of the exact computation.
-
-    It is issued once for every system made with it; the ratings are as requested.
-
-    Examples
-    --------
-    >>> issubclass(eq.ApproximationWarning, UserWarning)
-    True
-    """
-
-
 #: Characters of a text of a problem.
 _LONGEST_TEXT = 2_000
 

@@ -24,7 +24,7 @@ def test_a_system_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
 
 def test_odd_values_and_names_come_back(tmp_path: Path) -> None:
     path = str(tmp_path / "p.toml")
-    values = {"rho": math.inf, "weight_limit": 0.1 + 0.2, "split_ties": True, "opponents": 7}
+    values = {"rho": math.inf, "weight_limit": 0.1 + 0.2, "split_ties": True, "remembered": 7}
     weights = {'time "on" target\\n\t': 0.25, "kills": -1e-17, "a.b": 2.0}
     write_parameters(path, "elo-mmr", {**values, "beta": None}, weights, ["why", "and how"])
     settings = read_settings(path)

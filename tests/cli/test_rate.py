@@ -658,22 +658,6 @@ def test_a_full_disk_is_told_in_a_sentence(
     assert "No space left on device" in error["message"]
 
 
-def test_an_approximation_is_warned_of_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """When it is asked for, and when a state with it is gone on from; however often it is made."""
-    state = str(tmp_path / "few.npz")
-    for arguments in (("--set", "opponents=5", "--save", state), ("--state", state)):
-        assert rate(SAMPLE, "--output", str(tmp_path / "r.csv"), *arguments) == 0
-        warned = [line for line in capsys.readouterr().err.splitlines() if "warning" in line]
-        assert len(warned) == 1
-        assert warned[0].startswith(
-            "warning: elo-mmr with opponents=5 is for reproducing published figures only: "
-        )
-    assert rate(SAMPLE, "--output", str(tmp_path / "r.csv")) == 0
-    assert "warning" not in capsys.readouterr().err
-
-
 def test_ratings_are_written_for_spreadsheets_unless_raw(tmp_path: Path) -> None:
     """The ratings are read back as they were, here to balance the same players."""
     content = "match,player,rank\n1,=1+1,1\n1,-a,2\n2,=1+1,1\n2,b,2\n2,-2,3\n"

@@ -29,18 +29,6 @@ def test_an_unknown_system_is_an_error(capsys: pytest.CaptureFixture[str]) -> No
     assert "the systems are bradley-terry, codeforces, dwz, egf, elo" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["elo-mmr", "elo-mmx"])
-def test_what_opponents_costs_is_said_at_the_parameter(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["systems", name]) == 0
-    assert "opponents is for reproducing published figures only" in capsys.readouterr().out
-    assert run(["systems", name, "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)
-    notes = {one["name"]: one["note"] for one in found["parameters"] if "note" in one}
-    assert list(notes) == ["opponents", "entry", "hold_level"]
-
-
 #: Systems with rules of their own for first ratings.
 NO_ENTRY = [name for name in SYSTEMS if not system_class(name).takes_entry]
 

@@ -238,7 +238,7 @@ def test_studies_keep_infinity_and_nothing(
 ) -> None:
     pytest.importorskip("optuna")
     mmr = (SAMPLE, "--system", "elo-mmr", *HALF, "--study", str(tmp_path / "s.db"))
-    grid = ("--grid", "rho=1,inf", "--grid", "opponents=none,5", "--grid", "split_ties=true,false")
+    grid = ("--grid", "rho=1,inf", "--grid", "remembered=none,5", "--grid", "split_ties=true,false")
     first = answer(capsys, *mmr, *grid)
     again = answer(capsys, *mmr, *grid)
     assert (len(first["trials"]), again["search"]["recorded"]) == (8, 8)

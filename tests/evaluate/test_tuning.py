@@ -370,14 +370,13 @@ def test_elo_mmr_is_searched_in_the_spelling_it_is_given_in() -> None:
     assert found.given.parameters == {"weight_limit": 0.2}
 
 
-@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
 def test_the_table_has_a_row_a_trial() -> None:
     found = tune(
-        EloMMR(), contests(), {"opponents": (None, 5), "rho": (1.0, math.inf)}, min_history=2
+        EloMMR(), contests(), {"remembered": (None, 5), "rho": (1.0, math.inf)}, min_history=2
     )
     table = found.to_polars()
     assert table["trial"].to_list() == [0, 1, 2, 3]
-    assert table["opponents"].to_list() == [None, None, 5, 5]
+    assert table["remembered"].to_list() == [None, None, 5, 5]
     assert table["rho"].to_list() == [1.0, math.inf, 1.0, math.inf]
     assert table["pair_inversion"].to_list() == [
         one.value("pair_inversion") for one in found.trials

@@ -27,9 +27,6 @@ from equipoise.store.pools import get_pool
 from pools.pool_trials import NOW, every_change
 from test_every_system import VARIANTS, Variant, by_speed, system_of
 
-#: Systems with `opponents` say what that costs, once each.
-pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
-
 DAY = 86_400_000_000
 
 #: With what the variants of all systems leave off: sides, roles, and matches without times.

@@ -222,7 +222,7 @@ def parameters(
     drift: bool | None = None,
     remembered: bool | None = None,
 ) -> dict[str, float]:
-    """Draw parameters of either model, without `opponents`; None: perhaps with that option."""
+    """Draw parameters of either model, None: perhaps with that option."""
     chosen = draw(spellings())
     chosen["rho"] = draw(st.sampled_from(rhos))
     chosen["initial_deviation"] = draw(st.sampled_from([100.0, 350.0]))

@@ -30,9 +30,6 @@ from test_every_system import (
     system_of,
 )
 
-#: Systems with `opponents` say what that costs, once each.
-pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
-
 #: Systems of federations, whose matches of an event or month are rated together.
 PERIODIC = ("dwz", "egf", "fide", "uscf")
 

@@ -24,23 +24,16 @@ from equipoise.rating.elo_mmr.gaussian import (
 from equipoise.rating.elo_mmr.performance import order_by_place
 from rating.fields import (
     DOCUMENTED,
-    Model,
     counts,
     delta,
     field_of,
     two_groups,
 )
 from rating.histories import (
-    Contest,
     Entrants,
     dense,
-    every_model,
     needs_jit,
-    newcomers,
-    one_contest,
     performances,
-    rate,
-    run,
 )
 
 
@@ -201,25 +194,6 @@ def test_a_large_contest_is_invariant_under_scale_direction_and_order() -> None:
     order = rng.permutation(len(ranks))
     permuted = performances(plain, Entrants(ratings[order], deviations[order], ranks[order]))
     np.testing.assert_allclose(permuted, found[order], rtol=0, atol=DOCUMENTED)
-
-
-@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
-@every_model
-@pytest.mark.parametrize("opponents", [1, 10, 98])
-def test_few_opponents_count_among_newcomers_and_veterans(model: Model, opponents: int) -> None:
-    """Newcomers are all equally near to one another (READINGS B6); who is far away does not count.
-
-    A hundred newcomers perform as they do among themselves, whatever ten others 5,000 points above
-    them do.
-    """
-    rank = np.repeat(np.arange(50), 2)
-    _, alone = run(model(), [Contest(tuple(range(100)), tuple(rank.tolist()))])
-    ratings = np.concatenate([np.full(100, 1500.0), 6500.0 + 100 * np.arange(10)])
-    ranks = dense(np.concatenate([3 * rank + 1, np.arange(10) * 15]))
-    deviations = np.full(110, 350.0)
-    system = model(opponents=opponents)
-    found = rate(system, newcomers(system, ratings, deviations), one_contest(ranks))["performance"]
-    np.testing.assert_allclose(found[:100], alone["performance"], rtol=0, atol=DOCUMENTED)
 
 
 @pytest.mark.parametrize("off", [0.0, 1e-14, -1e-13, 1e-11, 1e-8])

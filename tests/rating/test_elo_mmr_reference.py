@@ -21,14 +21,10 @@ from rating.histories import (
     every_model,
     examples,
     full_histories,
-    history_of,
-    newcomers,
     parameters,
-    rate,
     run,
-    spellings,
 )
-from reference.elo_mmr import Player, Round, SlowEloMMR, SlowEloMMX
+from reference.elo_mmr import Round, SlowEloMMR, SlowEloMMX
 
 # Rating points. Both solve the same equations; these bound what rounding does to ill-conditioned
 # ones (rho = 0 with far-apart performances), not an approximation.
@@ -105,59 +101,6 @@ def test_what_a_gaussian_belief_cannot_use_changes_no_bit_of_it(
         for name, column in trace.items():
             np.testing.assert_array_equal(other_trace[name], column, err_msg=name)
     assert not any(len(column) for column in bits(state)[2:]), "it remembers performances"
-
-
-#: Newcomers, and players rated so that many are equal or equally far from one another.
-ROUND_RATINGS = (1300.0, 1400.0, 1500.0, 1500.0, 1600.0, 1850.0)
-
-
-@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
-@every_model
-@examples(120)
-@given(
-    contests(min_players=4, smallest=4, max_contests=1, ties=True),
-    spellings(),
-    st.integers(1, 10),
-    st.booleans(),
-    st.booleans(),
-    st.integers(0, 2**32 - 1),
-)
-def test_only_the_nearest_rated_opponents_count_when_asked_for(
-    model: Model,
-    played: list[Contest],
-    chosen: dict[str, float],
-    opponents: int,
-    split: bool,
-    distinct: bool,
-    seed: int,
-) -> None:
-    """[EM]_ section 5.3, READINGS B6: as many opponents as named, and those as near as the last."""
-    rng = np.random.default_rng(seed)
-    options = {**chosen, "opponents": opponents, "split_ties": split}
-    fast, slow = model(**options), SLOW[model](**options)
-    players = max(max(contest.players) for contest in played) + 1
-    deviations = rng.uniform(60, 350, players)
-    ratings = rng.normal(1500, 300, players) if distinct else rng.choice(ROUND_RATINGS, players)
-    for row, (mu, sigma) in enumerate(zip(ratings, deviations, strict=True)):
-        slow.players[row] = Player(mu, sigma, p_0=mu, w_0=1 / sigma**2)
-    state = newcomers(fast, ratings, deviations)
-    trace = rate(fast, state, history_of(played))
-    rounds = rate_slowly(slow, played)
-    assert_same_trace(trace, rounds, [len(contest.players) for contest in played])
-
-
-@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
-@every_model
-@pytest.mark.parametrize("opponents", [1, 10, 98])
-def test_newcomers_are_equally_near(model: Model, opponents: int) -> None:
-    """Nobody is nearer than anybody else, so few opponents are all opponents."""
-    played = [Contest(tuple(range(100)), tuple(np.repeat(np.arange(50), 2).tolist()))]
-    _, few = run(model(opponents=opponents), played)
-    _, every = run(model(), played)
-    np.testing.assert_allclose(few["performance"], every["performance"], rtol=0, atol=TOLERANCE)
-    # The field is symmetric, so the mean performance is where all began.
-    assert abs(few["performance"].mean() - 1500.0) < TOLERANCE
-    np.testing.assert_array_equal(few["rating"][0::2], few["rating"][1::2])
 
 
 @pytest.mark.parametrize(

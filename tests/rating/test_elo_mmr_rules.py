@@ -9,12 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.errors import ApproximationWarning, InvalidParameterError
-from equipoise.rating.classical.elo import Elo
-from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
-from equipoise.rating.registry import notes_of
+from equipoise.errors import InvalidParameterError
+from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.replay import replay
-from equipoise.rating.system import RatingSystem
 from rating.histories import (
     Contest,
     assert_same_bits,
@@ -22,8 +19,6 @@ from rating.histories import (
     examples,
     full_histories,
     history_of,
-    newcomers,
-    one_contest,
     parameters,
     rate,
     run,
@@ -130,7 +125,6 @@ def test_the_two_spellings_of_parameters_do_not_mix(mixed: dict[str, float]) -> 
         ("drift_per_day", math.inf),
         ("initial_rating", math.nan),
         ("initial_deviation", 0.0),
-        ("opponents", 0),
         ("remembered", 0),
     ],
 )
@@ -162,42 +156,3 @@ def test_the_defaults_are_those_of_the_paper() -> None:
     # L is the deviation that many rounds lead to: 1/L^2 = 1/(L^2 + gamma^2) + 1/beta^2.
     state, _ = run(EloMMR(), [Contest((0, 1), (m % 2, 1 - m % 2)) for m in range(200)])
     np.testing.assert_allclose(state.column("deviation"), 80.0, rtol=0, atol=1e-9)
-
-
-# --- what an approximation costs --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("model", [EloMMR, EloMMX])
-def test_few_opponents_are_warned_of_once_for_every_object(model: type[EloMMR | EloMMX]) -> None:
-    """The warning names the theorems that are lost; it points at whoever made the object."""
-    with pytest.warns(ApproximationWarning) as caught:
-        system = model(opponents=3)
-    # Any further warning is an error here.
-    run(system, [Contest((0, 1, 2, 3, 4), (0, 1, 2, 3, 4))])
-    (warning,) = caught
-    assert f"{model.name} with opponents=3 is for reproducing" in str(warning.message)
-    assert "Theorems 5.2, 5.5 and 5.6" in str(warning.message)
-    assert warning.filename == __file__
-    assert notes_of(system) == (str(warning.message),)
-
-
-@pytest.mark.parametrize("system", [EloMMR(), EloMMX(remembered=3), Elo()])
-def test_what_is_exact_needs_no_warning(system: RatingSystem) -> None:
-    assert notes_of(system) == ()
-
-
-@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
-def test_few_opponents_let_a_worse_place_show_a_better_performance() -> None:
-    """Theorem 5.2 needs all opponents: the last beats nobody near, the first loses to nobody near.
-
-    Three of 1500, of 2000 and of 2500 each, and those rated highest come in last. With the two
-    nearest opponents everybody is held against equals alone.
-    """
-    ratings = np.repeat([1500.0, 2000.0, 2500.0], 3)
-    deviations, ranks = np.full(9, 80.0), np.arange(9)
-    few, every = (
-        rate(system, newcomers(system, ratings, deviations), one_contest(ranks))["performance"]
-        for system in (EloMMR(opponents=2), EloMMR())
-    )
-    assert np.all(np.diff(every) < 0)
-    assert few[8] > few[0]

@@ -87,7 +87,6 @@ def test_the_explanation_adds_up(model):
         ({"tie_loss": 0.5, "tie_win": 0.0}, "tie_win must be above 0 and at most 1"),
         ({"tie_loss": 1.5, "tie_win": 0.5}, "tie_loss must be above 0 and at most 1"),
         ({"tie_loss": 0.5, "tie_win": 0.5, "split_ties": True}, "cannot be combined"),
-        ({"tie_loss": 0.5, "tie_win": 0.5, "opponents": 5}, "cannot be combined"),
     ],
 )
 def test_weights_that_cannot_be_are_refused(parameters, said):

@@ -141,15 +141,14 @@ def test_who_is_disqualified_is_marked_and_last(served: Served) -> None:
     assert (alone["match"], alone["player"], alone["since"]) == ("1", "b", None)
 
 
-@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
-def test_a_pool_says_what_its_approximation_costs(served: Served) -> None:
-    """In its answers, for as long as it is there; a pool that computes exactly has no notes."""
+def test_a_removed_parameter_is_refused_by_name(served: Served) -> None:
+    """And accepted where it is null, as answers of earlier versions have it."""
     few = {"system": "elo-mmr", "parameters": {"opponents": 5}}
-    made = served.put("/v1/pools/few", few)
-    (note,) = made.json()["notes"]
-    assert note.startswith("elo-mmr with opponents=5 is for reproducing published figures only")
-    assert served.get("/v1/pools/few").json()["notes"] == [note]
-    assert served.put("/v1/pools/exact", {"system": "elo-mmr"}).json()["notes"] == []
+    (problem,) = served.put("/v1/pools/few", few).json()["error"]["problems"]
+    assert problem["field"] == "parameters.opponents"
+    assert problem["rule"].startswith("was removed: counting only the nearest opponents broke")
+    made = served.put("/v1/pools/all", {"system": "elo-mmr", "parameters": {"opponents": None}})
+    assert "opponents" not in made.json()["parameters"]
 
 
 def test_a_match_is_answered_with_what_it_changed(served: Served) -> None:

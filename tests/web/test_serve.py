@@ -18,10 +18,7 @@ pytest.importorskip("uvicorn")
 
 import httpx
 
-from equipoise.cli.service.databases import opened
 from equipoise.errors import InvalidParameterError, NotFoundError
-from equipoise.messages.access import KeyRequest
-from equipoise.pools.pool.access import make_key
 from equipoise.web.serve import serve
 from equipoise.web.settings import ServiceSettings
 from trials.server import running
@@ -81,30 +78,6 @@ def test_workers_end_after_their_parent_was_killed(tmp_path: Path) -> None:
 def _listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def test_an_approximation_adds_no_plain_line_to_the_log(tmp_path: Path) -> None:
-    """A pool says it in its notes; the command line would print a warning."""
-    database = f"sqlite:///{tmp_path / 'service.db'}"
-    with opened(database, create=True) as store:
-        key = make_key(store, KeyRequest(name="admin", role="admin"), 0).secret
-    command = [sys.executable, "-m", "equipoise", "serve", "--database", database, "--port", "0"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        found = re.search(r"http://127\.0\.0\.1:\d+", process.stderr.readline())
-        assert found is not None
-        try:
-            made = httpx.put(
-                f"{found[0]}/v1/pools/few",
-                json={"system": "elo-mmr", "parameters": {"opponents": 5}},
-                headers={"authorization": f"Bearer {key}"},
-                timeout=120,
-            )
-            assert made.json()["notes"], made.text
-        finally:
-            process.send_signal(signal.SIGTERM)
-            rest, _ = process.communicate(timeout=120)[::-1]
-    assert all(json.loads(line)["message"] for line in rest.splitlines())
 
 
 def test_it_says_why_it_cannot_listen(tmp_path: Path) -> None:

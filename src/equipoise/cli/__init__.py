@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from typing import Any
+from collections.abc import Sequence
+from contextlib import suppress
 
 from equipoise.errors import EquipoiseError, exit_status
 from equipoise.option_names import options_named
@@ -42,7 +40,7 @@ def run(arguments: Sequence[str]) -> int:
     arguments = with_new_command(arguments)
     as_json = "--json" in arguments
     try:
-        with options_named(), _print_approximations():
+        with options_named():
             status = create_application(arguments[0] if arguments else None)(
                 args=_with_default_values(arguments),
                 prog_name="equipoise",
@@ -78,28 +76,6 @@ def _leave_pipe() -> None:
     """Write nothing more: the program that reads the output has ended (head, less)."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _print_approximations() -> Iterator[None]:
-    """Print each `ApproximationWarning` once, as one line on standard error."""
-    from equipoise.cli.report import say
-    from equipoise.errors import ApproximationWarning
-
-    said: set[str] = set()
-
-    def show(message: Warning | str, category: type[Warning], *place: Any, **named: Any) -> None:
-        if not issubclass(category, ApproximationWarning):
-            shown_before(message, category, *place, **named)
-        elif str(message) not in said:
-            said.add(str(message))
-            say(f"warning: {message}")
-
-    with warnings.catch_warnings():
-        shown_before = warnings.showwarning
-        warnings.simplefilter("always", ApproximationWarning)
-        warnings.showwarning = show
-        yield
 
 
 def _with_default_values(arguments: Sequence[str]) -> list[str]:

@@ -161,10 +161,6 @@ TeamsTable: TypeAlias = Annotated[
         "FILE",
     ),
 ]
-_OPPONENTS = (
-    "Set the parameter `opponents` of elo-mmr and elo-mmx only to reproduce published figures: "
-    "with it, a worse place can lead to a higher rating."
-)
 _Parameters: TypeAlias = Annotated[
     str | None,
     option(
@@ -186,8 +182,7 @@ class System:
     )
     set_: list[str] | None = option(
         None,
-        "Set a parameter of the system. Repeatable. `equipoise systems SYSTEM` lists them. "
-        + _OPPONENTS,
+        "Set a parameter of the system. Repeatable. `equipoise systems SYSTEM` lists them.",
         "NAME=VALUE",
         autocompletion=completion.parameters,
     )
@@ -217,7 +212,7 @@ class Systems:
     set_: list[str] | None = option(
         None,
         "Set a parameter of the system with this label. Repeatable. The default label of a system "
-        "is its name. " + _OPPONENTS,
+        "is its name.",
         "[LABEL.]NAME=VALUE",
         autocompletion=completion.labelled_parameters,
     )

@@ -13,8 +13,6 @@ for each trial.
 from __future__ import annotations
 
 import math
-import multiprocessing
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -26,7 +24,6 @@ from equipoise.data.backtest import HIGHER_IS_BETTER, METRICS
 from equipoise.data.history import History
 from equipoise.data.tuning import Choice, Range, Trial, Tuning, Value
 from equipoise.errors import (
-    ApproximationWarning,
     ConvergenceError,
     EquipoiseError,
     InvalidDataError,
@@ -165,10 +162,6 @@ def trial_workers(
 
 def _trial(threads: int, objective: Objective, asked: Question) -> Trial:
     """Carry out a trial, maybe in a worker."""
-    if multiprocessing.parent_process() is not None:
-        # The parameters of a trial are not the user's choice; the chosen system warns when it is
-        # made.
-        warnings.simplefilter("ignore", ApproximationWarning)
     return objective.trial(*asked, threads)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from equipoise.errors import require
+from equipoise.errors import InvalidParameterError, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +83,14 @@ def check_bounds(system: Any, names: Iterable[str] | None = None) -> None:
         value = getattr(system, one.name)
         if value is not None:
             require(bounds.allow(value), one.name, bounds.rule, value)
+
+
+def refuse_removed(kind: Any, names: Iterable[str]) -> None:
+    """Refuse parameters that a system had in earlier versions. Raises : InvalidParameterError."""
+    removed: Mapping[str, str] = getattr(kind, "removed", {})
+    for name in names:
+        if name in removed:
+            raise InvalidParameterError(f"{kind.name}.{name} was removed: {removed[name]}")
 
 
 def _number(value: float) -> str:

@@ -13,7 +13,7 @@ import sys
 from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, lru_cache
+from functools import cache, lru_cache, wraps
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 import numpy as np
@@ -28,6 +28,7 @@ from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import Rate, System, handed_out, matches_of
 from equipoise.rating.draws import sums_of
 from equipoise.rating.loop import ABSENT, Inputs, Job, Trace
+from equipoise.rating.parameters import refuse_removed
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 
@@ -44,6 +45,7 @@ class RatedSystem(System):
     needs_time : the parameter that makes times necessary; "" for none
     shown : what tables show of a player, in the order of the kernel `read`; only "rating" where
         there are no deviations. A deviation that is no column is the initial one for all players
+    removed : parameter that earlier versions had -> why it was removed and what to do
     more_traced : further columns of a trace, which the update writes to `job.trace.more`
     takes_entry : whether its kernels support a learned entry and a held level
     loop : the kernel that rates matches first:last of a job, by `rate_duels` or `rate_teams`
@@ -68,6 +70,7 @@ class RatedSystem(System):
     adds_players: ClassVar[bool] = False
     needs_time: ClassVar[str] = ""
     shown: ClassVar[Sequence[str]] = ("rating", "deviation")
+    removed: ClassVar[Mapping[str, str]] = {}
     more_traced: ClassVar[Sequence[str]] = ()
     takes_entry: ClassVar[bool] = True
     loop: ClassVar[Any]
@@ -335,5 +338,14 @@ def rating_system(kind: type[Any]) -> Any:
     The type of its numbers is made here, because compiled code on disk names it by its module.
     """
     found: Any = dataclass(frozen=True, slots=True, kw_only=True, repr=False)(kind)
+    made = found.__init__
+
+    @wraps(made)
+    def init(self: Any, **parameters: Any) -> None:
+        refuse_removed(found, parameters)
+        made(self, **parameters)
+
+    if found.removed:
+        found.__init__ = init
     found().settings()
     return found

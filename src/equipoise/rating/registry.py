@@ -20,6 +20,7 @@ from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, PluginError
 from equipoise.rating.entry.entering import ENTRY_PARAMETERS
+from equipoise.rating.parameters import refuse_removed
 from equipoise.rating.plugins.installed import Plugin, load, offered, plugin_of
 from equipoise.rating.state import State
 from equipoise.rating.system import ExplainsItself, RatingSystem
@@ -268,11 +269,15 @@ def make_system(name: str, settings: Mapping[str, object] | None = None) -> Syst
     >>> eq.make_system("elo-mmr").name
     'elo-mmr'
     """
+    kind = system_class(name)
+    removed = getattr(kind, "removed", ())
     values = {
         parameter: setting_of(name, parameter, value)
         for parameter, value in (settings or {}).items()
+        # What earlier versions saved has removed parameters at their default, None.
+        if value is not None or parameter not in removed
     }
-    system: System = system_class(name)(**values)
+    system: System = kind(**values)
     return system
 
 
@@ -306,6 +311,7 @@ def _type_of(system: str | type[Any], parameter: str) -> object:
     kind = system_class(system) if isinstance(system, str) else system
     known = {field.name for field in dataclasses.fields(kind)}
     if parameter not in known:
+        refuse_removed(kind, [parameter])
         near = difflib.get_close_matches(parameter, known, n=1)
         hint = f"; did you mean {near[0]}?" if near else ""
         raise InvalidParameterError(

@@ -7,7 +7,6 @@ import logging
 import multiprocessing
 import signal
 import threading
-import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from equipoise.errors import ApproximationWarning, EquipoiseError, NotFoundError
+from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.dispatch import Dispatcher, PathTable, sent_path
 from equipoise.web.http.endpoints import Endpoint
@@ -112,8 +111,6 @@ def application_from_environment() -> Application:
     settings = settings_from_environment()
     configure_logs(settings.log_level)
     _stop_with_parent()
-    # Pools have it in their `notes`, and standard error is for lines of JSON only.
-    warnings.simplefilter("ignore", ApproximationWarning)
     application = create_application(settings)
     _tune_garbage_collection()
     return application

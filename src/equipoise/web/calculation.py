@@ -11,14 +11,13 @@ import signal
 import sys
 import threading
 import traceback
-import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from equipoise.errors import ApproximationWarning, EquipoiseError, InvalidDataError
+from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.store.connection import Store, open_store
 from equipoise.web.monitoring import configure_logs
 
@@ -74,7 +73,6 @@ def calculate(
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
     configure_logs(level)
-    warnings.simplefilter("ignore", ApproximationWarning)
     _prepare(database)
     _limit_memory(memory_bytes)
     with suppress(EOFError, OSError):

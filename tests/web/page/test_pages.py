@@ -238,17 +238,6 @@ def test_the_theme_is_remembered_without_scripts(anybody: httpx.Client) -> None:
     assert look(anybody, "/").all("html")[0]["data-theme"] == "dark"
 
 
-@pytest.mark.filterwarnings("ignore::equipoise.errors.ApproximationWarning")
-def test_a_pool_says_in_a_sentence_what_its_approximation_costs(
-    site: Site, admin: httpx.Client
-) -> None:
-    pool = site.new_pool("few", PoolRequest(system="elo-mmr", parameters={"opponents": 5}))
-    text = " ".join(look(admin, f"/pools/{pool}").text.split())
-    assert "Note: elo-mmr with opponents=5 is for reproducing published figures only: a" in text
-    assert "counting all opponents is exact and faster." in text
-    assert "Note:" not in look(admin, "/pools/arena").text
-
-
 @pytest.mark.parametrize(("system", "said"), [("bradley-terry", True), ("glicko2", False)])
 def test_the_leaderboard_says_where_the_range_of_bradley_terry_fails(
     site: Site, system: str, said: bool

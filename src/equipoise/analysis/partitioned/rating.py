@@ -7,7 +7,6 @@ of that pool. A pool that cannot be rated does not keep the others from it.
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
@@ -34,7 +33,6 @@ from equipoise.data.files import replaced_files
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import (
-    ApproximationWarning,
     EquipoiseError,
     InvalidDataError,
     InvalidParameterError,
@@ -227,12 +225,6 @@ class _Job:
     parameters: Mapping[str, Any]
     places: Places
 
-    def made(self) -> RatingSystem:
-        """Return the system, without the warnings that the caller has had."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ApproximationWarning)
-            return make_system(self.system, self.parameters)
-
 
 def _name_of_part(part: Part) -> str:
     """Return what a task is called in errors."""
@@ -319,7 +311,7 @@ def _rated(
                 trace=drafts.get("--trace"),
                 save=drafts.get("--save"),
             )
-            summary = summary_of(rate(job.made(), one, given=given), 0)
+            summary = summary_of(rate(make_system(job.system, job.parameters), one, given=given), 0)
     except (EquipoiseError, OSError) as error:
         return _failed(values, paths, error)
     files = {option: str(path) for option, path in paths.items()}
@@ -358,4 +350,4 @@ def _compile(job: _Job) -> None:
         raise RuntimeError("the matches that kernels are compiled for cannot be read")
     # A system that needs more columns is compiled by the first pool.
     with suppress(EquipoiseError):
-        replay(job.made(), reading.history)
+        replay(make_system(job.system, job.parameters), reading.history)

@@ -1,7 +1,6 @@
 """Phase one of Elo-MMR by the definition: the sum of all opponents' terms.
 
-Source: [EM]_ Theorem 3.2 and section 3.1. It is used for few players, and for the nearest opponents
-only (section 5.3, READINGS B6).
+Source: [EM]_ Theorem 3.2 and section 3.1. It is used for few players.
 
 Logistic model: with F_j the distribution function of opponent j's performance, Q(x) is a sum of
 -F_j over those who did better, 1 - F_j over those who did worse, and both over those who tied.
@@ -31,10 +30,6 @@ DIRECT_BELOW = 50
 
 #: A Newton correction below this share of the scale is the last: the next would be its square.
 _LAST_CORRECTION = 1e-7
-
-#: Distances that differ by less, in rating points, count as equal. Otherwise rounding, which
-#: depends on the zero of the scale, would decide between ratings that are symmetric.
-AS_NEAR = 1e-6
 
 #: A bracket this small, in scales, is at the limit of rounding.
 _EXHAUSTED = 1e-13
@@ -196,87 +191,3 @@ def _solve(
         performances[g], residual = performance_against(met, rating[places[g]], gaussian)
         worst = max(worst, residual)
     return performances, worst
-
-
-@kernel
-def solve_nearest(
-    rating: Floats,
-    slope: Floats,
-    places: Ints,
-    split_ties: bool,
-    gaussian: Option,
-    opponents: int,
-) -> tuple[Floats, float]:
-    """Return (performances, shape (n,), and a residual) against the nearest-rated players only.
-
-    opponents : number of opponents, below n - 1; all players who are as near as the last of them
-        count too, so that equals are treated in the same way
-    """
-    n = len(rating)
-    place = np.empty(n, np.int64)
-    for g in range(len(places) - 1):
-        place[places[g] : places[g + 1]] = g
-    # Players are ordered by place and the sort is stable, so players equal in both are adjacent.
-    by_rating = np.argsort(rating, kind="mergesort")
-    room = _room_for(n)
-    ties = _ties(split_ties, gaussian)
-    performances = np.empty(n)
-    worst = -1.0
-    low = 0
-    for position in range(n):
-        i, before = by_rating[position], by_rating[max(position - 1, 0)]
-        if position > 0 and rating[before] == rating[i] and place[before] == place[i]:
-            performances[i] = performances[before]
-            continue
-        low = _nearest(rating, by_rating, position, low, opponents)
-        first, stop = _as_near(rating, by_rating, position, low, low + opponents)
-        for k in range(first, stop):
-            j = by_rating[k]
-            result = 0 if place[j] == place[i] else 1 if place[j] > place[i] else -1
-            _meet(room, k - first, rating[j], slope[j], result, ties)
-        met = _first_of(room, stop - first)
-        performances[i], residual = performance_against(met, rating[i], gaussian)
-        worst = max(worst, residual)
-    return performances, worst
-
-
-@kernel
-def _first_of(met: Results, count: int) -> Results:
-    """Return the first opponents only, as views."""
-    return Results(
-        met.rating[:count],
-        met.slope[:count],
-        met.lost[:count],
-        met.won[:count],
-        met.tied[:count],
-        met.whole[:count],
-        met.tails[:count],
-        met.rise[:count],
-    )
-
-
-@inner_kernel
-def _nearest(rating: Floats, by_rating: Ints, position: int, low: int, opponents: int) -> int:
-    """Return the beginning of the window of the nearest; it moves up with the rating."""
-    own = rating[by_rating[position]]
-    low = max(low, position - opponents)
-    last = min(position, len(by_rating) - 1 - opponents)
-    while low < last and (
-        rating[by_rating[low + opponents + 1]] - own < own - rating[by_rating[low]]
-    ):
-        low += 1
-    return low
-
-
-@inner_kernel
-def _as_near(
-    rating: Floats, by_rating: Ints, position: int, low: int, high: int
-) -> tuple[int, int]:
-    """Return (first, stop) of all players as near as the farthest from low to high."""
-    own = rating[by_rating[position]]
-    farthest = max(own - rating[by_rating[low]], rating[by_rating[high]] - own) + AS_NEAR
-    while low > 0 and own - rating[by_rating[low - 1]] <= farthest:
-        low -= 1
-    while high + 1 < len(by_rating) and rating[by_rating[high + 1]] - own <= farthest:
-        high += 1
-    return low, high + 1

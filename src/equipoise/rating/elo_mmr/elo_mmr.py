@@ -7,15 +7,14 @@ one), `belief` updates players (phase two).
 Source: [EM]_ Algorithms 1-3, equations (7)-(9), and Theorem 3.2 for the Gaussian terms; numbers in
 brackets are its equations.
 Departures: the sign of the distribution function in section 3.1 is corrected (READINGS B1); a
-match weight, drift by elapsed time, a ceiling on performances, split ties, few opponents and short
-memories are options (READINGS B3-B8). The `performance_ceiling` of a match caps the performances of
+match weight, drift by elapsed time, a ceiling on performances, split ties and short memories are
+options (READINGS B3-B8). The `performance_ceiling` of a match caps the performances of
 Elo-MMX too, which the authors' program does not do (READINGS B8).
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -26,7 +25,7 @@ from equipoise._jit import Option, inlined_update, inner_kernel, kernel, option,
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
-from equipoise.errors import ApproximationWarning, InvalidParameterError, require
+from equipoise.errors import InvalidParameterError, require
 from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
 from equipoise.numeric.sigmoid_sum import CHUNK
 from equipoise.numeric.workers import Workers
@@ -46,7 +45,7 @@ from equipoise.rating.elo_mmr.belief import (
     update_gaussian_belief,
     update_scratch,
 )
-from equipoise.rating.elo_mmr.direct import solve_nearest, solve_weighted_ties
+from equipoise.rating.elo_mmr.direct import solve_weighted_ties
 from equipoise.rating.elo_mmr.gaussian import gaussian_on_one_thread, gaussian_on_workers
 from equipoise.rating.elo_mmr.performance import (
     order_by_place,
@@ -60,13 +59,6 @@ from equipoise.rating.platforms.contest import ContestSystem, close_contest, ope
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.state import State
 from equipoise.rating.system import OF_ROUNDS
-
-#: Purpose and cost of `opponents`; `benchmarks/opponents.py` measures the cost.
-FEW_OPPONENTS = (
-    "for reproducing published figures only: a better place may get a lower performance, and a "
-    "worse place a higher rating (Theorems 5.2, 5.5 and 5.6 no longer hold); counting all "
-    "opponents is exact and faster"
-)
 
 #: Number of players whose memory is fetched ahead. Their rows are scattered, and waiting for memory
 #: takes longer than the arithmetic.
@@ -215,15 +207,13 @@ def trace_expected(
 
 @kernel
 def performances_in(
-    field: Field, settings: Any, opponents: int | None, logistic: Option, gaussian: Option
+    field: Field, settings: Any, logistic: Option, gaussian: Option
 ) -> tuple[Floats, float]:
     """Phase one: return (performances, shape (n,), and a residual, below 0 if all converged).
 
-    opponents, logistic, gaussian : those of the settings
+    logistic, gaussian : those of the settings
     """
     rating, slope, places, split = field.rating, field.slope, field.places, settings.split_ties
-    if opponents is not None and opponents < len(rating) - 1:
-        return solve_nearest(rating, slope, places, split, gaussian, opponents)
     by_place, residual = np.empty(0), math.nan
     if settings.tie_loss > 0.0:
         lost, won = settings.tie_loss, settings.tie_win
@@ -270,7 +260,7 @@ def rate_match(job: Any, m: int, teams: int) -> tuple[float, float]:
     z = lead_of(job, m) if len(job.draws) else math.nan
     field, the_round = field_of(job.matches, m), round_of(job, m)
     begin_round(job, field, 0, teams, the_round)
-    found, residual = performances_in(field, settings, settings.opponents, logistic, gaussian)
+    found, residual = performances_in(field, settings, logistic, gaussian)
     trace_expected(job.trace.expected, field, job.own.expected, logistic, gaussian)
     if residual < 0.0:
         scratch = update_scratch(beliefs, field.players, 0, teams)
@@ -319,10 +309,7 @@ def read_players(table: Floats, rows: Ints, day: float, settings: Any) -> Floats
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class EloMMRParameters(ContestSystem):
-    """What `EloMMR` and `EloMMX` share: parameters, state and rating of a history.
-
-    Warns : ApproximationWarning   once for each object with `opponents`
-    """
+    """What `EloMMR` and `EloMMX` share: parameters, state and rating of a history."""
 
     weight_limit: float | None = None
     sigma_limit: float | None = None
@@ -334,12 +321,16 @@ class EloMMRParameters(ContestSystem):
     initial_deviation: float = initial_deviation()
     split_ties: bool = False
     rate_all_ties: bool = False
-    opponents: int | None = param(None, 1, rule="at least 1", note=FEW_OPPONENTS)
     remembered: int | None = param(None, 1, rule="at least 1")
     tie_loss: float | None = param(None, later=True)
     tie_win: float | None = param(None, later=True)
 
     gaussian: ClassVar[bool]
+    removed: ClassVar[Mapping[str, str]] = {
+        "opponents": "counting only the nearest opponents broke Theorems 5.2, 5.5 and 5.6, so that "
+        "a worse place could lead to a higher rating, and was slower. All opponents count: leave "
+        "it out"
+    }
     record: ClassVar[int] = 3
     uses: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(("weight", "performance_ceiling", *OF_ROUNDS), ""),
@@ -364,9 +355,6 @@ class EloMMRParameters(ContestSystem):
             value = getattr(self, name)
             require(value is None or 0 < value < math.inf, name, "positive", value)
         self._check_ties()
-        for note in self.notes:
-            # The caller is three calls up: above this method, __post_init__ and __init__.
-            warnings.warn(note, ApproximationWarning, stacklevel=4)
 
     def _check_ties(self) -> None:
         """Check the weights of a tie."""
@@ -374,21 +362,12 @@ class EloMMRParameters(ContestSystem):
             return
         if self.tie_loss is None or self.tie_win is None:
             raise InvalidParameterError("tie_loss and tie_win must be given together")
-        if self.split_ties or self.opponents is not None:
-            raise InvalidParameterError(
-                "tie_loss and tie_win cannot be combined with split_ties or opponents"
-            )
+        if self.split_ties:
+            raise InvalidParameterError("tie_loss and tie_win cannot be combined with split_ties")
         # With a weight of 0 the last or the first place would have no finite performance.
         for name in ("tie_loss", "tie_win"):
             weight = getattr(self, name)
             require(0 < weight <= 1, name, "above 0 and at most 1", weight)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes for users of these parameters, as sentences without full stops."""
-        if self.opponents is None:
-            return ()
-        return (f"{self.name} with opponents={self.opponents} is {FEW_OPPONENTS}",)
 
     def idle(self) -> frozenset[str]:
         """Return the parameters that a belief of one Gaussian does without."""
@@ -427,8 +406,8 @@ class EloMMRParameters(ContestSystem):
 
     @property
     def shares_contests(self) -> bool:
-        """Whether threads share large matches: not with few opponents or weighted ties."""
-        return self.opponents is None and self.tie_loss is None
+        """Whether threads share large matches: not with weighted ties."""
+        return self.tie_loss is None
 
     def update(self, job: Any, workers: Workers) -> tuple[int, float]:
         """Rate all matches of a job in order."""
@@ -440,13 +419,9 @@ class EloMMRParameters(ContestSystem):
         settings, field, the_round = job.settings, field_of(job.matches, m), round_of(job, m)
         n = len(field.players)
         workers.each_chunk(n, CHUNK, lambda _, a, b: begin_round(job, field, a, b, the_round))
-        solve = gaussian_on_workers if self.gaussian else solve_on_workers
-        by_place, residual = solve(
-            field.rating, field.slope, field.places, settings.split_ties, workers
-        )
+        performances, residual = self._performances(field, settings, workers)
         if residual >= 0.0:
             return residual
-        performances = spread(by_place, field.places)
         trace_expected(
             job.trace.expected, field, job.own.expected, settings.logistic, settings.gaussian
         )
@@ -460,6 +435,14 @@ class EloMMRParameters(ContestSystem):
 
         workers.each_chunk(n, CHUNK, end)
         return float(residuals.max())
+
+    def _performances(self, field: Field, settings: Any, workers: Workers) -> tuple[Floats, float]:
+        """Return what `performances_in` does, the work shared among threads."""
+        solve = gaussian_on_workers if self.gaussian else solve_on_workers
+        by_place, residual = solve(
+            field.rating, field.slope, field.places, settings.split_ties, workers
+        )
+        return spread(by_place, field.places), residual
 
     def outlook(self, rating: Floats, deviation: Floats, history: History | None = None) -> Outlook:
         """Return performances of variance sigma^2 + gamma^2 + beta^2 [EM] sec. 3.1.
@@ -486,7 +469,6 @@ class EloMMRParameters(ContestSystem):
             "sigma_limit2": float(sigma_limit) ** 2,
             # The belief is one Gaussian, for which decay and transfer are the same.
             "rho": math.inf if self.gaussian else float(self.rho),
-            "opponents": self.opponents,
             "remembered": np.iinfo(np.int64).max if self.remembered is None else self.remembered,
             "logistic": option(not self.gaussian),
             "gaussian": option(self.gaussian),
@@ -558,15 +540,10 @@ class EloMMR(EloMMRParameters):
     initial_rating, initial_deviation : of a new player, rating points
     split_ties : a tie is half a win and half a loss instead of a win and a loss (B3)
     rate_all_ties : rate matches of three or more in which all tie (B7)
-    opponents : number of opponents, nearest in rating, that count, together with all who are as
-        near as the last of them (B6); None counts all. For reproducing published figures only: it
-        breaks Theorems 5.2, 5.5 and 5.6, so that a better place may get a lower performance and a
-        worse one a higher rating, and it is slower than counting all
     remembered : number of newest performances that stay logistic (B6); None keeps all
     tie_loss, tie_win : w_l and w_v of footnote 2: a tie is so much of a loss and so much of a win,
         each above 0 and at most 1; 1 and 1 is the default model, 0.5 and 0.5 `split_ties`. Slower:
         all terms are summed for every place
-    Warns : ApproximationWarning   where `opponents` is given, once for each object
 
     Examples
     --------
@@ -590,9 +567,6 @@ class EloMMX(EloMMRParameters):
 
     rho : with Gaussian factors, transfer and decay are the same [EM] sec. 4.1
     remembered : performances are not kept one by one
-
-    `opponents` is for reproducing published figures only: it breaks Theorems 5.2, 5.5 and 5.6, and
-    an `ApproximationWarning` says so once for each object.
 
     Examples
     --------

@@ -43,8 +43,7 @@ from equipoise.rating.elo_mmr.belief import (
     update_belief,
     update_scratch,
 )
-from equipoise.rating.elo_mmr.direct import AS_NEAR
-from equipoise.rating.elo_mmr.elo_mmr import FEW_OPPONENTS, EloMMRParameters, round_of
+from equipoise.rating.elo_mmr.elo_mmr import EloMMRParameters, round_of
 from equipoise.rating.single_match import (
     SingleMatch,
     ceiling_quantity,
@@ -128,23 +127,12 @@ def _diffused(system: EloMMRParameters, single: SingleMatch) -> _Field:
     return _Field(state, the_round, delta)
 
 
-def _counted(system: EloMMRParameters, rating: Floats, i: int) -> Floats:
-    """Return 1 for the players who count for player i, else 0 (READINGS B6)."""
-    if system.opponents is None or system.opponents >= len(rating) - 1:
-        return np.ones(len(rating))
-    distance = np.abs(rating - rating[i])
-    return np.where(
-        distance <= np.partition(distance, system.opponents)[system.opponents] + AS_NEAR, 1.0, 0.0
-    )
-
-
 def _terms(
     system: EloMMRParameters, single: SingleMatch, field: _Field, i: int, x: float
 ) -> Floats:
     """Return the term of Q_i at x of every participation, shape (n,); a tie is both, or halves."""
     rating, score = single.before.table[:, RATING], single.scores(i)
     tie = score == 0.5
-    counted = _counted(system, rating, i)
     half = 0.5 if system.split_ties else 1.0
     lost, won = system.tie_loss or half, system.tie_win or half
     if system.gaussian:
@@ -153,12 +141,12 @@ def _terms(
         losses = np.array([normal_hazard(value) for value in z])
         whole = not system.split_ties and system.tie_loss is None
         ties = -z if whole else won * wins - lost * losses
-        return counted * np.where(tie, ties, np.where(score > 0.5, wins, -losses)) / field.delta
+        return np.where(tie, ties, np.where(score > 0.5, wins, -losses)) / field.delta
     bars = SCALE_OF_DEVIATION * field.delta
     below = chance((x - rating) / bars, "logistic")
     wins, losses = 1.0 - below, -below
     ties = won * wins + lost * losses
-    return counted * np.where(tie, ties, np.where(score > 0.5, wins, losses)) / bars
+    return np.where(tie, ties, np.where(score > 0.5, wins, losses)) / bars
 
 
 def _opponents(
@@ -303,7 +291,7 @@ def _quantities(
 ) -> list[Quantity]:
     """Return prior, diffusion, performance and update in numbers."""
     trace, others = single.trace, len(single.trace["rating"]) - 1
-    found = [
+    return [
         Quantity(
             name="deviation after diffusion",
             value=float(field.state.table[i, DEVIATION]),
@@ -334,16 +322,5 @@ def _quantities(
             unit="points",
             meaning="the rating at which wins, ties and losses in this match balance",
         ),
+        *ceiling_quantity(single.history),
     ]
-    if system.opponents is not None:
-        counted = _counted(system, single.before.table[:, RATING], i)
-        found.append(
-            Quantity(
-                name="opponents counted",
-                # The player's own term counts too, but is no opponent's result.
-                value=float(counted.sum()) - 1.0,
-                unit="players",
-                meaning=f"of {others}, with opponents={system.opponents}: {FEW_OPPONENTS}",
-            )
-        )
-    return [*found, *ceiling_quantity(single.history)]
