@@ -56,6 +56,14 @@ def test_a_cut_off_file_is_refused(saved: Path, keep: int) -> None:
         PoolState.load(saved)
 
 
+def test_a_state_with_a_removed_parameter_is_refused_as_a_file() -> None:
+    """Nobody rates its matches again. A database does, from its log (commit 940f139c wrote it)."""
+    path = Path(__file__).with_name("state_few_opponents.npz")
+    with pytest.raises(InvalidDataError, match=r"elo-mmr\.opponents was removed: .* leave it out"):
+        PoolState.load(path)
+    assert PoolState.from_bytes(path.read_bytes(), "seed").system == EloMMR()
+
+
 def test_another_npz_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
     with pytest.raises(InvalidDataError, match="header"):

@@ -18,6 +18,7 @@ FOLDER = Path(__file__).parents[1] / "store"
 def restore(url: str, schema: str, folder: Path) -> None:
     """Fill an empty database with what a version of this schema wrote.
 
+    schema : its number, and words after "_"
     url : of a new database; folder : for a file of SQLite, from which PostgreSQL is filled
     """
     dump = gzip.decompress((FOLDER / f"schema_{schema}.sql.gz").read_bytes()).decode()
@@ -30,7 +31,7 @@ def restore(url: str, schema: str, folder: Path) -> None:
     with engine.begin() as connection:
         settings = configuration()
         settings.attributes["connection"] = connection
-        command.upgrade(settings, schema)
+        command.upgrade(settings, schema.partition("_")[0])
     tables = MetaData()
     tables.reflect(engine)
     reading = sqlite3.connect(made)

@@ -19,9 +19,10 @@ from equipoise.analysis.clock import now, working_time
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.messages.upkeep import BackupMessage, RestoreMessage
 from equipoise.pools.pool.pools import pool_messages
+from equipoise.pools.replay.replaying import replay_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.connection import bare_engine, checked_url, file_reason, open_store
-from equipoise.store.migrations.migrating import schema_version, too_new
+from equipoise.store.migrations.migrating import CURRENT, schema_version, too_new
 from equipoise.store.upkeep import backups
 
 #: Called with the name of a pool; returns a function that shows the progress in matches.
@@ -160,6 +161,9 @@ def _checked(url: str, backup: Path, verify: bool, shown: _Shown) -> tuple[str, 
     try:
         pools = pool_messages(store)
         for pool in pools if verify else []:
+            if schema < CURRENT:
+                # A step of the schema may have requested a replay.
+                replay_pool(store, pool.pool, owner="restore")
             done = verify_pool(store, pool.pool, shown(pool.pool), beside=True)
             if not done.identical:
                 raise InvalidDataError(

@@ -47,6 +47,7 @@ from equipoise.rating.registry import (
     make_system,
     parameters_of,
     requirement_of,
+    without_removed,
 )
 from equipoise.rating.state import Runs, State
 from equipoise.rating.system import OF_ROUNDS, RatingSystem
@@ -209,12 +210,16 @@ class PoolState(Displayed):
     def from_bytes(cls, content: bytes, name: str) -> PoolState:
         """Return a state from what `to_bytes` returned; `name` is for errors.
 
+        Parameters that were removed since are left out: unlike those of files, ratings in a
+        database follow from a log, which is rated again.
         Raises : InvalidDataError
         """
-        return cls._read(io.BytesIO(content), name)
+        return cls._read(io.BytesIO(content), name, drops_removed=True)
 
     @classmethod
-    def _read(cls, opened: IO[bytes], path: str | os.PathLike[str]) -> PoolState:
+    def _read(
+        cls, opened: IO[bytes], path: str | os.PathLike[str], *, drops_removed: bool = False
+    ) -> PoolState:
         try:
             with np.load(opened, allow_pickle=False) as file:
                 parts = {name: file[name] for name in file.files}
@@ -225,6 +230,10 @@ class PoolState(Displayed):
             if foreign:
                 raise _unreadable(path, f"one of a later version, with {', '.join(foreign)}")
             _check_system(path, header)
+            if not isinstance(header["parameters"], dict):
+                raise TypeError("parameters")
+            if drops_removed:
+                header["parameters"] = without_removed(header["system"], header["parameters"])
             return cls._from_parts(header, parts)
         except (TypeError, AttributeError, OverflowError) as error:
             # A value of the header that is text where a number belongs, and the like.
@@ -271,8 +280,6 @@ class PoolState(Displayed):
 
     @classmethod
     def _from_parts(cls, header: Mapping[str, Any], parts: Mapping[str, Ids]) -> PoolState:
-        if not isinstance(header["parameters"], dict):
-            raise TypeError("parameters")
         system = make_system(header["system"], header["parameters"])
         state = system.initial(0)
         learns = ADVANTAGE in state.shared

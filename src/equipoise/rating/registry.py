@@ -281,6 +281,15 @@ def make_system(name: str, settings: Mapping[str, object] | None = None) -> Syst
     return system
 
 
+def without_removed(system: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return saved parameters without those that a system no longer has.
+
+    Raises : NotFoundError, PluginError
+    """
+    removed = getattr(system_class(system), "removed", ())
+    return {name: value for name, value in parameters.items() if name not in removed}
+
+
 def setting_of(system: str | type[Any], parameter: str, value: object) -> Any:
     """Return a value as the type of a parameter of a system; its range is not checked.
 

@@ -21,7 +21,13 @@ from equipoise.formats.times import instant
 from equipoise.messages.matches import Moment
 from equipoise.messages.pools import PoolRequest
 from equipoise.rating.federations.facts import FACTS
-from equipoise.rating.registry import absent, make_system, requirement_of
+from equipoise.rating.registry import (
+    SYSTEMS,
+    absent,
+    make_system,
+    requirement_of,
+    without_removed,
+)
 from equipoise.rating.system import OF_ROUNDS, USABLE, Capabilities, RatingSystem
 
 #: Placement matches of a new pool, so that players of one match are not at the top.
@@ -128,10 +134,14 @@ def rules_of(settings: str) -> PoolRules:
 def stored_settings(content: str | bytes) -> tuple[PoolRequest, str]:
     """Return settings as they were requested, and the package of the system.
 
+    Parameters that were removed since are left out.
+
     Raises : msgspec.ValidationError
     """
     found = _decoder.decode(content)
     plain = {name: getattr(found, name) for name in PoolRequest.__struct_fields__}
+    if found.system in SYSTEMS:
+        plain["parameters"] = without_removed(found.system, found.parameters)
     return PoolRequest(**plain), found.package
 
 

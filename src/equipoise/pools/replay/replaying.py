@@ -9,6 +9,7 @@ of the pool unchanged, and the next process begins again.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -52,6 +53,9 @@ from equipoise.store.pools import (
     pools_with_work,
 )
 from equipoise.store.replays import Checkpoint, ReplayRecord
+from equipoise.wording import counted
+
+messages = logging.getLogger(__name__)
 
 #: Bytes of checkpoints that are kept in memory until the swap, at most.
 _CHECKPOINT_BYTES = 256 * 2**20
@@ -385,13 +389,15 @@ def _swap(replay: _Replay) -> None:
         )
     with without_collection():
         after = running_numbers(running, np.arange(len(running.players)))
-        found = msgspec.json.encode(difference(before, after, running.matches)).decode()
+        found = difference(before, after, running.matches)
+    messages.info("pool %s: a replay changed %s", record.name, counted(found.changed, "rating"))
     with replay.store.write() as connection:
         record = get_pool(connection, replay.pool.name, lock=True)
         if record.id == replay.pool.id and record.erased != replay.pool.erased:
             # The difference may have a name that was erased in the meantime.
-            found = msgspec.json.encode(difference({}, {}, running.matches)).decode()
-        replays.store_difference(connection, replay.pool.id, replay.generation, found)
+            found = difference({}, {}, running.matches)
+        content = msgspec.json.encode(found).decode()
+        replays.store_difference(connection, replay.pool.id, replay.generation, content)
 
 
 def _still_unfilled(pool: PoolRecord, replay: _Replay) -> Position | None:

@@ -24,7 +24,7 @@ from equipoise.store.chaining import chain_existing, is_chained
 log = logging.getLogger(__name__)
 
 #: The schema that this code reads and writes: the last step in `versions`.
-CURRENT = "0013"
+CURRENT = "0014"
 
 #: Number of the advisory lock under which one process at a time migrates PostgreSQL.
 _LOCK = 4_201_977
