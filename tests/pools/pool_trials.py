@@ -115,7 +115,7 @@ class Trial:
 
     def replay(self, owner: str = "tester", **more: Any) -> bool:
         """Replay the pool, if it wants that."""
-        return replay_pool(self.store, self.name, owner=owner, **more)
+        return replay_pool(self.store, self.name, owner=owner, **more) is not None
 
     def settle(self) -> None:
         """Replay the pool until nothing waits, and clear out."""

@@ -177,7 +177,7 @@ def test_a_replay_keeps_its_claim_while_it_reads_what_came_before(
     store = Store(sqlite_store.engine, sizes)
     pool = filled(store)
     pool.void("m11")
-    others: list[bool] = []
+    others: list[object] = []
 
     def slowly(*given: object) -> Piece:
         time.sleep(0.3 * lease)

@@ -46,12 +46,14 @@ def test_pools_are_rated_again_without_it(
         assert [name for name in POOLS if pool_message(store, name).pending] == list(POOLS[:2])
         for name in POOLS[2:]:
             assert verify_pool(store, name).identical
+        changed = []
         for name in POOLS:
-            maintain_pool(store, name, owner="tester", stop=lambda: False)
+            replayed = maintain_pool(store, name, owner="tester", stop=lambda: False)
+            changed.append(None if replayed is None else replayed.changed)
             assert verify_pool(store, name).identical
             assert "opponents" not in pool_message(store, name).parameters
+        assert changed == [12, 12, None, None, None]
         assert [name for name in POOLS if _ratings(store, name) != before[name]] == list(POOLS[:2])
-        assert "pool few: a replay changed 12 ratings" in caplog.messages
         # A log of that version gives the same, and its hash chain stays.
         log = Path(__file__).parents[1] / "trials" / "log_few_opponents.ndjson"
         request = ImportRequest(history=HistoryRequest(source=str(log)), create=True)
@@ -61,8 +63,11 @@ def test_pools_are_rated_again_without_it(
         store.close()
 
 
-def test_a_backup_is_restored_and_verified(tmp_path: Path) -> None:
+def test_a_backup_is_restored_and_verified(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     backup = tmp_path / "backup.db"
     restore(f"sqlite:///{backup}", "0013_few_opponents", tmp_path)
     restored = restore_backup(backup, f"sqlite:///{tmp_path / 'restored.db'}")
     assert (restored.pools, restored.schema, restored.verified) == (len(POOLS), "0013", True)
+    assert "pool few was rated again: 12 ratings changed" in caplog.messages

@@ -6,6 +6,7 @@ restored in a transaction and verified afterwards.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import shutil
 import sqlite3
@@ -24,6 +25,9 @@ from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.connection import bare_engine, checked_url, file_reason, open_store
 from equipoise.store.migrations.migrating import CURRENT, schema_version, too_new
 from equipoise.store.upkeep import backups
+from equipoise.wording import counted
+
+log = logging.getLogger(__name__)
 
 #: Called with the name of a pool; returns a function that shows the progress in matches.
 _Shown = Callable[[str], Callable[[int, int], None] | None]
@@ -163,7 +167,10 @@ def _checked(url: str, backup: Path, verify: bool, shown: _Shown) -> tuple[str, 
         for pool in pools if verify else []:
             if schema < CURRENT:
                 # A step of the schema may have requested a replay.
-                replay_pool(store, pool.pool, owner="restore")
+                replayed = replay_pool(store, pool.pool, owner="restore")
+                if replayed is not None:
+                    changed = counted(replayed.changed, "rating")
+                    log.warning("pool %s was rated again: %s changed", pool.pool, changed)
             done = verify_pool(store, pool.pool, shown(pool.pool), beside=True)
             if not done.identical:
                 raise InvalidDataError(

@@ -34,7 +34,14 @@ from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
 from equipoise.data.times import MICROSECONDS_PER_DAY, day_in_words, utc
 from equipoise.display import Displayed
-from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem, require
+from equipoise.errors import (
+    EquipoiseError,
+    InvalidDataError,
+    InvalidParameterError,
+    NotFoundError,
+    Problem,
+    require,
+)
 from equipoise.rating import match_digest
 from equipoise.rating.advantage.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS, is_saved
 from equipoise.rating.draws import draw_rate as draw_rate_of
@@ -235,6 +242,11 @@ class PoolState(Displayed):
             if drops_removed:
                 header["parameters"] = without_removed(header["system"], header["parameters"])
             return cls._from_parts(header, parts)
+        except InvalidParameterError as error:
+            rule = "must be parameters that the system has: rate the history again"
+            raise InvalidDataError(
+                [Problem(str(path), None, "parameters", rule, str(error))]
+            ) from error
         except (TypeError, AttributeError, OverflowError) as error:
             # A value of the header that is text where a number belongs, and the like.
             raise _unreadable(path, "a header with values of other types") from error

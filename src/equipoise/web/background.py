@@ -156,7 +156,8 @@ class Background:
         if done:
             seconds = time.perf_counter() - started
             self._metrics.replay.observe(seconds)
-            log.info("replayed pool %s in %.2f s", pool, seconds)
+            changed = counted(done.changed, "rating")
+            log.info("replayed pool %s in %.2f s: %s changed", pool, seconds, changed)
             # Matches recorded in the meantime may need another replay.
             self._wake.set()
 

@@ -9,7 +9,6 @@ of the pool unchanged, and the next process begins again.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ from sqlalchemy import Connection
 from equipoise.analysis.clock import now
 from equipoise.arrays import Ints
 from equipoise.errors import ConvergenceError, InvalidDataError
+from equipoise.messages.matches import DifferenceMessage
 from equipoise.pools.amended_log import (
     Eligibility,
     Piece,
@@ -53,9 +53,6 @@ from equipoise.store.pools import (
     pools_with_work,
 )
 from equipoise.store.replays import Checkpoint, ReplayRecord
-from equipoise.wording import counted
-
-messages = logging.getLogger(__name__)
 
 #: Bytes of checkpoints that are kept in memory until the swap, at most.
 _CHECKPOINT_BYTES = 256 * 2**20
@@ -67,12 +64,14 @@ def pending_pools(store: Store) -> list[str]:
         return [pool.name for pool in pools_with_work(connection, now())]
 
 
-def maintain_pool(store: Store, pool: str, *, owner: str, stop: Callable[[], bool]) -> bool:
+def maintain_pool(
+    store: Store, pool: str, *, owner: str, stop: Callable[[], bool]
+) -> DifferenceMessage | None:
     """Do the background work of a pool: replay, deletion of old rows, checkpoints, leaderboard.
 
     owner : unique name of the process
     stop : called often; True leaves the rest for later
-    Returns : whether a replay was swapped in
+    Returns : what a replay changed that was swapped in, None without one
     """
     swapped = replay_pool(store, pool, owner=owner, stop=stop)
     collect_garbage(store, pool, stop=stop)
@@ -125,43 +124,45 @@ class _Replay:
 
 def replay_pool(
     store: Store, pool: str, *, owner: str, stop: Callable[[], bool] = lambda: False
-) -> bool:
+) -> DifferenceMessage | None:
     """Replay a pool from the first position that changed, if any, and swap the result in.
 
     A match that cannot be rated is voided in the log, so that the next replay gets further.
-    Returns : whether the result was swapped in
+    Returns : what changed, None if nothing was swapped in
     Raises : ConvergenceError, InvalidDataError if the log cannot be rated and no match is at fault
     """
     leased = acquire_lease(store, pool, owner)
     if leased is None:
-        return False
+        return None
     try:
         return _replay_leased(store, leased, owner, stop)
     except (ConvergenceError, InvalidDataError):
         if not void_unratable(store, pool, lambda: renew_lease(store, leased)):
             raise
     release_lease(store, leased)
-    return False
+    return None
 
 
-def _replay_leased(store: Store, leased: PoolRecord, owner: str, stop: Callable[[], bool]) -> bool:
-    """Replay a leased pool and swap the result in; return whether that was done."""
+def _replay_leased(
+    store: Store, leased: PoolRecord, owner: str, stop: Callable[[], bool]
+) -> DifferenceMessage | None:
+    """Replay a leased pool and swap the result in; return what changed, None if it was stopped."""
     if not clear(store, leased.name, stop, leased):
         release_lease(store, leased)
-        return False
+        return None
     replay = _begin(store, leased, owner, stop)
     if not _catch_up(replay):
-        return False
+        return None
     everyone, size = np.arange(len(replay.running.players)), store.sizes.rows
     for low in range(0, len(everyone), size):
         rows = replay.running.ratings(everyone[low : low + size])
         if not _step(replay, _put_ratings, rows):
-            return False
+            return None
     if not _catch_up(replay, with_ratings=True):
-        return False
-    _swap(replay)
+        return None
+    changed = _swap(replay)
     _store_checkpoints(replay)
-    return True
+    return changed
 
 
 def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool]) -> _Replay:
@@ -318,8 +319,10 @@ def _make_partial_checkpoint(replay: _Replay, touched: Ints, participations: int
     partial.made(running)
 
 
-def _swap(replay: _Replay) -> None:
+def _swap(replay: _Replay) -> DifferenceMessage:
     """Rate the matches left and let readers see the new generation, in one transaction.
+
+    Return what changed.
 
     The difference is stored in a second one: see `differences`.
     """
@@ -390,7 +393,6 @@ def _swap(replay: _Replay) -> None:
     with without_collection():
         after = running_numbers(running, np.arange(len(running.players)))
         found = difference(before, after, running.matches)
-    messages.info("pool %s: a replay changed %s", record.name, counted(found.changed, "rating"))
     with replay.store.write() as connection:
         record = get_pool(connection, replay.pool.name, lock=True)
         if record.id == replay.pool.id and record.erased != replay.pool.erased:
@@ -398,6 +400,7 @@ def _swap(replay: _Replay) -> None:
             found = difference({}, {}, running.matches)
         content = msgspec.json.encode(found).decode()
         replays.store_difference(connection, replay.pool.id, replay.generation, content)
+    return found
 
 
 def _still_unfilled(pool: PoolRecord, replay: _Replay) -> Position | None:
