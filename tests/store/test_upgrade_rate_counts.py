@@ -9,9 +9,9 @@ import pytest
 from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.reading.leaderboard import leaderboard
 from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store import rate_counts
 from equipoise.store.connection import open_store
 from equipoise.store.keys import list_keys
-from equipoise.store.limits import rate_counts
 from equipoise.store.migrations.migrating import CURRENT, schema_version
 from trials.saved_database import restore
 

@@ -12,8 +12,8 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import OperationalError
 
 from equipoise.errors import InvalidDataError
+from equipoise.store import rate_counts
 from equipoise.store.connection import Store, open_store
-from equipoise.store.limits import rate_counts
 from equipoise.store.schema import rate_counts as table
 from equipoise.web.http import settling
 from equipoise.web.http.errors import TooManyRequestsError

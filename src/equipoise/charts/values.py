@@ -142,7 +142,7 @@ def comparison_chart(found: RatingComparison, *, title: str | None = None) -> Fi
     Raises : EquipoiseError without matplotlib
     """
     theme.check_available()
-    from equipoise.charts.comparing.old_and_new import (
+    from equipoise.charts.comparison import (
         comparison_figure,
         comparison_subtitle,
         comparison_title,

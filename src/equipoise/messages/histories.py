@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from equipoise.messages.comparing.ratings import RatingComparisonMessage
+from equipoise.messages.comparison import RatingComparisonMessage
 from equipoise.messages.errors import ProblemMessage
 
 

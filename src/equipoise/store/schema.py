@@ -431,7 +431,7 @@ audit_chain = Table(
     Column("chained_through", BigInteger),
 )
 
-# How much of their rate limits callers have used, in all processes together: store.limits.
+# How much of their rate limits callers have used, in all processes together: store.rate_counts.
 rate_counts = Table(
     "rate_counts",
     metadata,

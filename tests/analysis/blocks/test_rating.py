@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.analysis.blocks import rating as in_blocks
-from equipoise.analysis.blocks.rating import memory_for, memory_of
+from equipoise.analysis.files import out_of_core as in_blocks
+from equipoise.analysis.files.out_of_core import memory_for, memory_of
 from equipoise.analysis.files.rating import RateAnswer, RateRequest, rate
 from equipoise.analysis.files.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError

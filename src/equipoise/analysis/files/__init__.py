@@ -1,1 +1,1 @@
-"""One file in, one answer out: ratings, predictions, teams, tournaments."""
+"""Files in, one answer out: ratings, predictions, teams, tournaments, comparisons."""

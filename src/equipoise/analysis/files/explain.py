@@ -21,7 +21,7 @@ from equipoise.analysis.files.reading import (
 )
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
 from equipoise.charts import theme
-from equipoise.charts.beliefs.posterior import posterior_figure
+from equipoise.charts.belief import posterior_figure
 from equipoise.data.explanations.belief import Belief
 from equipoise.data.explanations.explanation import Explanation, Quantity
 from equipoise.data.history import MICROSECONDS_PER_DAY, History, TimeKind

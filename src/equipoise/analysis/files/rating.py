@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from equipoise.analysis.blocks.rating import Rated, memory_for, memory_of, rate_in_blocks
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.files.initial import initial_notes, initial_ratings
+from equipoise.analysis.files.out_of_core import Rated, memory_for, memory_of, rate_in_blocks
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     check_outputs,

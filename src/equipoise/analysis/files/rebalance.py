@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
-from equipoise.analysis.matched.ratings import RatingSource, read_matched
+from equipoise.analysis.files.party_ratings import RatingSource, read_matched
 from equipoise.data.lobby import Id, Lobby
 from equipoise.data.rebalancing import (
     Candidate,

@@ -26,7 +26,7 @@ from equipoise.analysis.files.strengths import all_tied_notes
 from equipoise.analysis.files.systems import Settings, chosen_systems, without_runaways
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.charts import theme
-from equipoise.charts.leaderboards.systems import leaderboard_figure
+from equipoise.charts.leaderboard import leaderboard_figure
 from equipoise.charts.rating import RatingSeries, rating_figure
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.reading import HistoryReading

@@ -62,12 +62,12 @@ def compare(
     the share of pairs of players in the same order, and who rose and fell most. Players are matched
     by their names, which must be equal.
     """
-    from equipoise.analysis.comparing.ratings import (
+    from equipoise.analysis.files.compare import (
         CompareRequest,
         mapping_of,
         message_of,
     )
-    from equipoise.analysis.comparing.ratings import compare as compare_files
+    from equipoise.analysis.files.compare import compare as compare_files
 
     found = compare_files(
         CompareRequest(

@@ -154,7 +154,7 @@ def rate(
         answer = rating.rate(system.chosen(settings), request, job.progress, say)
     summary = rating.summary_of(answer, job.compilation.kernels)
     if as_json:
-        from equipoise.analysis.comparing.ratings import message_of
+        from equipoise.analysis.files.compare import message_of
 
         rows = [] if output else answer.table.to_dicts()
         compared = None if answer.diff is None else message_of(answer.diff)

@@ -78,12 +78,12 @@ def rebalance(
     as equal as possible first, then mean attributes. A session or a loose ruleset is rebalanced by
     permutation, a strict ruleset by combination up to 12 players and by greedy above that.
     """
+    from equipoise.analysis.files.party_ratings import RatingSource
     from equipoise.analysis.files.rebalance import (
         RebalanceOrder,
         compare_methods,
         rebalance_request,
     )
-    from equipoise.analysis.matched.ratings import RatingSource
     from equipoise.messages.teams import ComparisonMessage, rebalance_message
 
     order = RebalanceOrder(

@@ -14,8 +14,8 @@ from collections.abc import Callable
 from contextvars import Context
 
 from equipoise.errors import EquipoiseError
+from equipoise.store import rate_counts
 from equipoise.store.connection import Store
-from equipoise.store.limits import rate_counts
 from equipoise.web.http.errors import DATABASE_ERRORS
 from equipoise.web.http.rates import Rates
 

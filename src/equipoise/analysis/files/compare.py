@@ -14,7 +14,7 @@ from equipoise.data.comparison import MovedBy, RatingComparison
 from equipoise.data.files import check_distinct
 from equipoise.evaluate.rating_comparison import ScaleChoice, compare_ratings
 from equipoise.formats.writing import check_target, write_table
-from equipoise.messages.comparing.ratings import (
+from equipoise.messages.comparison import (
     MovedMessage,
     RatingComparisonMessage,
     ScaleLineMessage,

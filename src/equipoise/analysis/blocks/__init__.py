@@ -1,1 +1,0 @@
-"""Histories larger than memory: rated block after block."""

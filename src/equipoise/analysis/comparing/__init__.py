@@ -1,1 +1,0 @@
-"""Two tables of ratings compared: from files to tables, charts and messages."""

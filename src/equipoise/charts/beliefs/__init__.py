@@ -1,1 +1,0 @@
-"""Charts of what is believed of the skill of one player."""

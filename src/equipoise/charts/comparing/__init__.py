@@ -1,1 +1,0 @@
-"""Charts of two tables of ratings beside each other."""

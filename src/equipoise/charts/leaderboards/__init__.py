@@ -1,1 +1,0 @@
-"""Charts of leaderboards: several systems side by side."""

@@ -1,1 +1,0 @@
-"""Messages on two tables of ratings beside each other."""
