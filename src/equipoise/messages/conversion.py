@@ -27,10 +27,12 @@ def json_value(value: Any) -> Any:
 
 
 def plain(value: Any, *left_out: str) -> Any:
-    """Return a result as JSON has it: the fields of dataclasses in order, arrays as lists.
+    """Return a result as JSON has it: fields in order, arrays as lists.
 
-    left_out : fields of `value` to leave out
+    value : dataclasses and named tuples become objects; left_out : fields of it to leave out
     """
+    if hasattr(value, "_asdict"):
+        value = value._asdict()
     if dataclasses.is_dataclass(value):
         names = [one.name for one in dataclasses.fields(value) if one.name not in left_out]
         return {name: plain(getattr(value, name)) for name in names}

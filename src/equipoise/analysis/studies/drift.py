@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -28,13 +28,7 @@ from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.drift import POINTS, check_window, default_window, drift
 from equipoise.formats import write_table
 from equipoise.formats.writing import check_target
-from equipoise.messages.conversion import to_message, to_messages
-from equipoise.messages.studies import (
-    DriftMessage,
-    DriftPointMessage,
-    DriftSystemMessage,
-    WindowMessage,
-)
+from equipoise.messages.conversion import plain
 from equipoise.rating.system import RatingSystem
 
 if TYPE_CHECKING:
@@ -179,20 +173,26 @@ def figure_of(answer: DriftAnswer, *, title: str | None, band: bool) -> Figure:
     )
 
 
-def message_of(answer: DriftAnswer) -> DriftMessage:
-    """Return the JSON message."""
-    return DriftMessage(
-        systems=[
-            to_message(
-                DriftSystemMessage,
-                one,
-                label=label,
-                parameters=plain_parameters(answer.systems[label]),
-                points=to_messages(DriftPointMessage, one, time=one.times),
-                seconds=answer.seconds[label],
-            )
+#: Fields of a drift beside its points.
+_OF_SYSTEM = (
+    *("system", "scales", "learns", "holds", "start", "performed_all"),
+    *("handed_by", "receivers", "receiving"),
+)
+
+
+def drift_json(answer: DriftAnswer) -> dict[str, Any]:
+    """Return what `equipoise audit drift --json` prints."""
+    return {
+        "systems": [
+            {
+                "label": label,
+                **{name: plain(getattr(one, name)) for name in _OF_SYSTEM},
+                "parameters": plain_parameters(answer.systems[label]),
+                "points": [{"time": None, **point} for point in one.file_table().to_dicts()],
+                "seconds": answer.seconds[label],
+            }
             for label, one in answer.found.items()
         ],
-        window=to_message(WindowMessage, answer.window),
-        history=history_message(answer.history, answer.reading),
-    )
+        "window": plain(answer.window),
+        "history": history_message(answer.history, answer.reading),
+    }

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import polars as pl
 
@@ -28,13 +28,7 @@ from equipoise.evaluate.incentives.audit import (
 )
 from equipoise.formats import write_table
 from equipoise.formats.writing import check_target
-from equipoise.messages.conversion import to_message, to_messages
-from equipoise.messages.studies import (
-    IncentiveMessage,
-    IncentivesMessage,
-    IncentivesSystemMessage,
-    PlannedMatchMessage,
-)
+from equipoise.messages.conversion import plain
 from equipoise.rating.replay import check_fit
 from equipoise.rating.system import RatingSystem
 
@@ -187,35 +181,38 @@ def figure_of(answer: IncentivesAnswer, *, title: str | None) -> Figure:
     )
 
 
-def message_of(answer: IncentivesAnswer) -> IncentivesMessage:
-    """Return the JSON message."""
+#: Fields of an incentive beside its matches.
+_OF_PLAYER = ("player", "played", "before", "gain", "gain_frozen", "plans", "failed", "complete")
+
+
+def incentives_json(answer: IncentivesAnswer) -> dict[str, Any]:
+    """Return what `equipoise audit incentives --json` prints."""
     request, effort = answer.request, answer.request.effort
-    return to_message(
-        IncentivesMessage,
-        request,
-        systems=[
-            IncentivesSystemMessage(
-                label=label,
-                system=answer.systems[label].name,
-                parameters=plain_parameters(answer.systems[label]),
-                players=[_player_message(one) for one in found],
-                seconds=answer.seconds[label],
-            )
+    return {
+        "systems": [
+            {
+                "label": label,
+                "system": answer.systems[label].name,
+                "parameters": plain_parameters(answer.systems[label]),
+                "players": [_player(one) for one in found],
+                "seconds": answer.seconds[label],
+            }
             for label, found in answer.found.items()
         ],
-        last_matches=effort.matches,
-        budget=effort.budget,
-        replays=effort.replays if request.others == "replayed" else None,
-        history=history_message(answer.history, answer.reading),
-    )
+        "others": request.others,
+        "last_matches": effort.matches,
+        "budget": effort.budget,
+        "replays": effort.replays if request.others == "replayed" else None,
+        "seed": request.seed,
+        "history": history_message(answer.history, answer.reading),
+    }
 
 
-def _player_message(one: Incentive) -> IncentiveMessage:
-    return to_message(
-        IncentiveMessage,
-        one,
-        honest=one.honest[-1],
-        planned=one.planned[-1],
-        thrown=one.thrown.sum(),
-        matches=to_messages(PlannedMatchMessage, one, match=one.match_ids, time=one.times),
-    )
+def _player(one: Incentive) -> dict[str, Any]:
+    return {
+        **{name: plain(getattr(one, name)) for name in _OF_PLAYER},
+        "honest": plain(one.honest[-1]),
+        "planned": plain(one.planned[-1]),
+        "thrown": int(one.thrown.sum()),
+        "matches": [{"time": None, **match} for match in one.file_table().to_dicts()],
+    }

@@ -40,13 +40,7 @@ from equipoise.evaluate.resampling import (
     some_matches,
 )
 from equipoise.formats.writing import check_target, write_table
-from equipoise.messages.conversion import to_message
-from equipoise.messages.studies import (
-    LeaderboardRatingMessage,
-    LeaderboardRowMessage,
-    LeaderboardSystemMessage,
-    SystemLeaderboardsMessage,
-)
+from equipoise.messages.conversion import plain
 from equipoise.numeric.workers import Workers
 from equipoise.rating.bayes.weng_lin import BradleyTerry
 from equipoise.rating.replay import check_fit
@@ -637,39 +631,36 @@ def _over_time(answer: LeaderboardAnswer) -> Figure:
     )
 
 
-def message_of(answer: LeaderboardAnswer) -> SystemLeaderboardsMessage:
-    """Return the JSON message."""
-    request = answer.request
-    rows = []
-    for board in answer.boards:
-        for row in board.order().tolist():
-            ratings = {
-                label: LeaderboardRatingMessage(
-                    rating=_or_none(one.rating[row]), error=_or_none(one.error[row])
-                )
-                for label, one in board.estimates.items()
-            }
-            rows.append(
-                LeaderboardRowMessage(
-                    group=None if board.group in ("", None) else str(board.group),
-                    period=board.period or None,
-                    player=board.player_ids[row : row + 1].tolist()[0],
-                    matches=int(board.matches[row]),
-                    ratings=ratings,
-                    ten_to_one=board.ten_to_one(),
-                )
-            )
-    return to_message(
-        SystemLeaderboardsMessage,
-        request,
-        systems=[
-            LeaderboardSystemMessage(label=label, system=name, errors=answer.error_of[label])
+#: Options of a request that its answer repeats.
+_OF_REQUEST = ("by", "every", "confidence", "rounds", "seed", "anchor")
+
+
+def leaderboard_json(answer: LeaderboardAnswer) -> dict[str, Any]:
+    """Return what `equipoise leaderboard --json` prints; rows are in the order of the table."""
+    return {
+        "systems": [
+            {"label": label, "system": name, "errors": answer.error_of[label]}
             for label, name in answer.systems.items()
         ],
-        rows=rows,
-        notes=list(answer.notes),
-        history=history_message(answer.history, answer.reading),
-    )
+        **{name: getattr(answer.request, name) for name in _OF_REQUEST},
+        "rows": [
+            {
+                "group": None if board.group in ("", None) else str(board.group),
+                "period": board.period or None,
+                "player": plain(board.player_ids[row]),
+                "matches": int(board.matches[row]),
+                "ratings": {
+                    label: {"rating": _or_none(one.rating[row]), "error": _or_none(one.error[row])}
+                    for label, one in board.estimates.items()
+                },
+                "ten_to_one": board.ten_to_one(),
+            }
+            for board in answer.boards
+            for row in board.order().tolist()
+        ],
+        "notes": list(answer.notes),
+        "history": history_message(answer.history, answer.reading),
+    }
 
 
 def _or_none(value: float) -> float | None:

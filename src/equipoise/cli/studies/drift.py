@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from equipoise.cli import options
 from equipoise.cli.declaring import option
@@ -21,12 +22,7 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.analysis.studies.drift import DriftAnswer
-    from equipoise.messages.studies import (
-        DriftMessage,
-        DriftPointMessage,
-        DriftSystemMessage,
-        LevelGroupMessage,
-    )
+    from equipoise.data.audits import Drift, LevelGroup
 
 EXAMPLE = """\b
 Example:
@@ -99,7 +95,7 @@ def drift(
     with working("rating") as job:
         answer = work.audit_drift(chosen, request, job.progress)
     if as_json:
-        print_json(work.message_of(answer))
+        print_json(work.drift_json(answer))
         return
     _print(answer, details, to_file=output is not None)
     if output is not None:
@@ -109,21 +105,20 @@ def drift(
 
 def _print(answer: DriftAnswer, details: bool, to_file: bool) -> None:
     """Print the tables unless a file is written, and a summary on standard error."""
-    from equipoise.analysis.studies.drift import message_of
+    from equipoise.analysis.files.reading import history_message
 
-    message = message_of(answer)
     if not to_file:
-        every = details or len(message.systems) == 1
-        print_table(moments_table(message) if every else ends_table(message))
+        every = details or len(answer.found) == 1
+        print_table(moments_table(answer) if every else ends_table(answer))
         print_lines("")
-        print_table(newcomers_table(message) if every else newcomers_ends(message))
-        if any(one.handed_by for one in message.systems):
+        print_table(newcomers_table(answer) if every else newcomers_ends(answer))
+        if any(one.handed_by for one in answer.found.values()):
             print_lines("")
-            print_table(handed_table(message))
+            print_table(handed_table(answer))
             if details:
                 print_lines("")
-                print_table(receivers_table(message))
-    say(*drift_lines(message), *reading_lines(message.history))
+                print_table(receivers_table(answer))
+    say(*drift_lines(answer), *reading_lines(history_message(answer.history, answer.reading)))
 
 
 #: Field -> its column and format. "z" drops the minus sign of a number that rounds to 0.
@@ -162,131 +157,128 @@ _HELD = {
 _ALL = {"players": ("players", ",d"), "rating_all": ("rating_all", "z.1f")}
 
 
-def moments_table(answer: DriftMessage) -> Table:
+def moments_table(answer: DriftAnswer) -> Table:
     """Return one row for each time measured, one system after the other."""
     return _moments(answer, {**_LEVEL, **_moves(answer), **_INFLATION})
 
 
-def newcomers_table(answer: DriftMessage) -> Table:
+def newcomers_table(answer: DriftAnswer) -> Table:
     """Return the same rows with newcomers, and with the level where one is held."""
     return _moments(answer, _newcomers(answer))
 
 
-def _moves(answer: DriftMessage) -> Mapping[str, tuple[str, str]]:
+def _moves(answer: DriftAnswer) -> Mapping[str, tuple[str, str]]:
     """Return the parts of the movement of the mean; that of the level only if one is held."""
-    holds = any(one.holds for one in answer.systems)
+    holds = any(one.holds for one in answer.found.values())
     return {field: form for field, form in _MOVES.items() if holds or field != "by_level"}
 
 
-def _newcomers(answer: DriftMessage) -> Mapping[str, tuple[str, str]]:
+def _newcomers(answer: DriftAnswer) -> Mapping[str, tuple[str, str]]:
     """Return the columns about newcomers and the level that this answer has."""
-    learns, holds = (any(getattr(one, of) for one in answer.systems) for of in ("learns", "holds"))
+    learns, holds = (
+        any(getattr(one, of) for one in answer.found.values()) for of in ("learns", "holds")
+    )
     fields = {field: form for field, form in _NEWCOMERS.items() if learns or field[:5] != "entry"}
     return {**fields, **(_HELD if holds else {})}
 
 
-def _moments(answer: DriftMessage, fields: Mapping[str, tuple[str, str]]) -> Table:
-    several = len(answer.systems) > 1
-    timed = answer.systems[0].points[0].time is not None
+def _moments(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
+    several = len(answer.found) > 1
+    timed = next(iter(answer.found.values())).times is not None
     columns = {"system": ""} if several else {}
     columns |= {"matches": ",d", **({"time": ""} if timed else {}), **dict(fields.values())}
     rows = (
-        [one.label] * several
-        + [point.matches]
-        + [minutes(point.time)] * timed
-        + [getattr(point, field) for field in fields]
-        for one in answer.systems
-        for point in one.points
+        [label] * several
+        + [point["matches"]]
+        + ([minutes(point["time"])] if timed else [])
+        + [point[field] for field in fields]
+        for label, one in answer.found.items()
+        for point in one.file_table().to_dicts()
     )
     return table(columns, rows)
 
 
-def ends_table(answer: DriftMessage) -> Table:
+def ends_table(answer: DriftAnswer) -> Table:
     """Return one row for each system: its last time, and the total moves of the mean."""
     return _ends(answer, {**_LEVEL, **_moves(answer), **_ALL, **_INFLATION})
 
 
-def newcomers_ends(answer: DriftMessage) -> Table:
+def newcomers_ends(answer: DriftAnswer) -> Table:
     """Return one row for each system: its newcomers, and the level where one is held."""
     return _ends(answer, _newcomers(answer))
 
 
-def _ends(answer: DriftMessage, fields: Mapping[str, tuple[str, str]]) -> Table:
-    rows = ((one.label, *(_at_end(one, field) for field in fields)) for one in answer.systems)
+def _ends(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
+    rows = (
+        (label, *(_at_end(one, field) for field in fields)) for label, one in answer.found.items()
+    )
     return table({"system": "", **dict(fields.values())}, rows)
 
 
-def handed_table(answer: DriftMessage) -> Table:
+def handed_table(answer: DriftAnswer) -> Table:
     """Return to whom points were handed out, by the number of earlier matches."""
-    several = len(answer.systems) > 1
+    several = len(answer.found) > 1
     columns = {"system": ""} if several else {}
     columns |= {"earlier_matches": ">", "participations": ",d", "handed": "+z,.1f", "each": "+z.2f"}
     rows = (
-        [one.label] * several
+        [label] * several
         + [_earlier(group), group.participations, group.points, group.points / group.participations]
-        for one in answer.systems
+        for label, one in answer.found.items()
         for group in one.handed_by
     )
     return table(columns, rows)
 
 
-def receivers_table(answer: DriftMessage) -> Table:
+def receivers_table(answer: DriftAnswer) -> Table:
     """Return the players who got most to hold the level."""
-    several = len(answer.systems) > 1
+    several = len(answer.found) > 1
     columns = {"system": ""} if several else {}
     columns |= {"player": "", "participations": ",d", "handed": "+z.1f", "rating": "z.1f"}
     rows = (
-        [one.label] * several + [str(who.player), who.participations, who.points, who.rating]
-        for one in answer.systems
+        [label] * several + [str(who.player), who.participations, who.points, who.rating]
+        for label, one in answer.found.items()
         for who in one.receivers
     )
     return table(columns, rows)
 
 
-def _earlier(group: LevelGroupMessage) -> str:
+def _earlier(group: LevelGroup) -> str:
     if group.last is None:
         return f"{group.first}+"
     return f"{group.first}" if group.first == group.last else f"{group.first}-{group.last}"
 
 
-def drift_lines(answer: DriftMessage) -> list[str]:
+def drift_lines(answer: DriftAnswer) -> list[str]:
     """Return lines on what was measured and found."""
-    from equipoise.data.audits import ActivityWindow
-
-    first, last = answer.systems[0].points[0], answer.systems[0].points[-1]
-    window = ActivityWindow(
-        "days" if answer.window.unit == "days" else "matches", answer.window.length
-    )
+    first = next(iter(answer.found.values()))
     lines = [
-        f"{counted(len(answer.systems[0].points), 'moment')} from match {first.matches:,} to "
-        f"{last.matches:,}; active players have played in the last {window}"
+        f"{counted(len(first.matches), 'moment')} from match {first.matches[0]:,} to "
+        f"{first.matches[-1]:,}; active players have played in the last {answer.window}"
     ]
-    for one in answer.systems:
-        name = f"{one.label}: " if len(answer.systems) > 1 else ""
-        if one.start is not None and last.rated:
-            lines.append(f"{name}{_summary(one, one.points[-1])}")
-            lines.append(f"{name}{_about_newcomers(one, last.players)}")
-            lines += [f"{name}{line}" for line in _about_level(one)]
+    for label, one in answer.found.items():
+        name = f"{label}: " if len(answer.found) > 1 else ""
+        if not math.isnan(one.start) and first.rated[-1]:
+            about = (_summary(one), _about_newcomers(one, int(first.players[-1])))
+            lines += [f"{name}{line}" for line in (*about, *_about_level(one))]
     return lines
 
 
-def _about_newcomers(one: DriftSystemMessage, players: int) -> str:
+def _about_newcomers(one: Drift, players: int) -> str:
     """Return where newcomers entered, and how they performed, in words."""
     how = "a learned" if one.learns else "a fixed"
     entered = cell(_at_end(one, "entered"), ".0f")
-    performed = cell(one.performed_all, ".0f") or "unknown"
+    performed = cell(_at_end(one, "performed"), ".0f") or "unknown"
     return (
         f"{counted(players, 'newcomer')} entered at {entered} on average ({how} entry); mean "
         f"performance in their first match: {performed}"
     )
 
 
-def _about_level(one: DriftSystemMessage) -> list[str]:
+def _about_level(one: Drift) -> list[str]:
     """Return what was handed out to hold the level, and to whom, in words."""
     if not one.holds:
         return []
-    last = one.points[-1]
-    handed = f"holding the level handed out {cell(last.handed, 'z,.0f')} points"
+    handed = f"holding the level handed out {cell(_at_end(one, 'handed'), 'z,.0f')} points"
     if not one.receivers:
         return [handed]
     most = one.receivers[0]
@@ -296,26 +288,26 @@ def _about_level(one: DriftSystemMessage) -> list[str]:
     ]
 
 
-def _summary(one: DriftSystemMessage, last: DriftPointMessage) -> str:
+def _summary(one: Drift) -> str:
     """Return how a system changed the ratings of all players, in words."""
-    added = f"matches added {cell(last.added, '+z.1f')} points per player"
+    added = f"matches added {cell(_at_end(one, 'added'), '+z.1f')} points per player"
     if not one.scales:
         return f"{added}; {one.system} does not scale changes by performance"
-    return f"{added}, {cell(last.added_by_performance, '+z.1f')} of them by performance scaling"
+    scaled = cell(_at_end(one, "added_by_performance"), "+z.1f")
+    return f"{added}, {scaled} of them by performance scaling"
 
 
-def _at_end(one: DriftSystemMessage, field: str) -> Any:
+def _at_end(one: Drift, field: str) -> float | None:
     """Return the last value of a field, or the sum of a field that moved the mean rating."""
-    values = [getattr(point, field) for point in one.points]
+    values = getattr(one, field)
     if field == "entered":
-        newcomers = sum(point.newcomers for point in one.points)
-        return sum(
-            point.newcomers * value
-            for point, value in zip(one.points, values, strict=True)
-            if value is not None
-        ) / max(newcomers, 1)
-    if field == "performed":
-        return one.performed_all
-    if field not in (*_MOVES, "newcomers"):
-        return values[-1]
-    return None if values[-1] is None else sum(values)
+        came = one.newcomers > 0
+        total = sum((one.newcomers * values)[came].tolist())
+        value = total / max(int(one.newcomers.sum()), 1)
+    elif field == "performed":
+        value = one.performed_all
+    elif field in (*_MOVES, "newcomers"):
+        value = sum(values.tolist())
+    else:
+        value = values.tolist()[-1]
+    return None if math.isnan(value) else value

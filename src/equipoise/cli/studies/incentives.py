@@ -22,7 +22,7 @@ from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.analysis.studies.incentives import IncentivesAnswer
-    from equipoise.messages.studies import IncentiveMessage, IncentivesMessage
+    from equipoise.data.audits import Incentive
 
 EXAMPLE = """\b
 Example:
@@ -102,7 +102,7 @@ def incentives(
         asked = replace(request, executor=executor)
         answer = work.audit_incentives(chosen, asked, job.progress)
     if as_json:
-        print_json(work.message_of(answer))
+        print_json(work.incentives_json(answer))
         return
     _print(answer, details)
     if output is not None:
@@ -114,52 +114,52 @@ def incentives(
 
 def _print(answer: IncentivesAnswer, details: bool) -> None:
     """Print the tables unless files are written, and a summary on standard error."""
-    from equipoise.analysis.studies.incentives import message_of
+    from equipoise.analysis.files.reading import history_message
 
-    message, request = message_of(answer), answer.request
-    gained = any(one.thrown for system in message.systems for one in system.players)
-    if request.output is None:
-        print_table(players_table(message))
+    gained = any(one.thrown.any() for found in answer.found.values() for one in found)
+    if answer.request.output is None:
+        print_table(players_table(answer))
         if details and gained:
             print_lines("")
-            print_table(thrown_table(message))
-    say(*incentives_lines(message), *reading_lines(message.history))
+            print_table(thrown_table(answer))
+    history = history_message(answer.history, answer.reading)
+    say(*incentives_lines(answer), *reading_lines(history))
 
 
-def players_table(answer: IncentivesMessage) -> Table:
+def players_table(answer: IncentivesAnswer) -> Table:
     """Return one row for each player and system."""
-    several, replayed = len(answer.systems) > 1, answer.others == "replayed"
+    several, replayed = len(answer.found) > 1, answer.request.others == "replayed"
     names = ["player", "played", "considered", "thrown", "honest", "by_plan", "gain"]
     names += ["gain_frozen"] * replayed + ["plans"]
     rows = (
-        [system.label] * several
-        + [str(one.player), f"{one.played:,d}", f"{len(one.matches):,d}", f"{one.thrown:,d}"]
-        + [_points(one.honest), _points(one.planned), _points(one.gain, "+")]
+        [label] * several
+        + [str(one.player), f"{one.played:,d}", f"{len(one.honest):,d}", f"{one.thrown.sum():,d}"]
+        + [_points(one.honest[-1]), _points(one.planned[-1]), _points(one.gain, "+")]
         + [_points(one.gain_frozen, "+")] * replayed
         + [f"{one.plans:,d}{' (all)' if one.complete else ''}"]
-        for system in answer.systems
-        for one in system.players
+        for label, found in answer.found.items()
+        for one in found
     )
     return _table(["system"] * several + names, rows)
 
 
-def thrown_table(answer: IncentivesMessage) -> Table:
+def thrown_table(answer: IncentivesAnswer) -> Table:
     """Return one row for each match that a plan throws."""
-    several = len(answer.systems) > 1
-    timed = any(match.time is not None for match in answer.systems[0].players[0].matches)
+    several = len(answer.found) > 1
+    timed = next(iter(answer.found.values()))[0].times is not None
     names = ["player", "match"] + ["time"] * timed
     names += ["teams", "place", "by_plan", "honest", "rating_by_plan"]
     rows = (
-        [system.label] * several
-        + [str(one.player), str(match.match)]
-        + [minutes(match.time)] * timed
-        + [f"{match.teams:,d}", _place(match.place, match.tied)]
-        + [_place(match.planned_place, match.planned_tied)]
-        + [_points(match.honest), _points(match.planned)]
-        for system in answer.systems
-        for one in system.players
-        for match in one.matches
-        if match.thrown
+        [label] * several
+        + [str(one.player), str(match["match"])]
+        + ([minutes(match["time"])] if timed else [])
+        + [f"{match['teams']:,d}", _place(match["place"], match["tied"])]
+        + [_place(match["planned_place"], match["planned_tied"])]
+        + [_points(match["honest"]), _points(match["planned"])]
+        for label, found in answer.found.items()
+        for one in found
+        for match in one.file_table().to_dicts()
+        if match["thrown"]
     )
     return _table(["system"] * several + names, rows)
 
@@ -170,33 +170,34 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Table:
     return table({name: "" if name in left else ">" for name in names}, rows)
 
 
-def incentives_lines(answer: IncentivesMessage) -> list[str]:
+def incentives_lines(answer: IncentivesAnswer) -> list[str]:
     """Return lines on what was searched and found."""
-    last = f"the last {counted(answer.last_matches, 'rated match', 'rated matches')} of each player"
-    tried = f"at most {counted(answer.budget, 'plan')} per player"
-    if answer.replays is not None:
-        tried += f", {answer.replays:,} of them with everything replayed"
+    effort = answer.request.effort
+    last = f"the last {counted(effort.matches, 'rated match', 'rated matches')} of each player"
+    tried = f"at most {counted(effort.budget, 'plan')} per player"
+    if answer.request.others == "replayed":
+        tried += f", {effort.replays:,} of them with everything replayed"
     lines = [f"Worse places in {last}; {tried}."]
-    for system in answer.systems:
-        name = f"{system.label}: " if len(answer.systems) > 1 else ""
-        best = max(system.players, key=lambda one: one.gain)
-        lines.append(f"{name}{_summary(best)}, found in {system.seconds:.1f} s")
-        failed = sum(one.failed for one in system.players)
+    for label, found in answer.found.items():
+        name = f"{label}: " if len(answer.found) > 1 else ""
+        best = max(found, key=lambda one: one.gain)
+        lines.append(f"{name}{_summary(best)}, found in {answer.seconds[label]:.1f} s")
+        failed = sum(one.failed for one in found)
         if failed:
             plans = counted(failed, "plan leaves", "plans leave")
-            lines.append(f"{name}{plans} the player without a rating by {system.system}")
-    if not all(one.complete for system in answer.systems for one in system.players):
+            lines.append(f"{name}{plans} the player without a rating by {best.system}")
+    if not all(one.complete for found in answer.found.values() for one in found):
         lines.append(
             "Not all plans were tried: a larger gain may exist, and finding none proves nothing."
         )
     return lines
 
 
-def _summary(best: IncentiveMessage) -> str:
+def _summary(best: Incentive) -> str:
     """Return the largest gain of a system in words."""
-    if not best.thrown:
+    if not best.thrown.any():
         return "no plan gains anything"
-    thrown = counted(best.thrown, "match", "matches")
+    thrown = counted(int(best.thrown.sum()), "match", "matches")
     return f"{best.player} gains {_points(best.gain)} points by throwing {thrown}"
 
 

@@ -92,6 +92,7 @@ def leaderboard(
     (maximum likelihood) use all matches at once, in no order. Players are ordered by
     the first of these two, or else by the first system.
     """
+    from equipoise.analysis.files.reading import history_message
     from equipoise.analysis.files.systems import read_settings
     from equipoise.analysis.studies import leaderboard as work
 
@@ -116,9 +117,8 @@ def leaderboard(
     )
     with working("rating") as job:
         answer = work.make_leaderboards(request, job.progress)
-    message = work.message_of(answer)
     if as_json:
-        print_json(message)
+        print_json(work.leaderboard_json(answer))
         return
     if output is None:
         _print(answer)
@@ -127,7 +127,7 @@ def leaderboard(
     if chart is not None:
         say(f"drew {chart}")
     say_compiled(job.compilation)
-    say(*answer.notes, *reading_lines(message.history))
+    say(*answer.notes, *reading_lines(history_message(answer.history, answer.reading)))
 
 
 def _print(answer: LeaderboardAnswer) -> None:
