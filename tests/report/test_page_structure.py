@@ -124,6 +124,17 @@ def test_tables_have_captions_and_their_heads_a_scope(page: str) -> None:
         assert len(widths) == 1
 
 
+def test_sections_and_tables_have_names_of_their_own(page: str) -> None:
+    """A screen reader lists them by name."""
+    ids = {one.get("id"): one for one in tree(page).iter()}
+    names = [
+        words(ids[one.get("aria-labelledby")])
+        for one in tree(page).iter()
+        if one.get("aria-labelledby")
+    ]
+    assert len(set(names)) == len(names)
+
+
 def test_drawings_have_words_for_who_cannot_see_them(page: str) -> None:
     for drawing in tree(page).iter("img"):
         assert drawing.get("alt")

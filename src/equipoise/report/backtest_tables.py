@@ -213,7 +213,9 @@ def metrics_table(found: Backtest, seconds: Mapping[str, float] | None = None) -
         ]
         for one in found.systems
     ]
-    title = "Metrics; the best system is in bold" if any(best.values()) else "Metrics"
+    title = (
+        "Metrics; the best system is in bold" if any(best.values()) else "Metrics of every system"
+    )
     return Table(title, {**columns, **({} if seconds is None else {"seconds": ".2f"})}, rows)
 
 
