@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from equipoise.messages.comparison import RatingComparisonMessage
 from equipoise.messages.errors import ProblemMessage
 
 
@@ -57,11 +56,11 @@ class RateSummary(msgspec.Struct, frozen=True):
 
 
 class RateMessage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The answer of `equipoise rate --json`; diff : absent without --diff."""
+    """The answer of `equipoise rate --json`; diff : as of `compare`, absent without --diff."""
 
     summary: RateSummary
     ratings: list[dict[str, Any]]
-    diff: RatingComparisonMessage | None = None
+    diff: dict[str, Any] | None = None
 
 
 class PoolRated(msgspec.Struct, frozen=True):

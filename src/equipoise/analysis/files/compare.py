@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -14,15 +14,7 @@ from equipoise.data.comparison import MovedBy, RatingComparison
 from equipoise.data.files import check_distinct
 from equipoise.evaluate.rating_comparison import ScaleChoice, compare_ratings
 from equipoise.formats.writing import check_target, write_table
-from equipoise.messages.comparison import (
-    MovedMessage,
-    RatingComparisonMessage,
-    ScaleLineMessage,
-)
-from equipoise.messages.conversion import to_message
-
-if TYPE_CHECKING:
-    import polars as pl
+from equipoise.messages.conversion import plain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,27 +80,28 @@ def mapping_of(found: RatingComparison) -> str | None:
     return ",".join(f"{end:.10g}={found.line.at(end):.6g}" for end in ends)
 
 
-def message_of(
+#: Fields and properties of a comparison that its JSON has under their names.
+_FIELDS = (
+    *("old", "new", "players", "scale", "reason", "as_they_are", "on_line"),
+    *("pearson", "spearman", "kendall", "pairs", "same_order", "reverse_order", "tied"),
+    *("with_deviations", "large", "notes"),
+)
+#: Columns of the table of all players that its lists leave out.
+_LEFT_OUT = ("found_in", "old_on_scale")
+
+
+def comparison_json(
     found: RatingComparison, top: int = 10, by: MovedBy = "rating"
-) -> RatingComparisonMessage:
-    """Return the JSON message. top : most players in each list."""
-    only_old, only_new = found.only_old, found.only_new
+) -> dict[str, Any]:
+    """Return what `equipoise compare --json` prints. top : most players in each list."""
     line = found.line
-    return to_message(
-        RatingComparisonMessage,
-        found,
-        only_old=len(only_old),
-        only_new=len(only_new),
-        only_old_players=only_old[:top],
-        only_new_players=only_new[:top],
-        line=None
-        if line is None
-        else to_message(ScaleLineMessage, line, mapping=mapping_of(found)),
-        risen=_moved(found.risen(top, by=by)),
-        fallen=_moved(found.fallen(top, by=by)),
-    )
-
-
-def _moved(table: pl.DataFrame) -> list[MovedMessage]:
-    names = MovedMessage.__struct_fields__
-    return [MovedMessage(*row) for row in table.select(names).iter_rows()]
+    return {
+        **{name: plain(getattr(found, name)) for name in _FIELDS},
+        "only_old": len(found.only_old),
+        "only_new": len(found.only_new),
+        "only_old_players": found.only_old[:top],
+        "only_new_players": found.only_new[:top],
+        "line": None if line is None else {**plain(line), "mapping": mapping_of(found)},
+        "risen": found.risen(top, by=by).drop(_LEFT_OUT, strict=False).to_dicts(),
+        "fallen": found.fallen(top, by=by).drop(_LEFT_OUT, strict=False).to_dicts(),
+    }

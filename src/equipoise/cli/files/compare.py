@@ -64,8 +64,8 @@ def compare(
     """
     from equipoise.analysis.files.compare import (
         CompareRequest,
+        comparison_json,
         mapping_of,
-        message_of,
     )
     from equipoise.analysis.files.compare import compare as compare_files
 
@@ -85,7 +85,7 @@ def compare(
         )
     )
     if as_json:
-        print_json(message_of(found, top, by))
+        print_json(comparison_json(found, top, by))
         return
     print_comparison(found, top, by)
     if chart is not None:

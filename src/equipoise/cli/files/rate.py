@@ -154,10 +154,10 @@ def rate(
         answer = rating.rate(system.chosen(settings), request, job.progress, say)
     summary = rating.summary_of(answer, job.compilation.kernels)
     if as_json:
-        from equipoise.analysis.files.compare import message_of
+        from equipoise.analysis.files.compare import comparison_json
 
         rows = [] if output else answer.table.to_dicts()
-        compared = None if answer.diff is None else message_of(answer.diff)
+        compared = None if answer.diff is None else comparison_json(answer.diff)
         print_json(RateMessage(summary, rows, compared))
         return None
     if output is None:
