@@ -75,7 +75,7 @@ from equipoise.cli.helping import HEADINGS, OFTEN
         (
             ["convert", "x.csv", "y.csv", "--as", "table"],
             [
-                "equipoise: --as must be one of history, games, contests, pgn, trf; got 'table'",
+                "equipoise: --as must be one of history, games, trf; got 'table'",
                 "See `equipoise convert --help`.",
             ],
         ),

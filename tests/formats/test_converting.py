@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import zipfile
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,10 +15,8 @@ from hypothesis import strategies as st
 from equipoise.data.history import History
 from equipoise.data.tournaments.games import Games
 from equipoise.errors import InvalidDataError
-from equipoise.formats import read_history, scan_history
-from equipoise.formats.converting.contest_files import archived, contest_documents
+from equipoise.formats import read_history
 from equipoise.formats.converting.game_table import game_table
-from equipoise.formats.converting.pgn_tags import pgn_text
 from equipoise.formats.converting.trf_report import trf_text
 from equipoise.formats.games.reading import read_games
 from equipoise.formats.writing import write_table
@@ -117,18 +113,14 @@ def test_ratings_of_both_sides_survive_every_conversion(
     assert not lost
     assert list(frame.select(names).iter_rows()) == expected
 
-    document, lost = pgn_text(history)
-    assert not any("left out" in one for one in lost)
-    (tmp_path / "games.pgn").write_text(document)
     write_table(history, tmp_path / "long.csv")
-    for name in ("games.pgn", "long.csv"):
-        games = read_games(tmp_path / name)
-        assert [games.player_ids[row] for row in games.white] == ["ann", "ben"]
-        # One rating differs between games, so ratings are those of the games.
-        assert games.white_rating is not None
-        assert games.black_rating is not None
-        assert games.white_rating.tolist() == [2000.0, 1910.0]
-        np.testing.assert_array_equal(games.black_rating, [1900.0, np.nan])
+    games = read_games(tmp_path / "long.csv")
+    assert [games.player_ids[row] for row in games.white] == ["ann", "ben"]
+    # One rating differs between games, so ratings are those of the games.
+    assert games.white_rating is not None
+    assert games.black_rating is not None
+    assert games.white_rating.tolist() == [2000.0, 1910.0]
+    np.testing.assert_array_equal(games.black_rating, [1900.0, np.nan])
 
 
 def test_what_a_table_of_games_cannot_hold_is_named() -> None:
@@ -148,112 +140,26 @@ def test_what_a_table_of_games_cannot_hold_is_named() -> None:
         "left out, because this format has no such columns: kills",
         "the names of teams are left out",
     ]
-    with pytest.raises(InvalidDataError, match="--as contests"):
+    with pytest.raises(InvalidDataError, match="leave out --as"):
         game_table(history.slice(1, 3))
 
 
-@given(duels(dated=True))
-def test_pgn_is_read_as_the_same_games(history: History) -> None:
-    text, _ = pgn_text(history)
-    games = read_games(io.BytesIO(text.encode()), format="pgn")
-    frame, _ = game_table(history)
-    sides = [frame.columns[at] for at in (2, 3)]
-    points = {"1-0": 1.0, "1/2-1/2": 0.5, "0-1": 0.0}
-    assert games.player_ids[games.white].tolist() == frame[sides[0]].to_list()
-    assert games.player_ids[games.black].tolist() == frame[sides[1]].to_list()
-    assert games.points.tolist() == [points[one] for one in frame["result"].to_list()]
-
-
-def test_pgn_has_the_day_the_time_and_ratings() -> None:
+def test_one_column_of_ratings_becomes_one_for_each_side() -> None:
     history = read_history(
         {
             "match": [1, 1],
-            "time": ["2024-05-04T20:15:01Z"] * 2,
             "player": ["ann", "ben"],
             "side": ["black", "white"],
             "rank": [1, 2],
-            "rating": [2400, 2300.4],
+            "rating": [2400.0, 2300.4],
         }
     )
-    text, lost = pgn_text(history)
-    assert text.splitlines()[2:11] == [
-        '[Date "2024.05.04"]',
-        '[Round "?"]',
-        '[White "ben"]',
-        '[Black "ann"]',
-        '[Result "0-1"]',
-        '[UTCDate "2024.05.04"]',
-        '[UTCTime "20:15:01"]',
-        '[WhiteElo "2300"]',
-        '[BlackElo "2400"]',
-    ]
-    assert lost == ["the games have tags and results, and no moves"]
-
-
-@st.composite
-def contests(draw: st.DrawFn) -> History:
-    sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=6))
-    rows: dict[str, list[Any]] = {"match": [], "player": [], "rank": []}
-    for at, size in enumerate(sizes):
-        rows["match"] += [f"contest {at}"] * size
-        rows["player"] += draw(st.permutations(PLAYERS))[:size]
-        rows["rank"] += draw(st.lists(st.integers(0, 3), min_size=size, max_size=size))
-    matches = [int(one.split()[1]) for one in rows["match"]]
-    if draw(st.booleans()):
-        rows["time"] = [1_600_000_000 + 100 * one for one in matches]
-    if draw(st.booleans()):
-        rows["weight"] = [1.5 + one for one in matches]
-    if draw(st.booleans()):
-        rows["performance_ceiling"] = [1000.0 + one for one in matches]
-    return read_history(rows)
-
-
-@given(contests(), st.booleans())
-def test_contest_files_are_read_as_the_same_history(history: History, zipped: bool) -> None:
-    """Only the order of the rows of a match may differ: that of the places."""
-    documents, _ = contest_documents(history)
-    if zipped:
-        again = read_history(io.BytesIO(archived(documents)), format="contests")
-    elif len(documents) == 1:
-        again = read_history(io.BytesIO(documents[0]), format="contests")
-    else:
-        again = read_history(io.BytesIO(b"\n".join(documents)), format="jsonl")
-    for name in ("match_ids", "time", "weight", "performance_ceiling", "offsets"):
-        assert_same(getattr(again, name), getattr(history, name), name)
-    for one, other in ((history, again), (again, history)):
-        places = {
-            (match, str(one.player_ids[player])): rank
-            for match, player, rank in zip(
-                one.match_rows().tolist(), one.player, one.rank, strict=True
-            )
-        }
-        for match, player, rank in zip(
-            other.match_rows().tolist(), other.player, other.rank, strict=True
-        ):
-            assert places[match, str(other.player_ids[player])] == rank
-
-
-def test_places_of_contest_files_count_those_who_tie() -> None:
-    """As the published files do: the lowest and the highest place of everybody, from 0."""
-    history = read_history({"match": [1] * 4, "player": ["a", "b", "c", "d"], "rank": [7, 2, 2, 9]})
-    (document,), lost = contest_documents(history)
-    assert msgspec.json.decode(document)["standings"] == [
-        ["b", 0, 1],
-        ["c", 0, 1],
-        ["a", 2, 2],
-        ["d", 3, 3],
-    ]
-    assert lost == [
-        "Elo-MMR needs seconds since 1970, and the history has no times",
-        "ids are written as text, as Elo-MMR needs",
-    ]
-
-
-def test_the_same_archive_has_the_same_bytes() -> None:
-    content = archived([b"{}", b"[]"])
-    assert content == archived([b"{}", b"[]"])
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        assert archive.namelist() == ["1.json", "2.json"]
+    frame, lost = game_table(history)
+    assert frame.row(0, named=True) == {
+        **{"match": 1, "white": "ben", "black": "ann", "result": "0-1"},
+        **{"white_elo": 2300.4, "black_elo": 2400.0},
+    }
+    assert lost == []
 
 
 @st.composite
@@ -360,9 +266,3 @@ def test_games_without_rounds_are_no_report() -> None:
     games = Games.from_arrays(["ann"], ["ben"], [1.0])
     with pytest.raises(InvalidDataError, match="needs the round of every game"):
         trf_text(games, "Cup")
-
-
-def test_a_history_of_one_match_is_one_contest() -> None:
-    history = read_history({"match": ["x"] * 2, "player": ["a", "b"], "rank": [1, 2]})
-    documents, _ = contest_documents(history)
-    assert scan_history(io.BytesIO(documents[0]), format="json").history is not None

@@ -9,6 +9,7 @@ from typing import Any
 
 import typer
 
+from equipoise.messages.sources.converting import NO_LONGER
 from equipoise.wording import printable
 
 #: How like an option a word must be to be taken for a slip, from 0 to 1.
@@ -111,7 +112,8 @@ def _of_value(error: typer.TyperException) -> str | None:
         name = max(parameter.opts, key=len)
     else:
         name = parameter.metavar or parameter.name.upper()
-    return f"{name} must be {rule}; got {printable(repr(value))}"
+    gone = f". {NO_LONGER}" if name == "--as" and value in ("contests", "pgn") else ""
+    return f"{name} must be {rule}; got {printable(repr(value))}{gone}"
 
 
 def _of_missing(parameter: Any, context: Any) -> str:

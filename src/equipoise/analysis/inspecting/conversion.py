@@ -5,7 +5,7 @@ A long table is read again after it is written, so that the answer says what has
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -26,21 +26,16 @@ from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.formats import scan_history
-from equipoise.formats.converting.contest_files import archived, contest_documents
 from equipoise.formats.converting.game_table import game_table
-from equipoise.formats.converting.pgn_tags import pgn_text
 from equipoise.formats.converting.trf_report import trf_text
-from equipoise.formats.converting.two_sides import two_sides
 from equipoise.formats.histories import summarise
 from equipoise.formats.writing import TableFormat, format_of, write_table
-from equipoise.messages.sources.converting import ConvertMessage, Form
+from equipoise.messages.sources.converting import NO_LONGER, ConvertMessage, Form
 
 #: Suffixes of the files of each form.
 _SUFFIXES: dict[Form, tuple[str, ...]] = {
     "history": get_args(TableFormat),
     "games": get_args(TableFormat),
-    "contests": ("json", "jsonl", "zip"),
-    "pgn": ("pgn",),
     "trf": ("trf",),
 }
 
@@ -68,7 +63,7 @@ def convert(request: ConvertRequest) -> ConvertMessage:
     """
     started = working_time()
     form = _form_of(request)
-    suffix = format_of(Path(request.target), _SUFFIXES[form])
+    format_of(Path(request.target), _SUFFIXES[form])
     check_outputs(request.history, {"OUT": request.target})
     if Path(request.target).is_file() and not request.overwrite:
         raise InvalidParameterError(
@@ -79,7 +74,7 @@ def convert(request: ConvertRequest) -> ConvertMessage:
     if form == "trf":
         return _as_report(request, started)
     history, reading = read(request.history)
-    written, lost = _WRITERS[form](history, request, suffix)
+    written, lost = (_as_games if form == "games" else _as_history)(history, request)
     return ConvertMessage(
         source=source_in_words(request.history),
         output=request.target,
@@ -98,14 +93,13 @@ def _form_of(request: ConvertRequest) -> Form:
     Raises : InvalidParameterError   the two differ
     """
     name = request.target.lower()
-    own: dict[str, Form] = {".pgn": "pgn", ".trf": "trf", ".zip": "contests"}
-    said = next((form for suffix, form in own.items() if name.endswith(suffix)), None)
-    form = request.form or said or "history"
+    form = request.form or ("trf" if name.endswith(".trf") else "history")
     endings = ", ".join(f".{one}" for one in _SUFFIXES[form])
     if not name.endswith(tuple(f".{one}" for one in _SUFFIXES[form])):
         raise InvalidParameterError(
             f"the name of a file of the form {form} must end in {endings}; got {request.target!r}"
-            + ("" if request.form else " (.pgn, .trf and .zip are other forms)")
+            + ("" if request.form else " (.trf is another form)")
+            + (f". {NO_LONGER}" if name.endswith((".pgn", ".zip")) else "")
         )
     return form
 
@@ -124,7 +118,8 @@ def _as_report(request: ConvertRequest, started: float) -> ConvertMessage:
     if reading.games is None:
         raise InvalidDataError(reading.problems, summarise(reading.problems, wanted.source))
     text, lost = trf_text(reading.games, Path(source_in_words(wanted)).stem)
-    _write(request.target, text.encode())
+    with whole_file(request.target) as file:
+        file.write(text.encode())
     return ConvertMessage(
         source=source_in_words(request.history),
         output=request.target,
@@ -137,7 +132,7 @@ def _as_report(request: ConvertRequest, started: float) -> ConvertMessage:
     )
 
 
-def _as_history(history: History, request: ConvertRequest, suffix: str) -> tuple[int, list[str]]:
+def _as_history(history: History, request: ConvertRequest) -> tuple[int, list[str]]:
     write_table(history, request.target, raw=request.raw)
     again = scan_history(request.target, statistics=tuple(history.statistics))
     if again.history is None:
@@ -146,42 +141,10 @@ def _as_history(history: History, request: ConvertRequest, suffix: str) -> tuple
     return history.matches, list(_differences(history, again.history))
 
 
-def _as_games(history: History, request: ConvertRequest, suffix: str) -> tuple[int, list[str]]:
+def _as_games(history: History, request: ConvertRequest) -> tuple[int, list[str]]:
     frame, lost = game_table(history)
     write_table(frame, request.target, raw=request.raw)
     return len(frame), lost
-
-
-def _as_contests(history: History, request: ConvertRequest, suffix: str) -> tuple[int, list[str]]:
-    documents, lost = contest_documents(history)
-    if suffix == "json" and len(documents) > 1:
-        raise InvalidParameterError(
-            f"a .json file holds one contest, and these are {len(documents):,}: name a .jsonl file "
-            "(one contest on each line) or a .zip archive (one file for each)"
-        )
-    content = archived(documents) if suffix == "zip" else b"\n".join(documents) + b"\n"
-    _write(request.target, content)
-    return len(documents), lost
-
-
-def _as_pgn(history: History, request: ConvertRequest, suffix: str) -> tuple[int, list[str]]:
-    text, lost = pgn_text(history)
-    _write(request.target, text.encode())
-    return len(two_sides(history).matches), lost
-
-
-_Writer = Callable[[History, ConvertRequest, str], tuple[int, list[str]]]
-_WRITERS: dict[Form, _Writer] = {
-    "history": _as_history,
-    "games": _as_games,
-    "contests": _as_contests,
-    "pgn": _as_pgn,
-}
-
-
-def _write(target: str, content: bytes) -> None:
-    with whole_file(target) as file:
-        file.write(content)
 
 
 #: Columns of a history, and what they are called in a sentence.

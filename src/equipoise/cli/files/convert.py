@@ -17,15 +17,11 @@ Example:
   equipoise convert examples/contests.csv contests.parquet
   equipoise convert examples/worldcup2022.csv matches.csv
   equipoise convert examples/league.csv games.csv --as games
-  equipoise convert examples/contests.csv contests.zip --as contests
-  equipoise convert examples/worldcup2022.csv worldcup.pgn
   equipoise convert examples/interzonal1970.csv interzonal.trf"""
 
 _FORMS = {
     "history": "a long table",
     "games": "a table of games",
-    "contests": "contest JSON",
-    "pgn": "PGN",
     "trf": "a FIDE report",
 }
 
@@ -35,14 +31,13 @@ def convert(
     history: options.History,
     output: str = argument(
         "The file to write: .csv, .csv.gz, .tsv, .parquet, .jsonl, .json or .arrow for a table, "
-        ".pgn, .trf, or .zip for contests.",
+        "or .trf for a FIDE report.",
         "OUT",
     ),
-    form: Literal["history", "games", "contests", "pgn", "trf"] | None = option(
+    form: Literal["history", "games", "trf"] | None = option(
         None,
         "history: a long table, a row for each player in a match. games: a row for each match of "
-        "two single players, with white and black or home and away. contests: contest JSON as "
-        "Elo-MMR reads it (.jsonl, .zip, or .json for one). pgn: tags and results. trf: a FIDE "
+        "two single players, with white and black or home and away. trf: a FIDE "
         "report. [default: what the name of OUT says, else history]",
         name="--as",
     ),

@@ -1,1 +1,1 @@
-"""Histories and games in the formats that other tools read: tables of games, contests, PGN, TRF."""
+"""Histories and games in the formats that other tools read: tables of games, and FIDE reports."""
