@@ -9,21 +9,13 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from equipoise.cli.renamed import GONE_COMMANDS
+
 #: Commands take -h as --help; those below a group do as it does.
 SHORT_HELP = {"help_option_names": ["-h", "--help"]}
 
 #: Words that people type as commands -> what they look for.
 _INSTEAD = {"help": "--help", "version": "--version"}
-
-#: Commands that are gone -> where to look instead.
-_GONE = {
-    "reproduce": "The papers are compared with our numbers in the repository: `make papers`, or "
-    "`python -m papers.reproduce`.",
-    "data": "Public histories, and the commands that read them, are a guide of the documentation: "
-    "docs/guides/public-histories.md.",
-    "completion": "Type `equipoise --install-completion` in the shell that is to complete, or "
-    "`equipoise --show-completion` to see the script.",
-}
 
 #: Longest sentence of a command in the list of commands.
 _SENTENCE = 200
@@ -62,8 +54,8 @@ class CommandGroup(TyperGroup):
                 ctx.fail(
                     f"No such command {word!r}. Did you mean `{ctx.command_path} {_INSTEAD[word]}`?"
                 )
-            if ctx.parent is None and word in _GONE:
-                ctx.fail(f"No such command {word!r}. {_GONE[word]}")
+            if ctx.parent is None and word in GONE_COMMANDS:
+                ctx.fail(f"No such command {word!r}. {GONE_COMMANDS[word]}")
             if ctx.parent is None and _looks_like_a_file(word):
                 ctx.fail(
                     f"{word!r} is a file, not a command. Did you mean "

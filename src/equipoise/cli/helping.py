@@ -41,7 +41,6 @@ _ELSEWHERE = {
     "rate --by": "Many pools",
     "rate --workers": "Many pools",
     "rate --cluster": "Many pools",
-    "rate --force": "Many pools",
 }
 _HEADING_OF = {f"--{name}": title for title, names in HEADINGS.items() for name in names.split()}
 #: Options that most people need: the help of `-h` in commands with many options.

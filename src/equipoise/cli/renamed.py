@@ -1,4 +1,8 @@
-"""Earlier names of commands and options. They still work, and say the new name in one line."""
+"""Commands and options of earlier versions.
+
+Those that have another name still work, and say it in one line. Those that are gone say where to
+look instead.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,31 @@ _OPTIONS = {
 _COMMANDS = {"compile": "doctor --compile"} | {
     name: f"db {name}"
     for name in ("keys", "import", "export", "verify", "check", "backup", "restore", "erase")
+}
+#: Commands that are gone -> where to look instead.
+GONE_COMMANDS = {
+    "reproduce": "The papers are compared with our numbers in the repository: `make papers`, or "
+    "`python -m papers.reproduce`.",
+    "data": "Public histories, and the commands that read them, are a guide of the documentation: "
+    "docs/guides/public-histories.md.",
+    "completion": "Type `equipoise --install-completion` in the shell that is to complete, or "
+    "`equipoise --show-completion` to see the script.",
+}
+#: Options that are gone, by command: where to look instead.
+_GONE = {
+    ("equipoise audit incentives", option): (
+        "The study of new accounts is in the repository: `benchmarks/new_accounts.py`."
+    )
+    for option in ("--accounts", "--accounts-in")
+}
+_CERTIFICATES = "The certificates for --cluster are those of Dask's configuration"
+#: Options that are gone from all commands that had them.
+_GONE_EVERYWHERE = {
+    "--cluster-ca": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE.",
+    "--cluster-cert": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT.",
+    "--cluster-key": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY.",
+    "--again": "Every pool is rated each time.",
+    "--insecure-cluster": "Set DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION=False instead.",
 }
 
 
@@ -47,3 +76,8 @@ def with_new_options(words: Sequence[str], known: Collection[str]) -> list[str]:
         else:
             found.append(word)
     return found
+
+
+def why_gone(command: str, option: str) -> str | None:
+    """Return where to look instead of an option that is gone; None if there was none."""
+    return _GONE.get((command, option)) or _GONE_EVERYWHERE.get(option)

@@ -9,27 +9,12 @@ from typing import Any
 
 import typer
 
+from equipoise.cli.renamed import why_gone
 from equipoise.messages.sources.converting import NO_LONGER
 from equipoise.wording import printable
 
 #: How like an option a word must be to be taken for a slip, from 0 to 1.
 _LIKE = 0.7
-#: Options that are gone, by command: where to look instead.
-_GONE = {
-    ("equipoise audit incentives", option): (
-        "The study of new accounts is in the repository: `benchmarks/new_accounts.py`."
-    )
-    for option in ("--accounts", "--accounts-in")
-}
-_CERTIFICATES = "The certificates for --cluster are those of Dask's configuration"
-#: Options that are gone from all commands that had them.
-_GONE_EVERYWHERE = {
-    "--cluster-ca": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE.",
-    "--cluster-cert": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT.",
-    "--cluster-key": f"{_CERTIFICATES}: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY.",
-    "--again": "Every pool is rated each time.",
-    "--insecure-cluster": "Set DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION=False instead.",
-}
 #: Texts in quotes.
 _TEXTS = re.compile(r"'([^']*)'")
 
@@ -64,7 +49,7 @@ def _of_option(error: typer.TyperException, option: str, context: Any) -> str:
         return error.format_message()
     close: Sequence[str] = ()
     if context is not None:
-        gone = _GONE.get((context.command_path, option)) or _GONE_EVERYWHERE.get(option)
+        gone = why_gone(context.command_path, option)
         if gone is not None:
             return f"No such option: {option}. {gone}"
         known = [name for one in context.command.get_params(context) for name in one.opts]

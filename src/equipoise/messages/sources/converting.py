@@ -12,8 +12,8 @@ from equipoise.messages.histories import HistoryMessage
 Form: TypeAlias = Literal["history", "games", "trf"]
 #: What is said of the forms that earlier versions wrote.
 NO_LONGER = (
-    "PGN and contest JSON are no longer written: write a table, of games by --as games, or a FIDE "
-    "report (.trf)."
+    "PGN and contest JSON are no longer written: write a table (--as games has one game a row) or "
+    "a FIDE report (.trf)."
 )
 
 
