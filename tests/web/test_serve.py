@@ -87,10 +87,6 @@ def test_it_says_why_it_cannot_listen(tmp_path: Path) -> None:
         taken.listen()
         with pytest.raises(InvalidParameterError, match=r"cannot listen on 127\.0\.0\.1"):
             serve(settings, port=taken.getsockname()[1])
-    with pytest.raises(InvalidParameterError, match="replica must be a standby of PostgreSQL"):
-        serve(ServiceSettings(database=f"sqlite:///{tmp_path}/x.db", replica="sqlite:///y.db"))
-    with pytest.raises(InvalidParameterError, match="replica_lag_seconds is 5, and no standby"):
-        serve(ServiceSettings(database=f"sqlite:///{tmp_path}/x.db", replica_lag_seconds=5))
     with pytest.raises(InvalidParameterError, match="port must be"):
         serve(settings, port=70_000)
 

@@ -49,6 +49,15 @@ def test_values_that_break_a_rule_are_refused_by_name(name: str, value: str) -> 
     assert value in str(error.value)
 
 
+@pytest.mark.parametrize("name", ["replica", "replica_lag_seconds"])
+def test_settings_of_earlier_versions_are_refused_with_what_replaces_them(name: str) -> None:
+    """An empty value asked for nothing, so it still does nothing."""
+    variable = f"EQUIPOISE_{name.upper()}"
+    with pytest.raises(InvalidParameterError, match=f"^{name}: .*HAProxy.*guides/production.md"):
+        settings_from_environment({variable: "5"})
+    assert settings_from_environment({variable: ""}) == ServiceSettings()
+
+
 def test_settings_survive_the_way_through_the_environment() -> None:
     """What a server process reads is what it was given."""
     given = ServiceSettings(cors=("https://a.example",), page=False, rate_limit=0.5, metrics="key")

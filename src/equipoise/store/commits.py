@@ -72,30 +72,6 @@ def oldest_on_server(connection: Connection) -> float:
     return float(connection.execute(_OLDEST).scalar() or 0.0)
 
 
-#: While a standby receives the log of the primary and has replayed it, it is up to date.
-_LAG = text(
-    "SELECT CASE WHEN NOT pg_is_in_recovery() THEN 0 "
-    "WHEN pg_last_wal_receive_lsn() = pg_last_wal_replay_lsn() "
-    "AND EXISTS (SELECT 1 FROM pg_stat_wal_receiver WHERE pid IS NOT NULL) THEN 0 "
-    "ELSE extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()) END"
-)
-
-
-def replay_lag(connection: Connection) -> float:
-    """Return by how many seconds a standby may be behind its primary; infinity if unknown."""
-    found = connection.execute(_LAG).scalar()
-    return float("inf") if found is None else max(0.0, float(found))
-
-
-def system_of(connection: Connection) -> int | None:
-    """Return the number that a server of PostgreSQL shares with its standbys; None if not known."""
-    allowed = "SELECT has_function_privilege('pg_control_system()', 'execute')"
-    if not connection.execute(text(allowed)).scalar():
-        return None
-    found = connection.execute(text("SELECT system_identifier FROM pg_control_system()"))
-    return int(found.scalar_one())
-
-
 def accepts_writes(connection: Connection) -> bool:
     """Return whether a server of PostgreSQL is a primary whose sessions may write."""
     query = "SELECT NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = "

@@ -151,7 +151,7 @@ def _allow_origins(app: ASGIApp, origins: tuple[str, ...]) -> ASGIApp:
         allow_origins=list(origins),
         allow_methods=["GET", "PUT", "PATCH", "POST", "DELETE"],
         allow_headers=["Authorization", "Content-Type", "If-None-Match", "X-Request-ID"],
-        expose_headers=["ETag", "Retry-After", "X-Replica-Lag", "X-Request-ID"],
+        expose_headers=["ETag", "Retry-After", "X-Request-ID"],
         max_age=600,
     )
 

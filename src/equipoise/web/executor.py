@@ -26,11 +26,6 @@ class BoundedExecutor:
         self._under_way = 0
         self._lock = threading.Lock()
 
-    @property
-    def under_way(self) -> int:
-        """Return how much work waits or runs."""
-        return self._under_way
-
     async def run(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a function in one of the threads.
 

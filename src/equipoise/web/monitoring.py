@@ -193,16 +193,6 @@ class Metrics:
             multiprocess_mode="livemax",
             **own,
         )
-        read = Counter(
-            "replica_reads", "Reads meant for the standby, by who answered", ["by"], **own
-        )
-        self.read_on_replica, self.read_on_primary = read.labels("replica"), read.labels("primary")
-        self.replica_lag = Gauge(
-            "replica_lag_seconds",
-            "How far the standby was behind at the last read",
-            multiprocess_mode="livemax",
-            **own,
-        )
         self._new = self._matches.labels("new")
         self._known = self._matches.labels("known")
         #: Method, route and status -> functions that count an answer and observe its seconds.

@@ -64,8 +64,7 @@ def serve(
 
     port : 0 for any free port; the address is printed on standard error
     workers : number of processes; each has a writer, and the database orders their transactions
-    Raises : InvalidParameterError if it cannot listen on the port or lacks a library, or for
-        another `replica` than a database of PostgreSQL, or a limit of its lag without one; what
+    Raises : InvalidParameterError if it cannot listen on the port or lacks a library; what
         `open_store` raises; SystemExit with status 1 if a process does not start or keeps ending
     """
     require(0 <= port < 65_536, "port", "from 0 to 65535", port)
@@ -73,16 +72,6 @@ def serve(
     configure_logs(settings.log_level)
     if settings.tracing:
         check_installed()
-    if settings.replica:
-        driver = checked_url(settings.replica).drivername
-        require(driver != "sqlite", "replica", "a standby of PostgreSQL", driver)
-        own = checked_url(settings.database).drivername
-        require(own != "sqlite", "database", "PostgreSQL, since there is a replica", own)
-    elif settings.replica_lag_seconds:
-        raise InvalidParameterError(
-            f"replica_lag_seconds is {settings.replica_lag_seconds:g}, and no standby is read: "
-            "give its address with --replica"
-        )
     # Problems of the database are reported here, once, and not by every process.
     store = open_store(settings.database)
     weakness = store.weakness()

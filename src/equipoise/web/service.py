@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import nullcontext, suppress
 from typing import Concatenate, ParamSpec, TypeVar
 
 import msgspec
@@ -24,7 +23,6 @@ from equipoise.pools.pool import settings as pool_settings
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.posting.planning import Post
 from equipoise.pools.webhooks import find_webhook
-from equipoise.store.commits import system_of
 from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import KeyRecord
 from equipoise.web import tracing
@@ -34,13 +32,6 @@ from equipoise.web.executor import BoundedExecutor, TurnExecutor
 from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError, UnavailableError, without_lines
 from equipoise.web.http.exports import Exports
-from equipoise.web.http.replica import (
-    PoolIdentity,
-    Replica,
-    ReplicaAwayError,
-    StandbyAddress,
-    read_standby_first,
-)
 from equipoise.web.http.settling import RateSettling
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
@@ -92,7 +83,6 @@ class Service:
         self._sessions: BoundedExecutor
         self.exports: Exports
         self._explaining = 0
-        self._replica: Replica | None = None
         self._one_explanation = asyncio.Semaphore(1)
         # What decides the kernels of a pool. It changes only when a season ends, when a pool is
         # deleted and created again, or after a replay with another entry. The kernels for that are
@@ -109,11 +99,6 @@ class Service:
         self._readers_without_key = BoundedExecutor(
             "reading without a key", share, _WAITING_WITHOUT_KEY
         )
-        self._on_replica_without_key = asyncio.Semaphore(share)
-        if settings.replica:
-            system = await asyncio.to_thread(_system_of, self.store)
-            standby = StandbyAddress(settings.replica, settings.replica_lag_seconds, system)
-            self._replica = Replica(standby, settings.readers, self.metrics)
         self._calculators = CalculationProcesses(settings, self.metrics)
         self._calculators.open()
         self._changes = TurnExecutor("changes", _CHANGE_THREADS, settings.queued_calculations)
@@ -191,8 +176,6 @@ class Service:
             self._readers.close,
         ):
             await asyncio.to_thread(close)
-        if self._replica is not None:
-            await self._replica.close()
         await asyncio.to_thread(self.store.close)
         self.metrics.close()
         if self.tracing is not None:
@@ -222,52 +205,20 @@ class Service:
             return function(self.store, *args, **kwargs)
         return await self.read(function, *args, **kwargs)
 
-    @property
-    def has_replica(self) -> bool:
-        """Return whether pools are read from a standby."""
-        return self._replica is not None
-
-    async def read_replica(
+    async def read_for(
         self,
         key: KeyRecord | None,
-        pool: PoolIdentity | None,
         function: Callable[Concatenate[Store, P], T],
         /,
         *args: P.args,
         **kwargs: P.kwargs,
-    ) -> tuple[T, float | None]:
-        """Run a use case as `read`, on the standby if there is one.
+    ) -> T:
+        """Run a use case as `read`, for a caller with this key.
 
         Callers without a key share a part of the threads, so that they cannot keep others waiting.
-
-        pool : that is read; None if only the primary may answer
-        Returns : its result, and the lag of the standby in seconds; None if the primary answered,
-            as it does while the standby is away or too far behind, and for what is not there yet
         """
-        if pool is not None and self._replica is not None:
-            with suppress(ReplicaAwayError):
-                async with self._on_replica_without_key if key is None else nullcontext():
-                    return await self._replica.read(None, pool, function, *args, **kwargs)
         threads = self._readers_without_key if key is None else self._readers
-        return await threads.run(function, self.store, *args, **kwargs), None
-
-    async def export(
-        self,
-        executor: BoundedExecutor,
-        pool: PoolIdentity | None,
-        function: Callable[Concatenate[Store, P], T],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> tuple[T, float | None]:
-        """Run a use case as `read_replica`, in the threads of exports.
-
-        pool : that is read; None if only the primary may answer
-        """
-        if pool is not None and self._replica is not None:
-            with suppress(ReplicaAwayError):
-                return await self._replica.read(executor, pool, function, *args, **kwargs)
-        return await executor.run(function, self.store, *args, **kwargs), None
+        return await threads.run(function, self.store, *args, **kwargs)
 
     async def calculate(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a long calculation in another process, and end it if the caller is cancelled.
@@ -286,19 +237,12 @@ class Service:
         return found
 
     async def explain(
-        self,
-        pool: PoolIdentity | None,
-        function: Callable[Concatenate[Store, P], T],
-        /,
-        *args: P.args,
-        **kwargs: P.kwargs,
-    ) -> tuple[T, float | None]:
+        self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
         """Run an explanation as in `calculate_from_store`, one at a time.
 
         Every visit to a player's page starts one. This leaves processes for predictions and splits.
 
-        pool : that is explained; None if only the primary may answer
-        Returns : as `read_replica`
         Raises : OverloadedError if too many wait
         """
         if self._explaining >= _WAITING_EXPLANATIONS:
@@ -306,13 +250,7 @@ class Service:
         self._explaining += 1
         try:
             async with self._one_explanation:
-                if self._replica is None or pool is None or not self._replica.answers:
-                    return await self.calculate_from_store(function, *args, **kwargs), None
-                found: tuple[T, float | None] = await self.calculate_from_store(
-                    read_standby_first, self._replica.address, pool, function, args, kwargs
-                )
-                self._replica.note(found[1])
-                return found
+                return await self.calculate_from_store(function, *args, **kwargs)
         finally:
             self._explaining -= 1
 
@@ -414,11 +352,3 @@ class Service:
         hook = await self.read(find_webhook, pool, webhook)
         seconds = min(self.settings.webhook_seconds, 0.8 * self.settings.request_seconds)
         return await send_test(hook, pool, seconds=seconds, private=self.settings.private_webhooks)
-
-
-def _system_of(store: Store) -> int | None:
-    """Return the number that a database shares with its standbys; None if it is not known."""
-    if store.is_sqlite:
-        return None
-    with store.read() as connection:
-        return system_of(connection)

@@ -15,6 +15,13 @@ from equipoise.errors import InvalidParameterError
 PREFIX = "EQUIPOISE_"
 _MEGABYTE = 1_000_000
 
+_STANDBY = (
+    "the service no longer reads from a standby, because reads are not what limits it: run several "
+    'services behind HAProxy, as "Several machines" in docs/guides/production.md says'
+)
+#: Settings of earlier versions, and why they are refused.
+_DROPPED = {"replica": _STANDBY, "replica_lag_seconds": _STANDBY}
+
 _Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 _Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]
 
@@ -50,8 +57,6 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     chunk_lines : lines of a stream that are committed together
     chunk_bytes : bytes of a stream that are committed together
     readers : number of reader threads
-    replica : address of a standby of the database, from which pools are read; empty for none
-    replica_lag_seconds : how far behind the standby may be while it is read; 0 for no limit
     commit_wait_seconds : age of a commit that waits after which `/readyz` is 503; 0 for none
     calculators : number of processes for long calculations
     queued_calculations : calculations that may wait for a process before more are rejected
@@ -102,8 +107,6 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     chunk_lines: _Positive = 10_000
     chunk_bytes: _Positive = 3 * _MEGABYTE // 2
     readers: Annotated[int, Meta(ge=1, le=64)] = 2
-    replica: str = ""
-    replica_lag_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 0.0
     commit_wait_seconds: Annotated[float, Meta(ge=0, le=86_400)] = 5.0
     calculators: Annotated[int, Meta(ge=1, le=64)] = 2
     queued_calculations: _Positive = 16
@@ -142,6 +145,9 @@ def settings_from_environment(environment: Mapping[str, str] | None = None) -> S
     Raises : InvalidParameterError
     """
     environment = os.environ if environment is None else environment
+    for name, reason in _DROPPED.items():
+        if environment.get(PREFIX + name.upper()):  # an empty value asked for nothing
+            raise InvalidParameterError(f"{name}: {reason}")
     values: dict[str, object] = {}
     for field in msgspec.structs.fields(ServiceSettings):
         text = environment.get(PREFIX + field.name.upper())

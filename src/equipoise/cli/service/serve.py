@@ -30,18 +30,6 @@ def serve(
         envvar="EQUIPOISE_DATABASE",
         show_envvar=False,
     ),
-    replica: str | None = option(
-        None,
-        "A standby of the database: leaderboards, players and matches are read from it. The header "
-        "X-Replica-Lag says how many seconds it may be behind.",
-        "URL",
-    ),
-    replica_lag: float | None = option(
-        None,
-        "Read from the standby only while it is at most this far behind, otherwise from the "
-        "primary; 0 for no limit. [default: 0]",
-        "SECONDS",
-    ),
     host: str = option("127.0.0.1", "Address to listen on."),
     port: int = option(8000, "Port to listen on; 0 chooses a free port.", min=0, max=65535),
     workers: int = option(1, "Number of processes; more than one needs PostgreSQL.", min=1, max=64),
@@ -56,6 +44,8 @@ def serve(
         "Add a public pool `demo` with the sample season. Without --database, its database is "
         "deleted when the service stops.",
     ),
+    replica: str | None = option(None, "Refused: it was an option once.", hidden=True),
+    replica_lag: str | None = option(None, "Refused: it was an option once.", hidden=True),
 ) -> None:
     """Run the service until it is stopped by SIGINT or SIGTERM.
 
@@ -73,6 +63,8 @@ def serve(
     from equipoise.web.serve import serve as run
 
     chosen = assignments(set_ or [], "--set")
+    chosen |= {} if replica is None else {"replica": replica}
+    chosen |= {} if replica_lag is None else {"replica_lag_seconds": replica_lag}
     with contextlib.ExitStack() as stack:
         # The first process of a container has no handler by default, and would ignore the signal.
         before = signal.signal(signal.SIGTERM, _end)
@@ -83,10 +75,6 @@ def serve(
             # A demo needs no keys for calculations; its database is deleted when the service stops.
             chosen = {"calculations": "open", **chosen}
             _make_demo_key(database)
-        if replica is not None:
-            chosen = {"replica": replica, **chosen}
-        if replica_lag is not None:
-            chosen = {"replica_lag_seconds": str(replica_lag), **chosen}
         settings = _settings(database, chosen)
         if demo:
             _fill_demo(settings.database, host, port)
@@ -109,8 +97,9 @@ def _settings(database: str | None, chosen: dict[str, str]) -> ServiceSettings:
     if database is not None:
         chosen = {"database": database, **chosen}
     given = {PREFIX + name.upper(): value for name, value in chosen.items()}
+    settings = settings_from_environment({**os.environ, **given})
     _check_names(chosen)
-    return settings_from_environment({**os.environ, **given})
+    return settings
 
 
 def _check_names(chosen: dict[str, str]) -> None:

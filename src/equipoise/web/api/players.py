@@ -83,8 +83,7 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     # Counting places and leaving out players take longer than reading an index.
     listed = query.inactive or request.lists_all
     short = listed and query.around is None and query.limit <= _SHORT
-    inline = short and not request.service.has_replica
-    read = request.service.read_inline if inline else request.read
+    read = request.service.read_inline if short else request.read
     return await read(
         leaderboard.leaderboard,
         request.pool,
@@ -121,14 +120,12 @@ async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = request.query
     work = request.service.explain(
-        request.identity,
         explaining.explain_player,
         request.pool,
         request.path["player"],
         query.match,
     )
-    found, request.lag = await while_connected(request.receive, work)
-    return found
+    return await while_connected(request.receive, work)
 
 
 PLAYERS = (

@@ -18,7 +18,7 @@ from equipoise.pools.pool import deleting, pools
 from equipoise.pools.replay import replaying
 from equipoise.store.connection import Store
 from equipoise.web.http.access import may_read
-from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint, lag_header
+from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
 from equipoise.web.http.exports import caller, send_pieces
 from equipoise.web.http.reading import while_connected
 from equipoise.web.kernels import request_of
@@ -279,16 +279,8 @@ async def export(request: ApiRequest) -> None:
     """Answer with a pool as a file, which is made while it is sent."""
     query: ExportQuery = request.query
     with request.service.exports.admitted(caller(request)) as executor:
-        # A pool may be deleted once its log is exported, so that log must be complete.
-        complete = query.what == "log" and query.format == "ndjson"
-        pieces, request.lag = await request.service.export(
-            executor,
-            None if complete else request.identity,
-            _begun,
-            request.pool,
-            query.what,
-            query.format,
-            raw=query.raw,
+        pieces = await executor.run(
+            _begun, request.service.store, request.pool, query.what, query.format, raw=query.raw
         )
         await send_pieces(request, executor, pieces, _start(request, query))
 
@@ -312,7 +304,6 @@ def _start(request: ApiRequest, query: ExportQuery) -> Message:
         "content-type": _MEDIA[query.format],
         "content-disposition": f'attachment; filename="{name}"',
         "cache-control": "no-store",
-        **lag_header(request.lag),
     }
     return {
         "type": "http.response.start",

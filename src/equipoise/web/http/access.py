@@ -96,7 +96,6 @@ class KeyUses:
 class _Pool(NamedTuple):
     """What the checks need of a pool; lists_all : whether no player becomes inactive in it."""
 
-    created: str
     public: bool
     archive_of: str | None
     lists_all: bool
@@ -225,7 +224,7 @@ class Access:
         found = await self._pool(pool)
         public, archive_of = (None, None) if found is None else (found.public, found.archive_of)
         if found is not None:
-            request.lists_all, request.created = found.lists_all, found.created
+            request.lists_all = found.lists_all
         if public and endpoint.right == "reader":
             return
         if key is None:
@@ -247,7 +246,7 @@ class Access:
             except NotFoundError:
                 return None
             lists_all = message.inactive_days is None
-            found = _Pool(message.created, message.public, message.archive_of, lists_all)
+            found = _Pool(message.public, message.archive_of, lists_all)
             self._pools.put(pool, found, now)
         return found
 

@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
-from equipoise.web.http.endpoints import ApiRequest, Endpoint, lag_header
+from equipoise.web.http.endpoints import ApiRequest, Endpoint
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
     MalformedError,
@@ -184,11 +184,10 @@ def message_response(request: ApiRequest, message: Any) -> Response:
     except UnicodeEncodeError:
         problem = Problem("", None, "", "must be text", "a lone surrogate")
         raise InvalidDataError([problem]) from None
-    lag = lag_header(request.lag)
     if not request.endpoint.tagged:
-        return Response(content, headers=_PRIVATE | lag, media_type="application/json")
+        return Response(content, headers=_PRIVATE, media_type="application/json")
     tag = f'W/"{hashlib.blake2b(content, digest_size=12).hexdigest()}"'
-    headers = {**_TAGGED, **lag, "ETag": tag}
+    headers = {**_TAGGED, "ETag": tag}
     if _matches(request.header(b"if-none-match"), tag):
         return Response(status_code=304, headers=headers)
     return Response(content, headers=headers, media_type="application/json")

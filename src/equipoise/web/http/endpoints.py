@@ -22,7 +22,6 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.messages.access import Role
-from equipoise.web.http.replica import PoolIdentity
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -81,8 +80,6 @@ class ApiRequest:
     path : variable parts of the path by name, decoded; key : None without one
     query, body : as the endpoint declares them
     lists_all : whether no player becomes inactive in the pool
-    created : when the pool was, on the primary; "" for requests without a pool
-    lag : seconds by which the standby that was read may be behind; None for the primary
     """
 
     service: Service
@@ -95,27 +92,17 @@ class ApiRequest:
     query: Any = None
     body: Any = None
     lists_all: bool = False
-    created: str = ""
-    lag: float | None = None
 
     async def read(
         self, function: Callable[Concatenate[Store, P], T], /, *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a use case that only reads, on the standby if there is one, and note its lag."""
-        found, self.lag = await self.service.read_replica(
-            self.key, self.identity, function, *args, **kwargs
-        )
-        return found
+        """Run a use case that only reads."""
+        return await self.service.read_for(self.key, function, *args, **kwargs)
 
     @property
     def pool(self) -> str:
         """Return the name of the pool."""
         return self.path["pool"]
-
-    @property
-    def identity(self) -> PoolIdentity:
-        """Return the pool that the sender may read."""
-        return PoolIdentity(self.pool, self.created)
 
     @property
     def key_number(self) -> int | None:
@@ -128,11 +115,6 @@ class ApiRequest:
             if key == name:
                 return str(value, "latin-1")
         return None
-
-
-def lag_header(lag: float | None) -> dict[str, str]:
-    """Return the header with the lag of the standby that was read; none for the primary."""
-    return {} if lag is None else {"X-Replica-Lag": f"{lag:.3f}"}
 
 
 #: Returns a message to be encoded, a Response, or None if it has sent the answer itself.

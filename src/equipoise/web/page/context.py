@@ -34,10 +34,8 @@ from equipoise.web.http.access import (
     may_read,
     rules_all_pools,
 )
-from equipoise.web.http.endpoints import lag_header
 from equipoise.web.http.errors import ForbiddenError, UnauthorisedError, http_status
 from equipoise.web.http.reading import while_connected
-from equipoise.web.http.replica import PoolIdentity
 from equipoise.web.page.forms import FORM, Form, FormLimits, problems_of, read_form
 from equipoise.web.page.rendering import HEADERS, rendered
 from equipoise.web.page.wording import digits_of
@@ -150,7 +148,6 @@ class PageContext:
         self.state: PageState = request.app.state.page
         self.service: Service = self.state.service
         self._pool: PoolMessage | None = None
-        self._lag: float | None = None
         self._form: Form | None = None
         self.reading = False
 
@@ -168,8 +165,7 @@ class PageContext:
     ) -> T:
         """Return what a use case reads from the pool of this page."""
         pool = (await self.pool()).pool
-        found, _ = await self.service.read_replica(self.key, None, workflow, pool, *args, **kwargs)
-        return found
+        return await self.service.read_for(self.key, workflow, pool, *args, **kwargs)
 
     async def write(
         self,
@@ -193,21 +189,11 @@ class PageContext:
         work = self.service.calculate_from_store(workflow, pool, *args, **kwargs)
         return await while_connected(self.request.receive, work)
 
-    async def snapshot(self, read: Callable[[Store, PoolMessage], T], *, replica: bool = True) -> T:
+    async def snapshot(self, read: Callable[[Store, PoolMessage], T]) -> T:
         """Return what a function reads from the pool of this page in one transaction.
 
         The rest of the page then shows the pool as it was in that transaction.
-
-        replica : whether a standby may answer
         """
-        if replica and self.reads_replica:
-            pool = await self.pool()
-            identity = PoolIdentity(pool.pool, pool.created)
-            found, self._lag = await self.service.read_replica(
-                self.key, identity, _in_one_transaction, pool, read
-            )
-            self._pool = found[0]
-            return found[1]
 
         def in_one_transaction(store: Store) -> T:
             with store.moment() as moment:
@@ -215,24 +201,7 @@ class PageContext:
                 self._pool = self._readable_pool(moment)
                 return read(moment, self._pool)
 
-        found_there, _ = await self.service.read_replica(self.key, None, in_one_transaction)
-        return found_there
-
-    @property
-    def reads_replica(self) -> bool:
-        """Return whether this page may show the pool as a standby has it.
-
-        Not to senders who may post: they look for what they have just posted or changed.
-        """
-        reader = self.request.method in ("GET", "HEAD") and not has_role(self.key, "writer")
-        return reader and self.service.has_replica
-
-    def use_standby(self, pool: PoolMessage, lag: float) -> None:
-        """Set the pool of this page to the state of a standby, which is behind by some seconds.
-
-        The primary has let the sender read it.
-        """
-        self._pool, self._lag = pool, lag
+        return await self.service.read_for(self.key, in_one_transaction)
 
     async def pool(self) -> PoolMessage:
         """Return the pool of this page.
@@ -362,7 +331,6 @@ class PageContext:
                 **context,
             },
         )
-        answer.headers.update(lag_header(self._lag))
         return answer
 
     async def render_large(
@@ -373,7 +341,7 @@ class PageContext:
 
     def data(self, content: Any) -> Response:
         """Return JSON for a script of a page."""
-        return JSONResponse(content, headers={**HEADERS, **lag_header(self._lag)})
+        return JSONResponse(content, headers=dict(HEADERS))
 
     def delete_old_cookies(self, answer: Response) -> None:
         """Delete the cookie of a session that has ended, and that of earlier versions."""
@@ -391,20 +359,6 @@ class PageContext:
     def redirect(self, to: str) -> Response:
         """Return a redirect to another of our pages."""
         return RedirectResponse(to, 303, headers=dict(HEADERS))
-
-
-def _in_one_transaction(
-    store: Store, pool: PoolMessage, read: Callable[[Store, PoolMessage], T]
-) -> tuple[PoolMessage, T]:
-    """Return a pool, which the primary lets the sender read, and what a function reads from it.
-
-    Raises : NotFoundError if a standby still has another pool of this name
-    """
-    with store.moment() as moment:
-        found = pool_message(moment, pool.pool)
-        if found.created != pool.created:
-            raise NotFoundError(f"no pool {pool.pool!r}")
-        return found, read(moment, found)
 
 
 async def authenticate(request: Request) -> PageContext:

@@ -26,8 +26,7 @@ from equipoise.pools.reading.leaderboard import search_players
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import OverloadedError
-from equipoise.web.http.replica import PoolIdentity
-from equipoise.web.page.context import PageContext
+from equipoise.web.page.context import PageContext, TaskCache
 from equipoise.web.page.explanation import Why, why_of
 from equipoise.web.page.figures import Interval, intervals, timeline_chart
 from equipoise.web.page.forms import problems_of
@@ -197,41 +196,20 @@ async def _with_explanation(
     A replay may replace the ratings at any time, so the explanation is computed in the transaction
     that reads the rest.
     """
-    pool, service = await context.pool(), context.service
-    identity = PoolIdentity(pool.pool, pool.created)
-    lag: float | None = None
-    if context.reads_replica:
-        version, lag = await service.read_replica(context.key, identity, pool_version, pool.pool)
-    else:
-        version = await service.read(pool_version, pool.pool)
-    # If the primary has given the version, what the standby has may be older.
-    replica = lag is not None
+    pool, service = (await context.pool()).pool, context.service
+    version = await service.read(pool_version, pool)
 
-    async def make() -> tuple[tuple[PoolMessage, PlayerView], float | None]:
+    async def make() -> tuple[PoolMessage, PlayerView]:
         # Other requests for the same page wait for this task, so it must not use this context.
-        return await service.explain(
-            identity if replica else None,
-            explained,
-            pool.pool,
-            player=player,
-            match=match,
-            cursor=cursor,
-        )
+        return await service.explain(explained, pool, player=player, match=match, cursor=cursor)
 
     seconds = 0.8 * service.settings.request_seconds if context.query("wait") else _PATIENCE
-    pages = context.state.player_pages
-    found: tuple[tuple[PoolMessage, PlayerView], float | None] | None = await pages.get(
-        (pool.pool, version, player, match, cursor, replica), make, seconds
-    )
+    pages: TaskCache[tuple[PoolMessage, PlayerView]] = context.state.player_pages
+    found = await pages.get((pool, version, player, match, cursor), make, seconds)
     if found is None:
         return None
-    (shown, view), _ = found
-    if lag is None:
-        context.use_pool(shown)
-    elif shown.created == pool.created:
-        context.use_standby(shown, lag)
-    else:
-        return None  # the standby still has another pool of this name
+    shown, view = found
+    context.use_pool(shown)
     return view
 
 

@@ -103,7 +103,6 @@ async def seasons_page(context: PageContext) -> Response:
     """Return the past seasons of a pool, with links to those that the sender may read."""
     ended, every = await context.snapshot(
         lambda store, pool: (seasons.seasons(store, pool.pool).seasons, pool_messages(store)),
-        replica=False,  # it decides which archives the sender may read
     )
     pool = await context.pool()
     archives = [one for one in every if one.archive_of == pool.pool]
