@@ -7,13 +7,13 @@ is replayed. A preview replays the pool in memory and records nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any, TypeAlias
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 from sqlalchemy import Connection
 
-from equipoise.analysis.clock import now
+from equipoise.analysis.clock import now as clock
 from equipoise.errors import (
     ConflictError,
     InvalidDataError,
@@ -38,8 +38,6 @@ from equipoise.pools.amended_log import (
     amendments_of,
     amendments_of_matches,
     disqualify_content,
-    first_position,
-    last_counting_time,
     latest_of,
 )
 from equipoise.pools.pool import known_ratings
@@ -51,107 +49,52 @@ from equipoise.pools.pool.settings import content_of, rules_through
 from equipoise.pools.posting.match_history import players_of
 from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock
 from equipoise.pools.posting.posted_matches import read_matches
-from equipoise.pools.posting.rated_rows import day_of
+from equipoise.pools.recording import Draft, first_changed, record_change
 from equipoise.pools.replay.differences import (
     difference,
     difference_of_others,
     known_difference,
     numbers_of_replay,
 )
-from equipoise.store import audit, changes, log, ratings, replays
+from equipoise.store import changes, log, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import Kind, LoggedAs, LogRecord
-from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
+from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.store.upkeep.erasing import records_with
 
 #: Matches of a player read at once.
 _MATCHES_READ = 50
 
-#: Checks that a pool accepts an amendment, after those before it, and returns its record.
-_MakeRecord: TypeAlias = Callable[[Connection, PoolRecord, Amendments], LogRecord]
+#: The body of a request to amend.
+Request: TypeAlias = ReasonRequest | MatchRequest | ReinstateRequest
 
 
-def void_match(
-    store: Store,
-    pool: str,
-    match: str,
-    request: ReasonRequest,
-    *,
-    key: int | None,
-    now: int,
-    preview: bool = False,
-    logged: LoggedAs | None = None,
-) -> AmendmentMessage:
-    """Void a match: it no longer counts.
+class _Wanted(NamedTuple):
+    """What is to be amended: a match or a player of a pool, and the body of the request.
 
-    preview : record nothing, and return what it would change
-    logged : what an imported log has of the record
-    Raises : NotFoundError; ConflictError if the match is void already
+    imported : whether the record is in the log that is imported
     """
-    return _about_match(store, pool, "void", match, request, key, now, preview, logged)
+
+    kind: Kind
+    store: Store
+    pool: str
+    subject: str
+    request: Request
+    now: int
+    future_seconds: float | None
+    imported: bool
 
 
-def restore_match(
-    store: Store,
-    pool: str,
-    match: str,
-    request: ReasonRequest,
-    *,
-    key: int | None,
-    now: int,
-    preview: bool = False,
-    logged: LoggedAs | None = None,
-) -> AmendmentMessage:
-    """Restore a void match: it counts again.
-
-    preview : record nothing, and return what it would change
-    logged : what an imported log has of the record
-    Raises : NotFoundError; ConflictError if the match is not void
-    """
-    return _about_match(store, pool, "restore", match, request, key, now, preview, logged)
+#: Returns what an amendment records after those before it. Raises if the pool refuses it.
+_Make: TypeAlias = Callable[[Connection, PoolRecord, Amendments], Draft]
 
 
-def _about_match(
-    store: Store,
-    pool: str,
+def amend(
     kind: Kind,
-    match: str,
-    request: ReasonRequest,
-    key: int | None,
-    now: int,
-    preview: bool,
-    logged: LoggedAs | None,
-) -> AmendmentMessage:
-    content = _reason(request.reason)
-
-    def make_record(
-        connection: Connection, record: PoolRecord, amendments: Amendments
-    ) -> LogRecord:
-        logged = log.get_match(connection, record, match)
-        if (match in amendments.void) == (kind == "void"):
-            state = "already void" if kind == "void" else "not void"
-            raise ConflictError(f"match {match!r} is {state}")
-        return LogRecord(
-            seq=record.last_seq + 1,
-            kind=kind,
-            match=match,
-            player=None,
-            content=content,
-            posted_time=None,
-            time=amendments.time(logged),
-            needs_replay=amendments.request(logged).rated,
-            received=now,
-            key=key,
-        )
-
-    return _record(store, pool, make_record, now, preview, logged)
-
-
-def correct_match(
     store: Store,
     pool: str,
-    match: str,
-    request: MatchRequest,
+    subject: str,
+    request: Request,
     *,
     key: int | None,
     now: int,
@@ -159,14 +102,81 @@ def correct_match(
     future_seconds: float | None = FUTURE_SECONDS,
     logged: LoggedAs | None = None,
 ) -> AmendmentMessage:
-    """Replace the content of a match; without a time it keeps its own.
+    """Amend the log of a pool.
 
+    kind : one of `_MAKERS`
+    subject : id of the match, or of the player
     preview : record nothing, and return what it would change
-    future_seconds : seconds that its time may be ahead of `now`; None for no limit
+    future_seconds : seconds that the time of a correction may be ahead of `now`; None for no limit
     logged : what an imported log has of the record
-    Raises : NotFoundError, InvalidDataError
+    Raises : NotFoundError; ConflictError if it holds already; InvalidDataError,
+        InvalidParameterError
     """
-    rules = _rules(store, pool)
+    wanted = _Wanted(
+        kind, store, pool, subject, request, now, future_seconds, imported=logged is not None
+    )
+    make = _MAKERS[kind](wanted)
+    if preview:
+        with store.read() as connection:
+            record = get_pool(connection, pool)
+            check_open(record)
+            before = amendments_of(connection, record)
+            new = make(connection, record, before).record(record.last_seq + 1, now, key)
+            return _preview(connection, record, before, new)
+    shown: list[AmendmentMessage] = []
+
+    def then(connection: Connection, after: PoolRecord, new: LogRecord) -> None:
+        if new.player is not None and new.match is None:
+            # A running replay may have written the player already.
+            generations = [after.generation, after.replay_generation or after.generation]
+            disqualified = new.kind == "disqualify"
+            ratings.mark_disqualified(connection, after.id, generations, [new.player], disqualified)
+        shown.append(message_of(connection, after, new))
+
+    record_change(
+        store,
+        pool,
+        lambda connection, record: make(connection, record, amendments_of(connection, record)),
+        key=key,
+        now=now,
+        logged=logged,
+        then=then,
+    )
+    return shown[0]
+
+
+#: The kinds of amendments as functions of the other arguments of `amend`.
+void_match, restore_match = partial(amend, "void"), partial(amend, "restore")
+correct_match = partial(amend, "correct")
+disqualify, reinstate = partial(amend, "disqualify"), partial(amend, "reinstate")
+
+
+def _void_or_restore(wanted: _Wanted) -> _Make:
+    """Void a match, which then no longer counts, or restore it."""
+    match = wanted.subject
+    content = _reason(wanted.request)
+
+    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
+        logged = log.get_match(connection, pool, match)
+        if (match in before.void) == (wanted.kind == "void"):
+            state = "already void" if wanted.kind == "void" else "not void"
+            raise ConflictError(f"match {match!r} is {state}")
+        return _draft(
+            wanted,
+            content,
+            match=match,
+            time=before.time(logged),
+            needs_replay=before.request(logged).rated,
+        )
+
+    return make
+
+
+def _correct(wanted: _Wanted) -> _Make:
+    """Replace the content of a match; without a time it keeps its own."""
+    match, request = wanted.subject, wanted.request
+    rules = _rules(wanted.store, wanted.pool)
+    assert isinstance(request, MatchRequest)
     if str(request.match) != match:
         rule = f"must be {match}, the id in the path"
         raise InvalidDataError([Problem("", None, "match", rule, str(request.match)[:200])])
@@ -174,88 +184,35 @@ def correct_match(
     if problems:
         raise InvalidDataError(problems)
     posted = found[0]
-    too_late = Clock(now, future_seconds).fault(posted.time)
+    too_late = Clock(wanted.now, wanted.future_seconds).fault(posted.time)
     if too_late is not None:
         got = str(written(posted.time, rules))
         raise InvalidDataError([Problem("", None, "time", too_late, got)])
 
-    def make_record(
-        connection: Connection, record: PoolRecord, amendments: Amendments
-    ) -> LogRecord:
-        logged = log.get_match(connection, record, match)
-        time = amendments.time(logged) if posted.time is None else posted.time
-        counted = posted.request.rated or amendments.request(logged).rated
-        return LogRecord(
-            seq=record.last_seq + 1,
-            kind="correct",
+    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
+        logged = log.get_match(connection, pool, match)
+        counted = posted.request.rated or before.request(logged).rated
+        return _draft(
+            wanted,
+            posted.content,
             match=match,
-            player=None,
-            content=posted.content,
             posted_time=posted.time,
-            time=time,
-            needs_replay=counted and match not in amendments.void,
-            received=now,
-            key=key,
+            time=before.time(logged) if posted.time is None else posted.time,
+            needs_replay=counted and match not in before.void,
         )
 
-    return _record(store, pool, make_record, now, preview, logged)
+    return make
 
 
-def disqualify(
-    store: Store,
-    pool: str,
-    player: str,
-    request: DisqualifyRequest,
-    *,
-    key: int | None,
-    now: int,
-    preview: bool = False,
-    logged: LoggedAs | None = None,
-) -> AmendmentMessage:
-    """Disqualify a player from a time on, or in one match alone.
+def _disqualify_or_reinstate(wanted: _Wanted) -> _Make:
+    """Disqualify a player from a time on or in one match alone, or reinstate the player.
 
-    The effect of the request says how the matches then count, those included that were posted
-    before but took place after that time.
-
-    preview : record nothing, and return what it would change
-    logged : what an imported log has of the record
-    Raises : InvalidDataError, InvalidParameterError, NotFoundError, ConflictError
+    The effect of a disqualification says how the matches then count, those included that were
+    posted before but took place after that time.
     """
-    return _about_player(store, pool, "disqualify", player, request, key, now, preview, logged)
-
-
-def reinstate(
-    store: Store,
-    pool: str,
-    player: str,
-    request: ReinstateRequest,
-    *,
-    key: int | None,
-    now: int,
-    preview: bool = False,
-    logged: LoggedAs | None = None,
-) -> AmendmentMessage:
-    """Reinstate a player, who is rated again from a time on, or in one match alone.
-
-    preview : record nothing, and return what it would change
-    logged : what an imported log has of the record
-    Raises : InvalidDataError, InvalidParameterError, NotFoundError, ConflictError
-    """
-    return _about_player(store, pool, "reinstate", player, request, key, now, preview, logged)
-
-
-def _about_player(
-    store: Store,
-    pool: str,
-    kind: Kind,
-    player: str,
-    request: ReinstateRequest,
-    key: int | None,
-    now: int,
-    preview: bool,
-    logged: LoggedAs | None,
-) -> AmendmentMessage:
-    rules, content = _rules(store, pool), _reason(request.reason)
+    player, request = wanted.subject, wanted.request
+    assert isinstance(request, ReinstateRequest)
+    rules, content = _rules(wanted.store, wanted.pool), _reason(request)
     rule = id_fault(player)
     if rule is not None:
         raise InvalidDataError([Problem("", None, "player", rule, player[:200])])
@@ -265,21 +222,19 @@ def _about_player(
     if since is not None and not rules.timed:
         raise InvalidParameterError("since must be left out: this pool has no times")
     match = None if request.match is None else id_text(request.match)
-    if isinstance(request, DisqualifyRequest) and kind == "disqualify":
+    effect: Effect | None = None
+    if isinstance(request, DisqualifyRequest) and wanted.kind == "disqualify":
         effect = request.effect
-        if effect is None and logged is None:
-            effect = _default_effect(store, pool, player, match)
+        if effect is None and not wanted.imported:
+            effect = _default_effect(wanted.store, wanted.pool, player, match)
         # The log of an earlier version has no effect, and keeps its meaning.
         content = msgspec.json.encode(DisqualifyContent(request.reason, effect)).decode()
     if match is not None:
-        of_match = _of_one_match(kind, player, match, content, key, now)
-        return _record(store, pool, of_match, now, preview, logged)
+        return _of_one_match(wanted, match, content)
 
-    def make_record(
-        connection: Connection, record: PoolRecord, amendments: Amendments
-    ) -> LogRecord:
-        disqualified = amendments.eligibility.disqualification_of(player) is not None
-        if disqualified == (kind == "disqualify") and since is None:
+    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
+        disqualified = before.eligibility.disqualification_of(player) is not None
+        if disqualified == (wanted.kind == "disqualify") and since is None:
             hint = "; name the match to lift a disqualification from one match alone"
             raise ConflictError(
                 f"player {player!r} is {'already' if disqualified else 'not'} disqualified"
@@ -287,22 +242,54 @@ def _about_player(
             )
         # The last time of the pool includes matches that corrections moved there. After it there
         # may be matches that still count until a replay.
-        last = latest_of(record.last_time, record.rated_to)
-        past = since is not None and last is not None and since <= last
-        return LogRecord(
-            seq=record.last_seq + 1,
-            kind=kind,
-            match=None,
+        last = latest_of(pool.last_time, pool.rated_to)
+        return _draft(
+            wanted,
+            content,
             player=player,
-            content=content,
             posted_time=since,
-            time=now if since is None else since,
-            needs_replay=past,
-            received=now,
-            key=key,
+            time=wanted.now if since is None else since,
+            needs_replay=since is not None and last is not None and since <= last,
         )
 
-    return _record(store, pool, make_record, now, preview, logged)
+    return make
+
+
+def _of_one_match(wanted: _Wanted, match: str, content: str) -> _Make:
+    """Disqualify or reinstate a player in one match alone."""
+    player = wanted.subject
+
+    def make(connection: Connection, pool: PoolRecord, before: Amendments) -> Draft:
+        logged = log.get_match(connection, pool, match)
+        request = before.request(logged)
+        disqualified = before.eligibility.is_disqualified_from(player, match)
+        if player not in players_of(request) and not disqualified:
+            raise NotFoundError(f"player {player!r} did not take part in match {match!r}")
+        if disqualified == (wanted.kind == "disqualify"):
+            state = "already" if disqualified else "not"
+            raise ConflictError(
+                f"player {player!r} is {state} disqualified from match {match!r} alone"
+            )
+        return _draft(
+            wanted,
+            content,
+            match=match,
+            player=player,
+            time=before.time(logged),
+            needs_replay=request.rated and match not in before.void,
+        )
+
+    return make
+
+
+#: What makes the draft of each kind of amendment.
+_MAKERS: dict[Kind, Callable[[_Wanted], _Make]] = {
+    "void": _void_or_restore,
+    "restore": _void_or_restore,
+    "correct": _correct,
+    "disqualify": _disqualify_or_reinstate,
+    "reinstate": _disqualify_or_reinstate,
+}
 
 
 def _default_effect(store: Store, pool: str, player: str, match: str | None) -> Effect:
@@ -343,121 +330,44 @@ def _matches_of(connection: Connection, pool: PoolRecord, player: str) -> Iterat
         rows = changes.changes_of_player(connection, pool, player, last, _MATCHES_READ)
 
 
-def _of_one_match(
-    kind: Kind, player: str, match: str, content: str, key: int | None, now: int
-) -> _MakeRecord:
-    """Return what makes the record of an amendment of a player in one match alone."""
-
-    def make_record(
-        connection: Connection, record: PoolRecord, amendments: Amendments
-    ) -> LogRecord:
-        logged = log.get_match(connection, record, match)
-        request = amendments.request(logged)
-        disqualified = amendments.eligibility.is_disqualified_from(player, match)
-        if player not in players_of(request) and not disqualified:
-            raise NotFoundError(f"player {player!r} did not take part in match {match!r}")
-        if disqualified == (kind == "disqualify"):
-            state = "already" if disqualified else "not"
-            raise ConflictError(
-                f"player {player!r} is {state} disqualified from match {match!r} alone"
-            )
-        return LogRecord(
-            seq=record.last_seq + 1,
-            kind=kind,
-            match=match,
-            player=player,
-            content=content,
-            posted_time=None,
-            time=amendments.time(logged),
-            needs_replay=request.rated and match not in amendments.void,
-            received=now,
-            key=key,
-        )
-
-    return make_record
+def _draft(
+    wanted: _Wanted,
+    content: str,
+    *,
+    match: str | None = None,
+    player: str | None = None,
+    **more: Any,
+) -> Draft:
+    """Return the draft of an amendment of a match or a player, with its row of the audit log."""
+    reason = "" if isinstance(wanted.request, MatchRequest) else wanted.request.reason
+    detail = {"kind": wanted.kind, "reason": reason}
+    if match is not None and player is not None:
+        detail["match"] = match
+    effect = _effect(wanted.kind, content)
+    if effect is not None:
+        detail["effect"] = effect
+    return Draft(
+        kind=wanted.kind,
+        content=content,
+        match=match,
+        player=player,
+        action="amendment.recorded",
+        subject=match if player is None else player,
+        detail=detail,
+        **more,
+    )
 
 
-def _reason(text: str) -> str:
-    """Return a reason as content of a log record. Raises : InvalidDataError."""
-    check_reason(text)
-    return msgspec.json.encode({"reason": text}).decode()
+def _reason(request: Request) -> str:
+    """Return the reason of a request as content of a log record. Raises : InvalidDataError."""
+    assert not isinstance(request, MatchRequest)
+    check_reason(request.reason)
+    return msgspec.json.encode({"reason": request.reason}).decode()
 
 
 def _rules(store: Store, pool: str) -> PoolRules:
     with store.read() as connection:
         return rules_of(get_pool(connection, pool).settings)
-
-
-def _record(
-    store: Store,
-    pool: str,
-    make_record: _MakeRecord,
-    now: int,
-    preview: bool,
-    logged: LoggedAs | None,
-) -> AmendmentMessage:
-    """Record an amendment, or return what it would change."""
-    logged = LoggedAs(now) if logged is None else logged
-    if preview:
-        with store.read() as connection:
-            record = get_pool(connection, pool)
-            check_open(record)
-            before = amendments_of(connection, record)
-            return _preview(connection, record, before, make_record(connection, record, before))
-    with store.write() as connection:
-        record = get_pool(connection, pool, lock=True)
-        check_open(record)
-        before = amendments_of(connection, record)
-        new = logged.applied(make_record(connection, record, before))
-        columns: dict[str, Any] = {
-            **log.append(connection, record, [new], logged.seals(new.seq)),
-            "amendments": record.amendments + 1,
-        }
-        if new.needs_replay:
-            begin = _begin(connection, record, new, before)
-            columns["dirty"] = begin if record.dirty is None else min(begin, record.dirty)
-            columns |= _last_times(connection, record, new)
-        change_pool(connection, record.id, **columns)
-        if new.player is not None and new.match is None:
-            ratings.mark_disqualified(
-                connection,
-                record.id,
-                # A running replay may have written the player already.
-                [record.generation, record.replay_generation or record.generation],
-                [new.player],
-                new.kind == "disqualify",
-            )
-        of_one_match = new.player is not None and new.match is not None
-        audit.note(
-            connection,
-            "amendment.recorded",
-            now=now,
-            key=new.key,
-            pool=pool,
-            subject=new.match if new.player is None else new.player,
-            kind=new.kind,
-            seq=new.seq,
-            reason=reason_of(new),
-            **({"match": new.match} if of_one_match else {}),
-            **({} if _effect(new) is None else {"effect": _effect(new)}),
-        )
-        return message_of(connection, replace(record, **columns), new)
-
-
-def _last_times(connection: Connection, pool: PoolRecord, new: LogRecord) -> dict[str, Any]:
-    """Return the columns of a pool that say how late its matches are, after a new amendment."""
-    every = Amendments.of(log.amendments(connection, pool.id), new.seq)
-    last = last_counting_time(connection, pool, every)
-    columns: dict[str, Any] = {
-        "last_time": last,
-        "rated_to": latest_of(pool.rated_to, pool.last_time, last),
-    }
-    if pool.board_day is not None:
-        day = START[0] if last is None else day_of(last)
-        if day < pool.board_day:
-            # Ratings shown have decayed up to a match that no longer counts.
-            columns |= {"board_day": day, "board_from": ""}
-    return columns
 
 
 def _preview(
@@ -466,8 +376,7 @@ def _preview(
     """Return what an amendment would change, with everything else that waits for a replay."""
     found, moved = DifferenceMessage(0, 0, []), OthersMessage(0, None, None)
     if record.needs_replay:
-        begin = _begin(connection, pool, record, before)
-        begin = begin if pool.dirty is None else min(begin, pool.dirty)
+        begin = first_changed(connection, pool, record, before)
         records = [*log.amendments(connection, pool.id), record]
         after = Amendments.of(records, record.seq)
         rules = rules_through(connection, pool)
@@ -476,14 +385,6 @@ def _preview(
     shown = _message(pool, record, "done", found)
     others = None if record.player is None else moved
     return msgspec.structs.replace(shown, seq=None, kind="preview", others=others)
-
-
-def _begin(
-    connection: Connection, pool: PoolRecord, record: LogRecord, before: Amendments
-) -> Position:
-    """Return the first position at which an amendment makes a difference."""
-    match = None if record.match is None else log.match_by_id(connection, pool.id, record.match)
-    return first_position(record, match, before)
 
 
 def amendment(store: Store, pool: str, seq: int) -> AmendmentMessage:
@@ -521,7 +422,7 @@ def message_of(connection: Connection, pool: PoolRecord, record: LogRecord) -> A
     replay = replays.first_replay_with(connection, pool.id, record.seq)
     if replay is None:
         return _message(pool, record, "pending", None)
-    known, found = known_difference(replay, now())
+    known, found = known_difference(replay, clock())
     return _message(pool, record, "done" if known else "pending", found)
 
 
@@ -543,15 +444,15 @@ def _message(
         difference=found,
         settings=None if change is None else change.settings,
         settings_before=None if change is None else change.before,
-        effect=_effect(record),
+        effect=_effect(record.kind, record.content),
     )
 
 
-def _effect(record: LogRecord) -> Effect | None:
-    """Return the effect of a disqualification, None for other records."""
-    if record.kind != "disqualify":
+def _effect(kind: Kind, content: str) -> Effect | None:
+    """Return the effect of a disqualification from its record, None for other kinds."""
+    if kind != "disqualify":
         return None
-    return disqualify_content(record.content).effect or "without"
+    return disqualify_content(content).effect or "without"
 
 
 def reason_of(record: LogRecord) -> str:

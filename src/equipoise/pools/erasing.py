@@ -25,14 +25,14 @@ from equipoise.messages.upkeep import ErasedPool, ErasureMessage
 from equipoise.pools.pool.checks import check_reason
 from equipoise.pools.pool.rules import id_fault
 from equipoise.pools.posting.match_history import object_array
+from equipoise.pools.recording import Draft, append
 from equipoise.pools.replay.checkpointing import ZLIB_LEVEL
 from equipoise.rating.pool_state import PoolState
-from equipoise.store import audit, log
-from equipoise.store.chain import Seal
+from equipoise.store import audit
 from equipoise.store.connection import Store
 from equipoise.store.derived import partial_checkpoints
 from equipoise.store.log import LoggedAs, LogRecord
-from equipoise.store.pools import START, PoolRecord, archives_of, change_pool, find_pool, get_pool
+from equipoise.store.pools import START, PoolRecord, archives_of, find_pool, get_pool
 from equipoise.store.upkeep import erasing
 
 #: How every pseudonym begins.
@@ -161,8 +161,8 @@ def erase_player(
         for one in found.pools:
             record = by_name[one.pool]
             content = {"reason": reason, "rewritten": rewriter.records.get(record.id, {})}
-            new = _new_record(record, rewriter.pseudonym, content, key, now)
-            _append(connection, record, new, {})
+            draft = _draft(record, rewriter.pseudonym, content, now)
+            _, new = append(connection, record, draft, key=key, now=now, then=_forget_partial)
             pools.append(msgspec.structs.replace(one, seq=new.seq))
         audit.note(
             connection,
@@ -186,43 +186,32 @@ def import_erasure(store: Store, pool: str, pseudonym: str, logged: LoggedAs) ->
     """
     with store.write() as connection:
         record = get_pool(connection, pool, lock=True)
-        new = logged.applied(_new_record(record, pseudonym, {"reason": ""}, None, logged.received))
-        _append(connection, record, new, logged.seals(new.seq))
+        now = logged.received
+        draft = _draft(record, pseudonym, {"reason": ""}, now)
+        append(connection, record, draft, key=None, now=now, logged=logged, then=_forget_partial)
 
 
-def _new_record(
-    pool: PoolRecord, pseudonym: str, content: dict[str, Any], key: int | None, now: int
-) -> LogRecord:
-    """Return the record of an erasure."""
-    return LogRecord(
-        seq=pool.last_seq + 1,
+def _draft(pool: PoolRecord, pseudonym: str, content: dict[str, Any], now: int) -> Draft:
+    """Return the draft of the record of an erasure."""
+    columns: dict[str, Any] = {
+        "erased": pool.last_seq + 1,
+        "unfilled": None if pool.partial_end == START else pool.partial_end,
+    }
+    if pool.board_from is not None:
+        columns["board_from"] = ""
+    return Draft(
         kind="erase",
-        match=None,
-        player=pseudonym,
         content=msgspec.json.encode(content).decode(),
-        posted_time=None,
         time=now,
-        needs_replay=False,
-        received=now,
-        key=key,
+        player=pseudonym,
+        columns=columns,
+        ends_replay=True,
     )
 
 
-def _append(
-    connection: Connection, pool: PoolRecord, new: LogRecord, seals: dict[int, Seal]
-) -> None:
-    """Append the record of an erasure to the log of a pool, which is locked."""
-    columns: dict[str, Any] = log.append(connection, pool, [new], seals)
-    columns |= {"amendments": pool.amendments + 1, "erased": new.seq}
-    if pool.replay_until is not None:
-        # A running replay notices this at its next step, and begins again.
-        columns |= {"replay_owner": None, "replay_until": None}
-    if pool.board_from is not None:
-        columns["board_from"] = ""
-    # They hold states by name. The background makes them again.
+def _forget_partial(connection: Connection, pool: PoolRecord, new: LogRecord) -> None:
+    """Delete partial checkpoints, which hold states by name. The background makes them again."""
     partial_checkpoints.forget(connection, pool.id)
-    columns["unfilled"] = None if pool.partial_end == START else pool.partial_end
-    change_pool(connection, pool.id, **columns)
 
 
 def _seasons(connection: Connection, pool: str, *, lock: bool) -> list[PoolRecord]:

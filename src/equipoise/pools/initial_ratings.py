@@ -10,8 +10,6 @@ from __future__ import annotations
 import time
 import uuid
 from contextlib import suppress
-from dataclasses import replace
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -46,14 +44,15 @@ from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.pools import check_open
 from equipoise.pools.pool.rules import PoolRules, id_text, iso, rules_of
 from equipoise.pools.posting.match_history import object_array, time_kind
+from equipoise.pools.recording import Draft, record_change
 from equipoise.pools.replay.leases import check_lease, extend_lease, lease, release_lease
 from equipoise.pools.seasons import seed_ratings
 from equipoise.rating.player_state import unpack_players
 from equipoise.rating.pool_state import PoolState, scale_difference
-from equipoise.store import audit, log, pools, ratings, replays
+from equipoise.store import log, pools, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord
-from equipoise.store.pools import START, PoolRecord, change_pool, get_pool
+from equipoise.store.pools import START, PoolRecord, get_pool
 from equipoise.wording import counted
 
 #: Characters of known ratings in the log of a pool after which they are not replaced any more:
@@ -282,44 +281,42 @@ def _swap(
 
     seen : the pool for whose settings they were written
     """
-    pool, content = leased.name, known.content
-    generation = leased.replay_generation or 0
-    text = msgspec.json.encode(content).decode()
-    with store.write() as connection:
-        current = get_pool(connection, pool, lock=True)
-        check_open(current)
+    content, generation = known.content, leased.replay_generation or 0
+    shown: list[InitialMessage] = []
+
+    def make(connection: Connection, current: PoolRecord) -> Draft:
         check_lease(current, (leased.replay_owner, leased.replay_generation))
         _check_no_start(connection, current)
         if (current.initial, current.settings) != (seen.initial, seen.settings):
-            raise ConflictError(f"pool {pool!r} was changed meanwhile: send the request again")
-        new = LogRecord(
-            seq=current.last_seq + 1,
+            raise ConflictError(
+                f"pool {current.name!r} was changed meanwhile: send the request again"
+            )
+        players = len(content.players)
+        return Draft(
             kind="initial",
-            match=None,
-            player=None,
-            content=text,
-            posted_time=None,
+            content=msgspec.json.encode(content).decode(),
             time=now,
-            needs_replay=False,
-            received=now,
-            key=key,
+            columns={
+                "initial": current.last_seq + 1,
+                "known_ratings": players,
+                "players": players,
+                "shared": state.state.shared,
+                "generation": generation,
+                "begins": START,
+                "garbage": True,
+                "replay_generation": None,
+                "replay_owner": None,
+                "replay_until": None,
+            },
+            action="initial_ratings.set",
+            detail={
+                "players": players,
+                "pools": [] if content.pool is None else [content.pool],
+                "reason": content.reason,
+            },
         )
-        kept = LoggedAs(now) if logged is None else logged
-        new = kept.applied(new)
-        columns: dict[str, Any] = {
-            **log.append(connection, current, [new], kept.seals(new.seq)),
-            "amendments": current.amendments + 1,
-            "initial": new.seq,
-            "known_ratings": len(content.players),
-            "players": len(content.players),
-            "shared": state.state.shared,
-            "generation": generation,
-            "begins": START,
-            "garbage": True,
-            "replay_generation": None,
-            "replay_owner": None,
-            "replay_until": None,
-        }
+
+    def then(connection: Connection, current: PoolRecord, new: LogRecord) -> None:
         through = replays.rated_through(connection, current)
         empty = msgspec.json.encode(DifferenceMessage(0, 0, [])).decode()
         replays.add_replay(
@@ -334,21 +331,11 @@ def _swap(
                 difference=empty,
             ),
         )
-        current = replace(current, **columns)
         _mark_disqualified(connection, current)
-        change_pool(connection, current.id, **columns)
-        audit.note(
-            connection,
-            "initial_ratings.set",
-            now=now,
-            key=key,
-            pool=pool,
-            seq=new.seq,
-            players=len(content.players),
-            pools=[] if content.pool is None else [content.pool],
-            reason=content.reason,
-        )
-        return _message(connection, current, known)
+        shown.append(_message(connection, current, known))
+
+    record_change(store, leased.name, make, key=key, now=now, logged=logged, then=then)
+    return shown[0]
 
 
 def _check_log(connection: Connection, pool: PoolRecord) -> None:

@@ -35,12 +35,13 @@ from equipoise.pools.pool.checks import (
 )
 from equipoise.pools.pool.pools import check_open, message_of
 from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json
+from equipoise.pools.recording import Draft, record_change
 from equipoise.pools.replay.differences import difference, numbers_of_replay
 from equipoise.pools.replay.ordering import fits_one_transaction, rewrite_next
-from equipoise.store import audit, log
+from equipoise.store import log
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord
-from equipoise.store.pools import START, PoolRecord, change_pool, get_pool
+from equipoise.store.pools import START, PoolRecord, get_pool
 
 #: Settings that affect stored ratings: the order of the leaderboard, and who is provisional.
 _ON_BOARD = frozenset(
@@ -79,15 +80,17 @@ def change_settings(
     Raises : NotFoundError; InvalidDataError; ConflictError for the archive of a season, and for
         settings that cannot be changed without rating all matches again
     """
-    with store.write() as connection:
-        record = get_pool(connection, pool, lock=True)
+
+    def make(connection: Connection, record: PoolRecord) -> Draft | None:
         found = _wanted(connection, record, request)
         if not found:
-            return message_of(record)
+            return None
         change = SettingsContent(
             changed_settings(found, 1), changed_settings(found, 0), request.reason
         )
-        return message_of(_record(connection, record, change, now, key))
+        return _draft(record, change, now)
+
+    return message_of(record_change(store, pool, make, key=key, now=now, then=_reorder))
 
 
 def preview_settings(store: Store, pool: str, request: PoolChange, now: int) -> AmendmentMessage:
@@ -159,9 +162,8 @@ def import_settings(store: Store, pool: str, content: SettingsContent, logged: L
     logged : what the log has of the record
     Raises : NotFoundError, InvalidDataError, ConflictError
     """
-    with store.write() as connection:
-        record = get_pool(connection, pool, lock=True)
-        check_open(record)
+
+    def make(connection: Connection, record: PoolRecord) -> Draft:
         current = settings_through(connection, record)
         wanted = with_settings(current, content.settings)
         check_settings(pool, wanted, "The settings could not be changed")
@@ -171,7 +173,9 @@ def import_settings(store: Store, pool: str, content: SettingsContent, logged: L
                 f"the log changes settings that cannot be changed: {', '.join(found)}"
             )
         change = _change_of(current, content.settings, content.reason)
-        _record(connection, record, change, logged.received, None, logged=logged)
+        return _draft(record, change, logged.received)
+
+    record_change(store, pool, make, key=None, now=logged.received, logged=logged, then=_reorder)
 
 
 def first_settings(pool: PoolRecord) -> PoolRequest:
@@ -263,64 +267,32 @@ def _change_of(current: PoolRequest, changed: Mapping[str, Any], reason: str) ->
     return SettingsContent(dict(changed), before, reason)
 
 
-def _record(
-    connection: Connection,
-    pool: PoolRecord,
-    change: SettingsContent,
-    now: int,
-    key: int | None,
-    *,
-    logged: LoggedAs | None = None,
-) -> PoolRecord:
-    """Record a change in the log and in the pool, which is locked; return the pool after it.
-
-    logged : what an imported log has of the record
-    """
-    logged = LoggedAs(now) if logged is None else logged
+def _draft(pool: PoolRecord, change: SettingsContent, now: int) -> Draft:
+    """Return the draft of the record of a change."""
     changed = change.settings
     replays = "parameters" in changed
-    old = rules_of(pool.settings).settings
     # The replay brings the parameters.
     now_so = {name: value for name, value in changed.items() if name != "parameters"}
-    new = with_settings(old, now_so)
-    log_record = LogRecord(
-        seq=pool.last_seq + 1,
-        kind="settings",
-        match=None,
-        player=None,
-        content=msgspec.json.encode(change).decode(),
-        posted_time=None,
-        time=now,
-        needs_replay=replays,
-        received=now,
-        key=key,
-    )
-    log_record = logged.applied(log_record)
-    columns: dict[str, Any] = {
-        **log.append(connection, pool, [log_record], logged.seals(log_record.seq)),
-        "settings": settings_json(new),
-        "amendments": pool.amendments + 1,
-    }
+    new = with_settings(rules_of(pool.settings).settings, now_so)
+    columns: dict[str, Any] = {"settings": settings_json(new)}
     if replays:
         columns["dirty"] = START
     if _ON_BOARD & changed.keys():
         columns["board_from"] = ""
         since = START[0] if pool.board_day is None else pool.board_day
         columns["board_day"] = since if decays(new) else None
-    change_pool(connection, pool.id, **columns)
-    after = replace(pool, **columns)
-    if after.board_from is not None and fits_one_transaction(connection, after):
-        rewrite_next(connection, after)
-        after = replace(after, board_from=None)
-    audit.note(
-        connection,
-        "pool.changed",
-        now=now,
-        key=key,
-        pool=pool.name,
-        seq=log_record.seq,
-        settings=changed,
-        before=change.before,
-        reason=change.reason,
+    return Draft(
+        kind="settings",
+        content=msgspec.json.encode(change).decode(),
+        time=now,
+        needs_replay=replays,
+        columns=columns,
+        action="pool.changed",
+        detail={"settings": changed, "before": change.before, "reason": change.reason},
     )
-    return after
+
+
+def _reorder(connection: Connection, pool: PoolRecord, new: LogRecord) -> None:
+    """Write changed settings into the ratings at once, if they are few."""
+    if pool.board_from is not None and fits_one_transaction(connection, pool):
+        rewrite_next(connection, pool)
