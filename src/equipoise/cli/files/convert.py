@@ -36,9 +36,9 @@ def convert(
     ),
     form: Literal["history", "games", "trf"] | None = option(
         None,
-        "history: a long table, a row for each player in a match. games: a row for each match of "
-        "two single players, with white and black or home and away. trf: a FIDE "
-        "report. [default: what the name of OUT says, else history]",
+        "A long table (history), with a row for each player in a match; a table of games, with a "
+        "row for each match of two single players; or a FIDE report (trf). [default: what the name "
+        "of OUT says, else history]",
         name="--as",
     ),
     overwrite: bool = option(False, "Replace OUT if it exists."),
