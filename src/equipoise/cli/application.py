@@ -16,13 +16,11 @@ class _Place(NamedTuple):
 
     module : below `equipoise.cli`; function : its name there
     example : name of the text that ends the help; empty for a group of commands
-    hidden : whether the list of commands leaves it out, because few people need it
     """
 
     module: str
     function: str
     example: str = "EXAMPLE"
-    hidden: bool = False
 
 
 #: In the order of the help. The folder of the module is the group, see `_TITLES`.
@@ -41,7 +39,7 @@ _COMMANDS = {
     "strengths": _Place("files.strengths", "strengths"),
     "balance": _Place("files.balance", "balance"),
     "rebalance": _Place("files.rebalance", "rebalance"),
-    "simulate": _Place("files.simulate", "simulate", hidden=True),
+    "simulate": _Place("files.simulate", "simulate"),
     "backtest": _Place("studies.backtest", "backtest"),
     "leaderboard": _Place("studies.leaderboard", "leaderboard"),
     "tune": _Place("studies.tune", "tune"),
@@ -99,7 +97,7 @@ def create_application(command: str | None = None) -> typer.Typer:
         function = getattr(module, place.function)
         if place.example:
             example = getattr(module, place.example)
-            add_command(application, name, function, example, hidden=place.hidden)
+            add_command(application, name, function, example)
         else:
             application.add_typer(function, name=name)
     return application

@@ -49,18 +49,10 @@ def argument(help_text: str, metavar: str, *, default: object = ..., **more: Any
 
 
 def add_command(
-    application: typer.Typer,
-    name: str,
-    function: Callable[..., int | None],
-    example: str,
-    *,
-    hidden: bool = False,
+    application: typer.Typer, name: str, function: Callable[..., int | None], example: str
 ) -> None:
-    """Add a command under a name, with the example that ends its help.
-
-    hidden : whether lists of commands leave it out
-    """
-    application.command(name, cls=Command, epilog=example, hidden=hidden)(_plain(function))
+    """Add a command under a name, with the example that ends its help."""
+    application.command(name, cls=Command, epilog=example)(_plain(function))
 
 
 def _plain(function: Callable[..., int | None]) -> Callable[..., int | None]:

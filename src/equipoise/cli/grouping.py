@@ -34,7 +34,7 @@ class CommandGroup(TyperGroup):
             rows = [
                 (name, self.commands[name].get_short_help_str(_SENTENCE))
                 for name in names
-                if name in self.commands and not self.commands[name].hidden
+                if name in self.commands
             ]
             if rows:
                 with formatter.section(title):
