@@ -321,7 +321,8 @@ def test_a_state_of_version_2_goes_on_to_the_same_bits(name: str) -> None:
     with np.load(HERE / "states_version_2" / f"{name}.npz") as parts:
         header = json.loads(parts["header"].tobytes())
     # A parameter that came later is left out at its default, so that earlier versions read it.
-    assert saved_parameters(make_system(name)).keys() == header["parameters"].keys()
+    removed = getattr(type(old.system), "removed", {})
+    assert saved_parameters(make_system(name)).keys() == header["parameters"].keys() - removed
     straight = replay(old.system, history)
     assert replay(old.system, history, state=old).state.to_bytes() == straight.state.to_bytes()
 
