@@ -5,7 +5,6 @@ Every command that reads a history answers with a `HistoryMessage` of what it re
 
 from __future__ import annotations
 
-from datetime import date, datetime
 from typing import Any
 
 import msgspec
@@ -259,59 +258,6 @@ class PosteriorExplainMessage(ExplainMessage, frozen=True, kw_only=True):
     """The answer of `equipoise explain --posterior --json`."""
 
     posterior: PosteriorMessage
-
-
-class PointMessage(msgspec.Struct, frozen=True):
-    """A player after a match; null if the history has no times or the system no such number."""
-
-    match: int | str
-    time: int | date | datetime | None
-    rating: float
-    deviation: float | None
-    performance: float | None
-
-
-class SeriesMessage(msgspec.Struct, frozen=True):
-    """A player's rated matches in order."""
-
-    player: int | str
-    points: list[PointMessage]
-
-
-class BarMessage(msgspec.Struct, frozen=True, rename={"low": "from", "high": "to"}):
-    """The number of players with a rating in [from, to)."""
-
-    low: float
-    high: float
-    players: int
-
-
-class PlaceMessage(msgspec.Struct, frozen=True):
-    """A player's place in a distribution; `above` is the share of players with a higher rating."""
-
-    player: int | str
-    rating: float
-    above: float
-
-
-class DistributionMessage(msgspec.Struct, frozen=True):
-    """The distribution of the ratings of a pool."""
-
-    players: int
-    mean: float
-    median: float
-    percentiles: dict[str, float]
-    bars: list[BarMessage]
-    places: list[PlaceMessage]
-
-
-class PlotMessage(msgspec.Struct, frozen=True):
-    """The answer of `equipoise plot --json`: series of players, or a distribution."""
-
-    system: str
-    series: list[SeriesMessage]
-    distribution: DistributionMessage | None
-    history: HistoryMessage
 
 
 class SimulateMessage(msgspec.Struct, frozen=True):

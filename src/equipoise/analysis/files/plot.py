@@ -1,6 +1,6 @@
 """Plotting a history: read, rate, and show ratings over time or their distribution.
 
-`plot` returns the content of the chart. `figure_of`, `text_of` and `message_of` show it as a figure
+`plot` returns the content of the chart. `figure_of`, `text_of` and `plot_json` show it as a figure
 of matplotlib, as text, and as the numbers in JSON.
 """
 
@@ -11,7 +11,7 @@ import math
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from equipoise.analysis.files.rating import check_conservative
 from equipoise.analysis.files.reading import (
@@ -30,15 +30,8 @@ from equipoise.charts.theme import Size
 from equipoise.charts.values import distribution_subtitle, rating_subtitle, rating_title
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, require
-from equipoise.messages.conversion import to_message, to_messages
-from equipoise.messages.histories import (
-    BarMessage,
-    DistributionMessage,
-    HistoryMessage,
-    PlotMessage,
-    PointMessage,
-    SeriesMessage,
-)
+from equipoise.messages.conversion import plain
+from equipoise.messages.histories import HistoryMessage
 from equipoise.rating.pool_state import did_you_mean
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_fit, replay
@@ -308,26 +301,40 @@ def _head(words: str, colour: str, columns: int) -> list[Row]:
     return [[Span(line, colour)] for line in textwrap.wrap(printable(words), columns)]
 
 
-def message_of(shown: Plot) -> PlotMessage:
-    """Return the JSON message: the numbers of the chart."""
-    series = [
-        SeriesMessage(one.player, to_messages(PointMessage, one, match=one.matches, time=one.times))
-        for one in shown.series
+def plot_json(shown: Plot) -> dict[str, Any]:
+    """Return what `equipoise plot --json` prints: the numbers of the chart."""
+    return {
+        "system": shown.system,
+        "series": [
+            {
+                "player": plain(one.player),
+                "points": _rows(
+                    match=one.matches,
+                    time=[None] * len(one.matches) if one.times is None else one.times,
+                    rating=one.rating,
+                    deviation=one.deviation,
+                    performance=one.performance,
+                ),
+            }
+            for one in shown.series
+        ],
+        "distribution": None if shown.spread is None else _distribution_json(shown.spread),
+        "history": shown.history,
+    }
+
+
+def _distribution_json(found: Distribution) -> dict[str, Any]:
+    bars = {"from": found.edges[:-1], "to": found.edges[1:], "players": found.counts}
+    return {
+        **plain(found, "edges", "counts"),
+        "percentiles": {str(percent): at for percent, at in found.percentiles.items()},
+        "bars": _rows(**bars),
+    }
+
+
+def _rows(**columns: Any) -> list[dict[str, Any]]:
+    """Return a row for each element of columns of one length."""
+    return [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*map(plain, columns.values()), strict=True)
     ]
-    return PlotMessage(
-        system=shown.system,
-        series=series,
-        distribution=None if shown.spread is None else _distribution_message(shown.spread),
-        history=shown.history,
-    )
-
-
-def _distribution_message(found: Distribution) -> DistributionMessage:
-    return to_message(
-        DistributionMessage,
-        found,
-        percentiles={str(percent): at for percent, at in found.percentiles.items()},
-        bars=to_messages(
-            BarMessage, None, low=found.edges[:-1], high=found.edges[1:], players=found.counts
-        ),
-    )

@@ -71,7 +71,7 @@ def plot(
     with working("rating") as job:
         shown = work.plot(system.chosen(settings), request, job.progress)
     if as_json:
-        print_json(work.message_of(shown))
+        print_json(work.plot_json(shown))
         return
     if output is None:
         print_chart(work.text_of(shown, sheet()))
