@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,19 @@ def test_an_old_page_stays_where_the_new_one_fails(tmp_path: Path) -> None:
     assert run(["backtest", str(SAMPLE), *arguments]) == 1
     assert old.read_text() == "old"
     assert list(tmp_path.iterdir()) == [old]
+
+
+@pytest.mark.parametrize("library", ["matplotlib", "jinja2"])
+def test_a_library_that_is_missing_is_named_before_anything_is_rated(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    library: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    target = tmp_path / "found.html"
+    assert run(["backtest", str(SAMPLE), "--system", "elo", "--report", str(target)]) == 1
+    out, err = capsys.readouterr()
+    assert f"HTML reports need {library}, which is not installed: pip install" in err
+    assert out == ""
+    assert not target.exists()
