@@ -268,6 +268,11 @@ def of_service(entered: FilesEntered, folder: str) -> dict[str, set[str]]:
     finally:
         loop.run_until_complete(client.aclose())
         loop.run_until_complete(life.__aexit__(None, None, None))
+        begun = asyncio.all_tasks(loop)
+        for task in begun:
+            task.cancel()
+        if begun:
+            loop.run_until_complete(asyncio.wait(begun))
         loop.close()
 
 
