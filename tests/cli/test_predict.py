@@ -203,6 +203,7 @@ def test_home_and_time_count_where_the_system_knows_them(
     [
         (teams("jade-kite", "jade-kit"), 0, "a newcomer: jade-kit; did you mean jade-kite, "),
         (teams("jade-kite", "nobody", "none"), 0, "120 rated players, so newcomers: nobody, none"),
+        (teams("nobody", "jade-kit"), 0, "nobody, jade-kit; did you mean jade-kite, "),
         (teams("jade-kite"), 2, "two teams or more"),
         (teams("jade-kite", "a,,b"), 2, "--team takes ids separated by commas"),
         (teams("jade-kite", 'a"b,"c'), 2, "--team takes ids separated by commas"),

@@ -316,6 +316,20 @@ LEAGUE = """match,time,player,rank
 """
 
 
+def test_new_games_without_ids_need_the_earlier_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every file numbers them from 1, so alone they look like changed matches."""
+    head, state = "date,white,black,result\n", str(tmp_path / "state.npz")
+    may = write(tmp_path / "may.csv", head + "2026-05-01,ann,ben,1-0\n2026-05-08,ben,ann,1-0\n")
+    june = write(tmp_path / "june.csv", head + "2026-06-01,ann,ben,1/2-1/2\n")
+    assert rate(may, "--system", "elo", "--save", state) == 0
+    capsys.readouterr()
+    assert rate(june, "--state", state) == 1
+    assert "first the files that were rated and then the new ones" in capsys.readouterr().err
+    assert rate(may, june, "--state", state) == 0
+
+
 def test_a_changed_match_is_refused_until_a_restart(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

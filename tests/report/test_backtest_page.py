@@ -68,6 +68,15 @@ def test_several_may_be_best_each_by_something() -> None:
     )
 
 
+def test_a_tie_of_all_is_no_significant_lead() -> None:
+    values = {"a": {"brier": 0.2, "log_loss": 0.5}, "b": {"brier": 0.2, "log_loss": 0.6}}
+    found = backtest_by_hand(values)
+    assert lead(backtest_page(report(found=found))) == (
+        "Best by log loss: a; by Brier score: a and b, tied. The lead over all others is "
+        "significant only by log loss."
+    )
+
+
 def test_equals_have_no_lead() -> None:
     found = backtest_by_hand({"a": {"brier": 0.2}, "b": {"brier": 0.2}})
     page = backtest_page(report(found=found))

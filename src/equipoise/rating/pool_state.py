@@ -404,15 +404,22 @@ def newcomers_note(newcomers: Sequence[object], known: Iterable[object], where: 
     named = ", ".join(str(one) for one in newcomers[:_NAMED])
     more = f" and {len(newcomers) - _NAMED:,} more" if len(newcomers) > _NAMED else ""
     count = "a newcomer" if len(newcomers) == 1 else "newcomers"
-    hint = did_you_mean(str(newcomers[0]), known) if len(newcomers) == 1 else ""
+    hint = _similar(newcomers, known)
     return [f"not {where}, so {count}: {named}{more}{hint}"]
+
+
+def _similar(unknown: Sequence[object], known: Iterable[object]) -> str:
+    """Return a hint on the first of some unknown ids that is like a known one; "" if none is."""
+    known = list(known)
+    hints = (did_you_mean(str(one), known) for one in unknown[:_NAMED])
+    return next(filter(None, hints), "")
 
 
 def _unknown(missing: list[str], known: list[str]) -> str:
     """Return a sentence on unknown players; for a single one it suggests similar ids."""
     named = ", ".join(missing[:_NAMED])
     more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
-    hint = did_you_mean(missing[0], known) if len(missing) == 1 else ""
+    hint = _similar(missing, known)
     return f"not among the {counted(len(known), 'rated player')}: {named}{more}{hint}"
 
 

@@ -208,8 +208,19 @@ def _check_same_players(pool: PoolState, history: History, known: int) -> None:
             f"match {match} has an id that was rated before, but without player "
             f"{history.player_ids[history.player[first]]}: this is not the history of the saved "
             f"state, or the match has changed; use {_RESTART} to rate the history from the "
-            "beginning"
+            f"beginning{_numbered(history)}"
         )
+
+
+def _numbered(history: History) -> str:
+    """Return what to do if the matches have no ids and are numbered, as the end of a sentence."""
+    numbers = np.arange(1, history.matches + 1)
+    if history.match_ids.dtype == object or not np.array_equal(history.match_ids, numbers):
+        return ""
+    return (
+        ". Matches without ids are numbered from 1: give the complete history, first the files "
+        "that were rated and then the new ones"
+    )
 
 
 def _check_unchanged(pool: PoolState, history: History, place: Ints, digests: Digests) -> None:
@@ -226,7 +237,7 @@ def _check_unchanged(pool: PoolState, history: History, place: Ints, digests: Di
         raise ConflictError(
             f"{named} {'has' if one else 'have'} changed since the saved state was rated "
             f"(compared: {read}). Undo the change, or use {_RESTART} to rate the history from the "
-            "beginning"
+            f"beginning{_numbered(history)}"
         )
 
 

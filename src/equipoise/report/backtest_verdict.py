@@ -123,7 +123,7 @@ def _how_often(standing: Sequence[Standing]) -> str:
     clear = [
         one.metric
         for one in standing
-        if all(one.judged(rival) == "beyond noise" for rival in one.behind)
+        if one.behind and all(one.judged(rival) == "beyond noise" for rival in one.behind)
     ]
     if len(clear) == len(standing):
         return "Its lead over every other system is significant by each of these metrics."

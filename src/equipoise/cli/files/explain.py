@@ -52,6 +52,7 @@ def explain(
     the given system and parameters, as `equipoise rate` does.
     """
     from equipoise.analysis.files.explain import ExplainRequest, explain_match
+    from equipoise.analysis.files.systems import DEFAULT_SYSTEM
 
     settings = system.settings()
     request = ExplainRequest(
@@ -66,8 +67,9 @@ def explain(
         chart=chart,
         threads=options.thread_count(threads),
     )
+    chosen = system.chosen(settings)
     with working("rating") as job:
-        answer, read = explain_match(system.chosen(settings), request, job.progress)
+        answer, read = explain_match(chosen, request, job.progress)
     if as_json:
         print_json(answer)
         return
@@ -75,6 +77,8 @@ def explain(
     _print_posterior(answer)
     if chart is not None:
         say(f"drew {chart}")
+    if chosen is None and state is None:
+        say(f"rated by {DEFAULT_SYSTEM}; --system chooses another system")
     say(*reading_lines(read))
 
 
