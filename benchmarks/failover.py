@@ -4,13 +4,12 @@ Two PostgreSQL servers on one machine, the second a synchronous standby of the f
 runs on an address that names both, or on one address that leads to the standby once the primary is
 dead, thus before it takes writes. 4 clients post duels, singly, in arrays of 25 and in streams of
 200. In the middle the primary is killed (SIGKILL, all its processes), right after a match was
-voided, so that a replay is under way, and the standby is promoted at once. The service is not
-started again. All that was acknowledged before must be in the log; at the end every match is there
-once, the ratings are those that the library makes of the log, bit for bit, and `equipoise db
-verify` finds no difference. Seconds are from the kill; who finds out that a primary is dead, and
-promotes, takes its own time in addition. A standby looks ten times a second whether it is promoted,
-so it may say so after the first post. Each row is several failovers: times are the median, with
-extremes.
+voided, so that a replay is under way, and the standby is promoted at once. No service is started
+again. All that was acknowledged before must be in the log; at the end every match is there once,
+the ratings are those that the library makes of the log, bit for bit, and `equipoise db verify`
+finds no difference. Seconds are from the kill; who finds out that a primary is dead, and promotes,
+takes its own time in addition. A standby looks ten times a second whether it is promoted, so it may
+say so after the first post. Each row is several failovers: times are the median, with extremes.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ sys.path.append(str(ROOT / "tests"))  # the trial is that of the tests, at full 
 from trials.failover import FailoverResult, failover_trial
 
 COLUMNS = (
-    *("address", "processes", "failovers", "matches", "acknowledged before", "requests cut off"),
+    *("address", "services", "failovers", "matches", "acknowledged before", "requests cut off"),
     *("acknowledged but lost", "missing", "twice", "players who differ"),
     *("promoted after, s", "acknowledged again after, s", "not ready until, s"),
 )
 
 
-def row(moves: bool, workers: int, found: list[FailoverResult]) -> tuple[str, ...]:
+def row(moves: bool, services: int, found: list[FailoverResult]) -> tuple[str, ...]:
     """Return trials of one kind as a row."""
     counts = (
         sum(one.matches for one in found),
@@ -51,7 +50,7 @@ def row(moves: bool, workers: int, found: list[FailoverResult]) -> tuple[str, ..
     )
     return (
         "moves" if moves else "names both",
-        str(workers),
+        str(services),
         str(len(found)),
         *(f"{count:,}" for count in counts),
         *(f"{median(one):.2f} ({min(one):.2f} to {max(one):.2f})" for one in times),
@@ -62,18 +61,18 @@ def main() -> None:
     """Run the trials and report; ends with status 1 where anything is wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--matches", type=int, default=20_000, help="of each failover")
-    parser.add_argument("--failovers", type=int, default=5, help="for each number of processes")
+    parser.add_argument("--failovers", type=int, default=5, help="for each number of services")
     options = parser.parse_args()
     busy = os.getloadavg()[0]
     rows, clean = [], True
-    for moves, workers in ((False, 1), (False, 2), (True, 1), (True, 2)):
+    for moves, services in ((False, 1), (False, 2), (True, 1), (True, 2)):
         found = []
         for number in range(options.failovers):
             with tempfile.TemporaryDirectory() as folder:
                 one = failover_trial(
                     Path(folder),
                     matches=options.matches,
-                    workers=workers,
+                    services=services,
                     moves=moves,
                     seed=number,
                 )
@@ -82,7 +81,7 @@ def main() -> None:
             clean = clean and same and not any(wrong)
             print(one, flush=True)  # at once, as a later one may fail
             found.append(one)
-        rows.append(row(moves, workers, found))
+        rows.append(row(moves, services, found))
     about = f"{(__doc__ or '').strip()}\n\nLoad average before it began: {busy:.1f}."
     report("failover", about, COLUMNS, rows)
     sys.exit(0 if clean else 1)

@@ -3,10 +3,12 @@
 Crash: duels are posted by 4 clients, singly, in arrays of 25 and in streams of 200, while the
 server is killed (SIGKILL, the whole process group) again and again, right after a match was voided,
 so that a replay is under way. After each restart all that was acknowledged must be in the log; at
-the end every match is there once. Concurrency: 16 clients post 8,000 games of 3 against 3 among
-60 players, singly and in arrays of 3, without a second try. In both the ratings, and what each
-single post was answered, must be those that the library makes of the log in its order, bit for
-bit, and after a crash `equipoise db verify` must find no difference.
+the end every match is there once. On PostgreSQL the same with two services, each with half of the
+clients: in turn one is stopped (SIGSTOP) for 2.5 s, which is longer than PostgreSQL leaves it the
+lock of the pool, one is killed and started again, and both are. Concurrency: 16 clients post 8,000
+games of 3 against 3 among 60 players, singly and in arrays of 3, without a second try. In both the
+ratings, and what each single post was answered, must be those that the library makes of the log in
+its order, bit for bit, and after a crash `equipoise db verify` must find no difference.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ from report import ROOT, Part, report_parts
 sys.path.append(str(ROOT / "tests"))  # the trials are those of the tests, at full size
 
 from trials.concurrency import ConcurrencyResult, concurrency_trial
-from trials.crash import CrashResult, crash_trial
+from trials.crash import CrashResult, Hit, crash_trial
 from trials.databases_here import databases_here
 
-#: Workers of the concurrency trial: SQLite has one writer at a time whatever their number.
-WORKERS = {"SQLite": 1, "PostgreSQL": 2}
+#: Services on one database, of the concurrency trial.
+SERVICES = {"SQLite": 1, "PostgreSQL": 2}
 
 CRASH_COLUMNS = (
     *("database", "matches", "kills", "requests cut off", "voided"),
@@ -34,7 +36,7 @@ CRASH_COLUMNS = (
     *("restart, s", "in all, s"),
 )
 CONCURRENCY_COLUMNS = (
-    *("database", "workers", "clients", "matches", "refused"),
+    *("database", "services", "clients", "matches", "refused"),
     *("missing", "players who differ", "answers that differ", "of", "matches a second"),
 )
 
@@ -53,17 +55,21 @@ def crash_row(name: str, found: CrashResult) -> tuple[str, ...]:
 
 def concurrency_row(name: str, found: ConcurrencyResult) -> tuple[str, ...]:
     """Return a concurrency trial as a row."""
-    counts = (WORKERS[name], found.clients, found.matches, len(found.refused), len(found.missing))
+    counts = (SERVICES[name], found.clients, found.matches, len(found.refused), len(found.missing))
     wrong = (len(found.different), len(found.answered_otherwise), found.compared)
     rate = found.matches / found.seconds
     return (name, *(f"{count:,}" for count in (*counts, *wrong)), f"{rate:,.0f}")
 
 
-def is_clean(crash: CrashResult, crowd: ConcurrencyResult) -> bool:
+def is_clean(crashed: list[CrashResult], crowd: ConcurrencyResult) -> bool:
     """Return whether nothing was wrong."""
-    wrong = (crash.lost, crash.missing, crash.twice, crash.different)
+    wrong = [(one.lost, one.missing, one.twice, one.different) for one in crashed]
     return not any(
-        (*wrong, crowd.refused, crowd.missing, crowd.different, crowd.answered_otherwise)
+        any(lists)
+        for lists in (
+            *wrong,
+            (crowd.refused, crowd.missing, crowd.different, crowd.answered_otherwise),
+        )
     )
 
 
@@ -76,19 +82,25 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=8_000, help="of the concurrency trial")
     options = parser.parse_args()
     crashes, crowds, clean = [], [], True
-    with databases_here() as first, databases_here() as second:
+    with databases_here() as first, databases_here() as second, databases_here() as third:
         for name, url in first.items():
             if options.only not in ("", name):
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                crash = crash_trial(url, Path(folder), matches=options.matches, kills=options.kills)
-                crashes.append(crash_row(name, crash))
-                # Printed at once, as a later trial may fail.
-                print(dict(zip(CRASH_COLUMNS, crashes[-1], strict=True)), flush=True)
+                size = {"matches": options.matches, "kills": options.kills}
+                crashed = [crash_trial(url, Path(folder), **size)]
+                if SERVICES[name] > 1:
+                    hits: tuple[Hit, ...] = ("stop", "kill", "all")
+                    at = third[name]
+                    crashed.append(crash_trial(at, Path(folder), services=2, hits=hits, **size))
+                for services, one in enumerate(crashed, 1):
+                    crashes.append(crash_row(f"{name}, services: {services}", one))
+                    # Printed at once, as a later trial may fail.
+                    print(dict(zip(CRASH_COLUMNS, crashes[-1], strict=True)), flush=True)
                 crowd = concurrency_trial(
-                    second[name], Path(folder), matches=options.games, workers=WORKERS[name]
+                    second[name], Path(folder), matches=options.games, services=SERVICES[name]
                 )
-            clean = clean and is_clean(crash, crowd)
+            clean = clean and is_clean(crashed, crowd)
             crowds.append(concurrency_row(name, crowd))
     parts = [
         Part("Crash", CRASH_COLUMNS, crashes),

@@ -1,9 +1,10 @@
 """Does the service record more matches a second than an earlier commit?
 
-Single posts of duels, rated by glicko2, in pools of 10,000 players: one hot pool or eight, one or
-more processes. The service of this checkout and that of another (`--before PATH`) run side by side,
-each on its own database on the same server, and take turns of a few seconds. 32 connections stay
-open, each with one post under way. Every ratio is the median over the turns, with its extremes.
+Single posts of duels, rated by glicko2, in pools of 10,000 players: one hot pool or eight, one
+service or two behind HAProxy. The service of this checkout and that of another (`--before PATH`)
+run side by side, each on its own database on the same server, and take turns of a few seconds. 32
+connections stay open, each with one post under way. Every ratio is the median over the turns, with
+its extremes.
 """
 
 from __future__ import annotations
@@ -28,17 +29,13 @@ from trials.proxy import proxied
 from trials.server import make_key, new_pool, running
 
 CONNECTIONS = 32
-#: (database, pools, processes) of each comparison; before it is always one worker. The processes
-#: are workers of one service, or services of one worker each behind HAProxy.
+#: (database, pools, services) of each comparison; before it is always one service.
 CASES = (
-    ("PostgreSQL", 1, "1"),
-    ("PostgreSQL", 1, "2"),
-    ("PostgreSQL", 1, "4"),
-    ("PostgreSQL", 1, "2 proxied"),
-    ("PostgreSQL", 8, "1"),
-    ("PostgreSQL", 8, "2"),
-    ("PostgreSQL", 8, "2 proxied"),
-    ("SQLite", 1, "1"),
+    ("PostgreSQL", 1, 1),
+    ("PostgreSQL", 1, 2),
+    ("PostgreSQL", 8, 1),
+    ("PostgreSQL", 8, 2),
+    ("SQLite", 1, 1),
 )
 
 
@@ -54,10 +51,10 @@ def posts(prefix: str, pools: int, key: str, number: int) -> Iterator[bytes]:
 
 
 def compare(
-    case: tuple[str, int, str], before: Path, seconds: float, turns: int
+    case: tuple[str, int, int], before: Path, seconds: float, turns: int
 ) -> tuple[list[Load], list[Load]]:
     """Return the turns of the earlier commit, and of this one."""
-    database, pools, processes = case
+    database, pools, services = case
     found: tuple[list[Load], list[Load]] = ([], [])
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -68,14 +65,9 @@ def compare(
         log = folder / "server.log"
         earlier = {"PYTHONPATH": str(before / "src")}
         old = stack.enter_context(running(urls[0], log, settings=earlier))
-        workers, _, proxy = processes.partition(" ")
-        if proxy:
-            both = [stack.enter_context(running(urls[1], log)) for _ in range(2)]
-            port = stack.enter_context(proxied(both))
-            new = both[0]
-        else:
-            new = stack.enter_context(running(urls[1], log, workers=int(workers)))
-            port = new.port
+        every = [stack.enter_context(running(urls[1], log)) for _ in range(services)]
+        new = every[0]
+        port = new.port if services == 1 else stack.enter_context(proxied(every))
         ports = []
         for server, url, at in ((old, urls[0], old.port), (new, urls[1], port)):
             key = make_key(url, "admin")
@@ -98,7 +90,7 @@ def main() -> None:
     parser.add_argument("--before", type=Path, required=True, help="a checkout of another commit")
     parser.add_argument("--seconds", type=float, default=4.0, help="of a turn")
     parser.add_argument("--turns", type=int, default=5)
-    parser.add_argument("--only", default="", help="DATABASE,POOLS,PROCESSES")
+    parser.add_argument("--only", default="", help="DATABASE,POOLS,SERVICES")
     options = parser.parse_args()
     commit = subprocess.run(
         ["git", "-C", str(options.before), "rev-parse", "--short", "HEAD"],
@@ -108,7 +100,7 @@ def main() -> None:
     ).stdout.strip()
     rows = []
     busy = f"Before: {commit}. Load average before it began: {os.getloadavg()[0]:.1f}."
-    columns = ("database", "pools", "processes", "before", "now", "ratio", "p99 now")
+    columns = ("database", "pools", "services", "before", "now", "ratio", "p99 now")
     for case in CASES:
         if options.only not in ("", ",".join(map(str, case))):
             continue
@@ -118,7 +110,7 @@ def main() -> None:
             (
                 case[0],
                 str(case[1]),
-                case[2],
+                str(case[2]),
                 f"{median(one.rate for one in before):,.0f}",
                 f"{median(one.rate for one in after):,.0f}",
                 f"{median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",

@@ -113,8 +113,6 @@ class Trial:
         if self.arguments.database:
             options += ["--env", f"EQUIPOISE_DATABASE={self.arguments.database}"]
         command = ["serve", "--host", "127.0.0.1", "--port", str(self.port)]
-        if self.arguments.workers > 1:
-            command += ["--workers", str(self.arguments.workers)]
         started = time.monotonic()
         self.podman("run", "--detach", "--name", CONTAINER, *options, IMAGE, *command)
         while self.ask("/readyz")[0] != 200:
@@ -257,7 +255,6 @@ def main() -> None:
     parser.add_argument("--no-build", action="store_true", help="try the image in --folder")
     parser.add_argument("--port", type=int, default=8000)
     parser.add_argument("--systems", default="elo-mmr,glicko2,team-glicko2,trueskill,elo")
-    parser.add_argument("--workers", type=int, default=1)
     arguments = parser.parse_args()
     if absent := missing(arguments.base):
         raise SystemExit(f"not here: {', '.join(absent)}")

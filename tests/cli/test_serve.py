@@ -93,6 +93,7 @@ def test_the_demo_can_be_read_by_anybody_and_leaves_nothing(
         (["--port", "70000"], "--port must be at most 65535; got '70000'"),
         (["--replica", "postgresql://x"], "replica: the service no longer reads from a standby"),
         (["--replica-lag", "5"], "replica_lag_seconds: the service no longer reads from a standby"),
+        (["--workers", "2"], "--workers is gone, because the service is one process: run several"),
         (["--workers", "0"], "--workers must be at least 1; got '0'"),
     ],
 )

@@ -13,9 +13,7 @@ from sqlalchemy import delete, update
 
 from equipoise.errors import InvalidParameterError
 from equipoise.messages.matches import ReasonRequest
-from equipoise.messages.pools import VerifyMessage
 from equipoise.pools.amending import void_match
-from equipoise.pools.replay import walking
 from equipoise.pools.replay.chain_checks import find_head, verify_audit
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.replay.verifying import verify_pool
@@ -225,26 +223,3 @@ def test_a_kept_head_is_found_unless_records_were_lost(store: Store) -> None:
     assert find_head(store, "trial", second.head) == (None, 1)
     with pytest.raises(InvalidParameterError, match="a head must be 64 hexadecimal digits"):
         find_head(store, "trial", "head")
-
-
-def test_a_chain_can_be_followed_in_another_process(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It says what this process would say, of an intact log and of one with a changed record."""
-    monkeypatch.setattr(walking, "_LARGE", 1)
-    Trial(store).post(duel("a", "ana", "ben", 1), duel("b", "ben", "ana", 2))
-    plain, beside = (_verified(store, beside=one) for one in (False, True))
-    assert plain == beside
-    assert plain.identical
-    with store.write() as connection:
-        connection.execute(
-            update(log_table).where(log_table.c.seq == 1).values(received=log_table.c.received + 1)
-        )
-    plain, beside = (_verified(store, beside=one) for one in (False, True))
-    assert plain == beside
-    assert "head of its hash chain" in beside.differences[0]
-
-
-def _verified(store: Store, *, beside: bool) -> VerifyMessage:
-    """Return the result of a verification without its seconds."""
-    return msgspec.structs.replace(verify_pool(store, "trial", beside=beside), seconds=0.0)

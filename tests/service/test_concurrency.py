@@ -12,13 +12,13 @@ pytest.importorskip("uvicorn")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("url", "workers"), [("postgres_url", 2), ("sqlite_url", 1)])
+@pytest.mark.parametrize(("url", "services"), [("postgres_url", 2), ("sqlite_url", 1)])
 def test_no_update_is_lost_when_many_post_at_once(
-    url: str, workers: int, request: pytest.FixtureRequest, tmp_path: Path
+    url: str, services: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """Nothing is refused, and ratings and answers are what the library makes of the log."""
     database = request.getfixturevalue(url)
-    result = concurrency_trial(database, tmp_path, matches=800, workers=workers)
+    result = concurrency_trial(database, tmp_path, matches=800, services=services)
     assert not result.refused
     assert not result.missing
     assert not result.different

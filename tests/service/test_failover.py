@@ -28,12 +28,12 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(("workers", "moves"), [(1, False), (2, False), (2, True)])
+@pytest.mark.parametrize(("services", "moves"), [(1, False), (2, False), (2, True)])
 def test_nothing_acknowledged_is_lost_when_the_standby_takes_over(
-    workers: int, moves: bool, tmp_path: Path
+    services: int, moves: bool, tmp_path: Path
 ) -> None:
-    """The service is not started again: the same processes post to the new primary."""
-    result = failover_trial(tmp_path, matches=3000, workers=workers, moves=moves)
+    """No service is started again: the same processes post to the new primary."""
+    result = failover_trial(tmp_path, matches=3000, services=services, moves=moves)
     assert 0 < result.before < 3000
     assert not result.lost
     assert not result.missing

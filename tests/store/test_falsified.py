@@ -49,7 +49,7 @@ _WORK = "it says when background work is done, and is shown nowhere"
 _TEMPORARY = f"{_WORK}; a wrong value costs work at most"
 _DELIVERY = "events are deleted once delivered; which ones are left does not follow from the log"
 _RIGHTS = "verify is about pools; the audit log says which keys were created and revoked"
-_LIMITS = "who used up a limit does not follow from the log; a wrong value refuses or lets through"
+_LIMITS = "only earlier versions read it: who used up a limit does not follow from the log"
 _SLOWER = "an explanation without a partial checkpoint takes longer, and is the same"
 _REPORT = "what a replay changed then cannot be computed now: the ratings before it are gone"
 

@@ -20,7 +20,7 @@ from equipoise.messages.matches import MatchMessage, MatchRequest
 from equipoise.messages.pools import PoolRequest
 from trials.crash import wait_until_replayed
 from trials.matches import differences, logged, replayed, stored, team_games, traced
-from trials.server import Server, make_key, new_pool, running, wait_for_kernels
+from trials.server import Server, make_key, new_pool, running_together, wait_for_kernels
 
 POOL = "crowd"
 SYSTEM = "team-glicko2"
@@ -60,7 +60,7 @@ class _Share:
         """Post all; runs in a thread of its own."""
         waiting = iter(self.matches)
         with client:
-            # A worker that has not yet seen a new pool loads its kernels at the first request.
+            # A service that has not yet seen a new pool loads its kernels at the first request.
             wait_for_kernels(client, POOL)
             for size in cycle(SIZES):
                 part = list(islice(waiting, size))
@@ -76,29 +76,39 @@ class _Share:
 
 
 def concurrency_trial(
-    database: str, folder: Path, *, matches: int, clients: int = 16, workers: int = 2, seed: int = 1
+    database: str,
+    folder: Path,
+    *,
+    matches: int,
+    clients: int = 16,
+    services: int = 1,
+    seed: int = 1,
 ) -> ConcurrencyResult:
-    """Run the trial and return what it found."""
+    """Run the trial and return what it found.
+
+    services : on the database; the clients take turns to choose one
+    """
     # Times differ by client, so that they reach the log out of order and "append" must order them.
     content = team_games(matches, 60, 3, random.Random(seed))
     shares = [_Share(content[i::clients]) for i in range(clients)]
     result = ConcurrencyResult(matches, clients)
-    with running(database, folder / "server.log", workers=workers) as server:
+    with running_together(database, folder, services) as servers:
         key = make_key(database, "writer", POOL)
-        with server.client(make_key(database, "admin")) as admin:
+        with servers[0].client(make_key(database, "admin")) as admin:
             new_pool(admin, POOL, PoolRequest(system=SYSTEM, late="append"))
-            _post_at_once(server, key, shares, result)
+            _post_at_once(servers, key, shares, result)
             wait_until_replayed(admin, POOL)
             _judge(admin, content, shares, result)
     return result
 
 
 def _post_at_once(
-    server: Server, key: str, shares: Sequence[_Share], result: ConcurrencyResult
+    servers: Sequence[Server], key: str, shares: Sequence[_Share], result: ConcurrencyResult
 ) -> None:
     once = Retries(attempts=1)
     threads = [
-        threading.Thread(target=share.post, args=(server.client(key, once),)) for share in shares
+        threading.Thread(target=share.post, args=(server.client(key, once),))
+        for share, server in zip(shares, cycle(servers), strict=False)
     ]
     started = time.perf_counter()
     for thread in threads:

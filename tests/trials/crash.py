@@ -33,9 +33,10 @@ SYSTEM = "glicko2"
 CLIENTS = 4
 #: Matches in an array, and in a stream.
 ARRAY, STREAM = 25, 200
-#: Seconds for which a worker is stopped: longer than others wait for it (`LEASE` in web.writing).
+#: Seconds for which a service is stopped: longer than PostgreSQL leaves it the lock of a pool
+#: (`SILENCE` in web.writer).
 _STOPPED = 2.5
-#: What a trial does to the server.
+#: What a trial does to the services.
 Hit: TypeAlias = Literal["all", "kill", "stop"]
 
 
@@ -47,7 +48,7 @@ class CrashResult:
     missing, twice : of all matches, at the end
     different : players whose rating is not that of the library
     interrupted : requests that were under way and got no answer
-    gaps : longest pauses of acknowledgements while a worker was stopped, or after it was killed,
+    gaps : longest pauses of acknowledgements while one service was stopped, or after it was killed,
         seconds by hit
     restart : seconds from the start of a killed server until it is ready
     """
@@ -132,30 +133,34 @@ def crash_trial(
     matches: int,
     kills: int,
     voids: bool = True,
-    workers: int = 1,
+    services: int = 1,
     hits: Sequence[Hit] = ("all",),
     seed: int = 1,
 ) -> CrashResult:
     """Run the trial and return what it found.
 
-    hits : what is done in turn: "all" kills all processes and starts the server again, "kill" kills
-        one worker, "stop" stops one for longer than others wait for it, and lets it go on
+    services : on the database, each with some of the clients
+    hits : what is done in turn: "all" kills all services and starts them again, "kill" kills one
+        and starts it again, "stop" stops one for longer than others wait for it
     voids : a match is voided right before every kill, so that a replay is under way
     """
     rng = random.Random(seed)
     content = duels(matches, 200, rng)
-    server = Server(database, folder / "server.log", workers=workers)
+    servers = [Server(database, folder / f"server{at}.log") for at in range(services)]
     result = CrashResult(matches, kills)
     started = time.perf_counter()
     try:
-        server.start()
+        for server in servers:
+            server.start()
         key = make_key(database, "admin")
-        with server.client(key) as client:
+        with servers[0].client(key) as client:
             new_pool(client, POOL, PoolRequest(system=SYSTEM, late="append"))
-            posters = [Poster(server, key, content[i::CLIENTS]) for i in range(CLIENTS)]
+            posters = [
+                Poster(servers[i % services], key, content[i::CLIENTS]) for i in range(CLIENTS)
+            ]
             for poster in posters:
                 poster.thread.start()
-            voided = _kill_often(server, client, posters, result, voids, hits, rng)
+            voided = _kill_often(servers, client, posters, result, voids, hits, rng)
             for poster in posters:
                 poster.thread.join()
                 result.interrupted += poster.interrupted
@@ -163,15 +168,17 @@ def crash_trial(
                     raise poster.error
             result.seconds = time.perf_counter() - started
             judge(client, content, voided, result)
-        server.stop()
+        for server in servers:
+            server.stop()
         result.different += verified(database)
     finally:
-        server.kill_rest()
+        for server in servers:
+            server.kill_rest()
     return result
 
 
 def _kill_often(
-    server: Server,
+    servers: Sequence[Server],
     client: Client,
     posters: Sequence[Poster],
     result: CrashResult,
@@ -179,7 +186,7 @@ def _kill_often(
     hits: Sequence[Hit],
     rng: random.Random,
 ) -> set[str]:
-    """Kill the server at even progress; return the matches that were voided."""
+    """Hit services at even progress; return the matches that were voided."""
     tried: set[str] = set()
     for kill in range(1, result.kills + 1):
         goal = result.matches * kill / (result.kills + 1)
@@ -194,17 +201,20 @@ def _kill_often(
                 client.void_match(POOL, victim, "trial")
         time.sleep(rng.uniform(0.0, 0.05))
         hit = hits[kill % len(hits)]
-        if hit == "all":
-            server.kill()
-        else:
-            worker = rng.choice(server.workers())
-            os.kill(worker, signal.SIGKILL if hit == "kill" else signal.SIGSTOP)
-            result.gaps.setdefault(hit, []).append(_longest_pause(posters, _STOPPED))
+        struck = servers if hit == "all" else [rng.choice(servers)]
+        for server in struck:
             if hit == "stop":
-                os.kill(worker, signal.SIGCONT)
+                os.killpg(server.pid, signal.SIGSTOP)
+            else:
+                server.kill()
+        if hit != "all":
+            result.gaps.setdefault(hit, []).append(_longest_pause(posters, _STOPPED))
         acknowledged = {name for poster in posters for name in poster.acknowledged}
-        if hit == "all":
-            result.restart.append(server.start())
+        for server in struck:
+            if hit == "stop":
+                os.killpg(server.pid, signal.SIGCONT)
+            else:
+                result.restart.append(server.start())
         result.lost += sorted(acknowledged - {line.match for line in logged(client, POOL)})
     return tried
 

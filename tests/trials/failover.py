@@ -1,6 +1,6 @@
 """Trial: matches are posted while the primary of PostgreSQL is killed and its standby takes over.
 
-The service runs on an address that names both servers, or moves, and is not started again. Clients
+The services run on an address that names both servers, or moves, and are not started again. Clients
 post, and note what was acknowledged. The primary is killed with all its processes, and the standby
 promoted at once. What was acknowledged before must be in the log. At the end every match is there
 once, and the ratings are those of the library, bit for bit.
@@ -35,7 +35,7 @@ class FailoverResult(CrashResult):
     promotion : seconds from the kill until the standby said that it is the primary
     gap : seconds from the kill until a post was acknowledged again
     unready : seconds from the kill until `/readyz` was 200 again; 0 if it never was anything else
-    processes : of the service, before and after
+    processes : of the services, before and after
     """
 
     before: int = 0
@@ -46,12 +46,13 @@ class FailoverResult(CrashResult):
 
 
 def failover_trial(
-    folder: Path, *, matches: int, workers: int = 1, moves: bool = False, seed: int = 1
+    folder: Path, *, matches: int, services: int = 1, moves: bool = False, seed: int = 1
 ) -> FailoverResult:
     """Run the trial with two new servers, and return what it found.
 
-    moves : the service has one address, which leads to the standby as soon as the primary is dead,
-        thus before it takes writes; otherwise its address names both servers
+    services : on the database, each with some of the clients
+    moves : the services have one address, which leads to the standby as soon as the primary is
+        dead, thus before it takes writes; otherwise their address names both servers
     """
     content = duels(matches, 200, random.Random(seed))
     result = FailoverResult(matches, 1)
@@ -60,17 +61,20 @@ def failover_trial(
         database = pair.address("trial")
         if moves:
             database = f"postgresql+psycopg://postgres@127.0.0.1:{address.port}/trial"
-        server = Server(database, folder / "server.log", workers=workers)
+        servers = [Server(database, folder / f"server{at}.log") for at in range(services)]
         try:
-            server.start()
+            for server in servers:
+                server.start()
             key = make_key(database, "admin")
-            with server.client(key) as client:
+            with servers[0].client(key) as client:
                 new_pool(client, POOL, PoolRequest(system=SYSTEM, late="append"))
-                posters = [Poster(server, key, content[i::CLIENTS]) for i in range(CLIENTS)]
+                posters = [
+                    Poster(servers[i % services], key, content[i::CLIENTS]) for i in range(CLIENTS)
+                ]
                 started = time.perf_counter()
                 for poster in posters:
                     poster.thread.start()
-                voided = _fail_over(pair, address, server, client, posters, result)
+                voided = _fail_over(pair, address, servers, client, posters, result)
                 for poster in posters:
                     poster.thread.join()
                     result.interrupted += poster.interrupted
@@ -78,18 +82,20 @@ def failover_trial(
                         raise poster.error
                 result.seconds = time.perf_counter() - started
                 judge(client, content, voided, result)
-                result.processes = (result.processes[0], _processes(server))
-            server.stop()
+                result.processes = (result.processes[0], _processes(servers))
+            for server in servers:
+                server.stop()
             result.different += verified(database)
         finally:
-            server.kill_rest()
+            for server in servers:
+                server.kill_rest()
     return result
 
 
 def _fail_over(
     pair: StandbyPair,
     address: MovingAddress,
-    server: Server,
+    servers: Sequence[Server],
     client: Client,
     posters: Sequence[Poster],
     result: FailoverResult,
@@ -99,12 +105,12 @@ def _fail_over(
         if not any(poster.thread.is_alive() for poster in posters):
             raise RuntimeError("the clients stopped before the primary was killed")
         time.sleep(0.002)
-    result.processes = (_processes(server), [])
+    result.processes = (_processes(servers), [])
     victim = posters[0].acknowledged[0]
     client.void_match(POOL, victim, "trial")
     acknowledged = {name for poster in posters for name in poster.acknowledged}
     killed = time.perf_counter()
-    watch = threading.Thread(target=_watch_readiness, args=(server, killed, result))
+    watch = threading.Thread(target=_watch_readiness, args=(servers[0], killed, result))
     watch.start()
     pair.primary.kill()
     address.target = pair.standby.port
@@ -144,5 +150,5 @@ def _acknowledged(posters: Sequence[Poster]) -> int:
     return sum(len(poster.acknowledged) for poster in posters)
 
 
-def _processes(server: Server) -> list[int]:
-    return [server.pid, *server.workers()]
+def _processes(servers: Sequence[Server]) -> list[int]:
+    return [server.pid for server in servers]

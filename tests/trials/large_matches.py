@@ -15,7 +15,7 @@ from pathlib import Path
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
-from trials.server import STARTING, Server, make_key, new_pool, running
+from trials.server import Server, make_key, new_pool, running
 
 POOL = "contests"
 
@@ -66,7 +66,6 @@ def large_matches_trial(
     seconds: float = 10.0,
     patience: float = 1.0,
     system: str = "elo-mmr",
-    workers: int = 2,
     found: LargeMatches | None = None,
 ) -> LargeMatches:
     """Post large matches, read one from many threads, and give up the post of another.
@@ -78,7 +77,7 @@ def large_matches_trial(
     key = make_key(url, "admin")
     # A busy machine may take longer than the 30 s of a request.
     given = {"EQUIPOISE_REQUEST_SECONDS": "120", "EQUIPOISE_ADDRESS_RATE": "1000000"}
-    with _serving(url, folder, workers, given, system, key) as server:
+    with _serving(url, folder, given, system, key) as server:
         name = ""  # The last one that was acknowledged is read.
         for number in range(large):
             began = time.monotonic()
@@ -92,13 +91,13 @@ def large_matches_trial(
         server.stop()
     given["EQUIPOISE_REQUEST_SECONDS"] = f"{patience:g}"
     last = large_match("given-up", players, large)
-    with _serving(url, folder, workers, given, system, key) as server:
+    with _serving(url, folder, given, system, key) as server:
         found.given_up, _ = _post(server, key, last)
         began = time.monotonic()
         server.stop()
         found.end = time.monotonic() - began
     given["EQUIPOISE_REQUEST_SECONDS"] = "120"
-    with _serving(url, folder, workers, given, system, key) as server:
+    with _serving(url, folder, given, system, key) as server:
         found.recorded = _get(server, f"/v1/pools/{POOL}/matches/given-up")[0] == 200
         found.again, _ = _post(server, key, last)
         server.stop()
@@ -106,29 +105,24 @@ def large_matches_trial(
 
 
 def _serving(
-    url: str, folder: Path, workers: int, settings: Mapping[str, str], system: str, key: str
+    url: str, folder: Path, settings: Mapping[str, str], system: str, key: str
 ) -> _Running:
-    return _Running(url, folder / "server.log", workers, settings, system, key)
+    return _Running(url, folder / "server.log", settings, system, key)
 
 
 class _Running:
     """A server that runs, with the pool."""
 
     def __init__(
-        self, url: str, log: Path, workers: int, settings: Mapping[str, str], system: str, key: str
+        self, url: str, log: Path, settings: Mapping[str, str], system: str, key: str
     ) -> None:
-        self._running = running(url, log, workers=workers, settings=settings)
+        self._running = running(url, log, settings=settings)
         self._system, self._key = system, key
 
     def __enter__(self) -> Server:
         server = self._running.__enter__()
         with server.client(self._key) as client:
             new_pool(client, POOL, PoolRequest(system=self._system, public=True))
-        # Each worker loads the kernels; whoever has not yet done so answers with 503.
-        loaded, until = 0, time.monotonic() + STARTING
-        while loaded < 8 and time.monotonic() < until:
-            status, _ = _post(server, self._key, large_match("small-first", 2))
-            loaded = loaded + 1 if status == 200 else 0
         return server
 
     def __exit__(self, *raised: object) -> None:

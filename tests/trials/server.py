@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from equipoise.client import Client, Retries
@@ -42,13 +42,11 @@ class Server:
         database: str,
         log: Path,
         *,
-        workers: int = 1,
         settings: Mapping[str, str] | None = None,
     ) -> None:
         self.database = database
         self.log = log
         self.port = free_port()
-        self._workers = workers
         # Where kernels are not compiled yet, the first match takes longer than a request may.
         self._settings = {"EQUIPOISE_REQUEST_SECONDS": "120", **(settings or {})}
         self._process: subprocess.Popen[bytes] | None = None
@@ -60,7 +58,7 @@ class Server:
 
     @property
     def pid(self) -> int:
-        """Number of the first process."""
+        """Number of its first process, which serves and writes."""
         return 0 if self._process is None else self._process.pid
 
     def client(self, key: str | None, retries: Retries = PATIENT) -> Client:
@@ -71,7 +69,7 @@ class Server:
         """Start, and return the seconds until it is ready."""
         started = time.perf_counter()
         command = [sys.executable, "-m", "equipoise", "serve", "--database", self.database]
-        command += ["--port", str(self.port), "--workers", str(self._workers)]
+        command += ["--port", str(self.port)]
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 command,
@@ -126,16 +124,6 @@ class Server:
             self._process.wait()
             self._process = None
 
-    def workers(self) -> list[int]:
-        """Return the numbers of its worker processes; itself if there is only one."""
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        found = [
-            int(child)
-            for child in children
-            if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
-        ]
-        return found or [self.pid]
-
     def memory(self) -> float:
         """Return the resident memory of its first process, megabytes."""
         if self._process is None:
@@ -153,15 +141,27 @@ class Server:
 
 @contextmanager
 def running(
-    database: str, log: Path, *, workers: int = 1, settings: Mapping[str, str] | None = None
+    database: str, log: Path, *, settings: Mapping[str, str] | None = None
 ) -> Iterator[Server]:
     """Give a server that runs, and end it."""
-    server = Server(database, log, workers=workers, settings=settings)
+    server = Server(database, log, settings=settings)
     server.start()
     try:
         yield server
     finally:
         server.kill_rest()
+
+
+@contextmanager
+def running_together(
+    database: str, folder: Path, services: int, *, settings: Mapping[str, str] | None = None
+) -> Iterator[list[Server]]:
+    """Give several services on one database, and end them."""
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(running(database, folder / f"server{at}.log", settings=settings))
+            for at in range(services)
+        ]
 
 
 def make_key(
@@ -210,7 +210,7 @@ def is_open(port: int) -> bool:
 
 
 def _wait_until_free(port: int) -> None:
-    """Wait until workers, too, have let go of the port."""
+    """Wait until its other processes, too, have let go of the port."""
     for _ in range(500):
         if not is_open(port):
             return

@@ -7,7 +7,6 @@ import pytest
 from equipoise.errors import InvalidParameterError
 from equipoise.web.settings import (
     ServiceSettings,
-    environment_of,
     settings_from_environment,
 )
 
@@ -56,9 +55,3 @@ def test_settings_of_earlier_versions_are_refused_with_what_replaces_them(name: 
     with pytest.raises(InvalidParameterError, match=f"^{name}: .*HAProxy.*guides/production.md"):
         settings_from_environment({variable: "5"})
     assert settings_from_environment({variable: ""}) == ServiceSettings()
-
-
-def test_settings_survive_the_way_through_the_environment() -> None:
-    """What a server process reads is what it was given."""
-    given = ServiceSettings(cors=("https://a.example",), page=False, rate_limit=0.5, metrics="key")
-    assert settings_from_environment(environment_of(given)) == given

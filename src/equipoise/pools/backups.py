@@ -171,7 +171,7 @@ def _checked(url: str, backup: Path, verify: bool, shown: _Shown) -> tuple[str, 
                 if replayed is not None:
                     changed = counted(replayed.changed, "rating")
                     log.warning("pool %s was rated again: %s changed", pool.pool, changed)
-            done = verify_pool(store, pool.pool, shown(pool.pool), beside=True)
+            done = verify_pool(store, pool.pool, shown(pool.pool))
             if not done.identical:
                 raise InvalidDataError(
                     [],

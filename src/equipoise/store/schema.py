@@ -431,7 +431,8 @@ audit_chain = Table(
     Column("chained_through", BigInteger),
 )
 
-# How much of their rate limits callers have used, in all processes together: store.rate_counts.
+# Used by earlier versions alone, which may be on the same database: how much of their rate limits
+# callers have used, in all processes together.
 rate_counts = Table(
     "rate_counts",
     metadata,

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import gc
 import logging
-import multiprocessing
-import signal
-import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -23,12 +20,11 @@ from equipoise.web.http.dispatch import Dispatcher, PathTable, sent_path
 from equipoise.web.http.endpoints import Endpoint
 from equipoise.web.http.errors import InternalError, MethodError, error_response
 from equipoise.web.http.middleware import RequestMiddleware
-from equipoise.web.monitoring import configure_logs
 from equipoise.web.openapi import openapi_document
 from equipoise.web.page import page_routes
 from equipoise.web.page.context import PageState
 from equipoise.web.service import Service
-from equipoise.web.settings import ServiceSettings, settings_from_environment
+from equipoise.web.settings import ServiceSettings
 from equipoise.web.tracing import TracingMiddleware
 
 log = logging.getLogger(__name__)
@@ -106,31 +102,11 @@ def create_application(
     )
 
 
-def application_from_environment() -> Application:
-    """Return the application with settings from environment variables, for server processes."""
-    settings = settings_from_environment()
-    configure_logs(settings.log_level)
-    _stop_with_parent()
+def served_application(settings: ServiceSettings) -> Application:
+    """Return the application as the process of the service runs it."""
     application = create_application(settings)
     _tune_garbage_collection()
     return application
-
-
-def _stop_with_parent() -> None:
-    """Stop this process when the one that started the workers ends, even if it was killed.
-
-    Otherwise workers would go on listening on the port, and nobody would stop or replace them.
-    """
-    parent = multiprocessing.parent_process()
-    if parent is None:
-        return  # There is only one process.
-
-    def wait() -> None:
-        parent.join()
-        log.warning("the process that started the workers has ended; this worker stops")
-        signal.raise_signal(signal.SIGTERM)
-
-    threading.Thread(target=wait, name="equipoise-parent", daemon=True).start()
 
 
 def _tune_garbage_collection() -> None:

@@ -30,7 +30,6 @@ from equipoise.pools.pool.pools import pool_messages
 from equipoise.pools.precompiling import is_cached, precompile
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import CompilingError
-from equipoise.web.monitoring import FOLDER_VARIABLE
 
 log = logging.getLogger(__name__)
 
@@ -234,7 +233,6 @@ class Kernels:
 
     def _run_process(self, request: PoolRequest) -> None:
         """Compile the kernels of a pool in another process. Raises : CompileProcessError."""
-        environment = {key: value for key, value in os.environ.items() if key != FOLDER_VARIABLE}
         with self._lock:
             if self._stopping.is_set():
                 raise CompileProcessError("the service stops")
@@ -243,7 +241,6 @@ class Kernels:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                env=environment,
             )
         try:
             _, said = process.communicate(msgspec.json.encode(request), timeout=_LONGEST)

@@ -1,14 +1,12 @@
 """Monitoring: the log of the service as lines of JSON, and its metrics for Prometheus.
 
-Text from users is escaped in the log, so that a terminal does not obey it. The metrics are those of
-all server processes together.
+Text from users is escaped in the log, so that a terminal does not obey it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sys
 import threading
 import time
@@ -21,7 +19,6 @@ from typing import Any, TextIO
 import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from equipoise.wording import printable_json
 
@@ -30,8 +27,6 @@ FIELDS = "equipoise"
 access_log = logging.getLogger("equipoise.access")
 _encoder = msgspec.json.Encoder()
 
-#: Variable with the folder that all processes share. The library reads it on import.
-FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 MEDIA_TYPE = CONTENT_TYPE_LATEST
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -167,13 +162,9 @@ class Metrics:
         self.queue = Gauge(
             "queued_matches",
             "Matches that wait for the writer",
-            multiprocess_mode="livesum",
             **own,
         )
         self.batch = Histogram("batch_matches", "Matches per commit", buckets=_MATCHES, **own)
-        self.forwarded = Counter(
-            "forwarded_posts", "Posts forwarded to the worker that owns their pool", **own
-        )
         self.commit = Histogram("commit_seconds", "Time of a commit", buckets=_SECONDS, **own)
         self.replay = Histogram(
             "replay_seconds", "Time of a replay that was swapped in", buckets=_REPLAY_SECONDS, **own
@@ -184,13 +175,11 @@ class Metrics:
         self.pending = Gauge(
             "pending_pools",
             "Pools that wait for a replay",
-            multiprocess_mode="max",
             **own,
         )
         self.calculation_memory = Gauge(
             "calculation_memory_bytes",
             "Resident memory of the largest process for calculations",
-            multiprocess_mode="livemax",
             **own,
         )
         self._new = self._matches.labels("new")
@@ -222,13 +211,4 @@ class Metrics:
 
     def page(self) -> bytes:
         """Return all metrics as text for Prometheus."""
-        if FOLDER_VARIABLE not in os.environ:
-            return generate_latest(self._registry)
-        together = CollectorRegistry()
-        MultiProcessCollector(together)  # type: ignore[no-untyped-call]
-        return generate_latest(together)
-
-    def close(self) -> None:
-        """Remove the gauges of this process from the sums."""
-        if FOLDER_VARIABLE in os.environ:
-            mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
+        return generate_latest(self._registry)

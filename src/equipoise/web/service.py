@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
-import msgspec
-
 from equipoise.analysis.clock import now
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import (
@@ -32,15 +30,13 @@ from equipoise.web.executor import BoundedExecutor, TurnExecutor
 from equipoise.web.http.access import Access, ExpiringCache
 from equipoise.web.http.errors import OverloadedError, UnavailableError, without_lines
 from equipoise.web.http.exports import Exports
-from equipoise.web.http.settling import RateSettling
 from equipoise.web.kernels import Kernels, request_of
 from equipoise.web.monitoring import Metrics
 from equipoise.web.processes import CalculationProcesses
 from equipoise.web.settings import ServiceSettings
 from equipoise.web.tracing import Tracing
 from equipoise.web.webhooks.delivery import OutboxSender, send_test
-from equipoise.web.writing.owners import Owners, number_of_workers, owners_folder
-from equipoise.web.writing.writer import Writer
+from equipoise.web.writer import Writer
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -104,13 +100,7 @@ class Service:
         self._changes = TurnExecutor("changes", _CHANGE_THREADS, settings.queued_calculations)
         self._sessions = BoundedExecutor("sessions", _SESSION_THREADS, _WAITING_SESSIONS)
         self.exports = Exports(settings)
-        # A PostgreSQL may have other services.
-        shared = not self.store.is_sqlite or number_of_workers() > 1
-        self.access = Access(self.store, settings, self._readers, shared=shared)
-        self._settling: RateSettling | None = None
-        if shared:
-            self._settling = RateSettling(self.store, self.access.rates)
-            self._settling.start()
+        self.access = Access(self.store, settings, self._readers)
         self.kernels = Kernels(self.store)
         self.background = Background(
             self.store,
@@ -133,13 +123,6 @@ class Service:
             tracing=self.tracing,
         )
         self.writer.start()
-        self.posts: Writer | Owners = self.writer
-        self._owners: Owners | None = None
-        sockets = owners_folder()
-        if sockets is not None:
-            self._owners = Owners(self.writer, self.metrics, *sockets, self.check_kernels)
-            await self._owners.open()
-            self.posts = self._owners
         self.kernels.start()
         self.background.start()
         self.sender = OutboxSender(
@@ -161,10 +144,6 @@ class Service:
         await self._calculators.close()
         # The writer resolves futures in the event loop, which must keep running while it ends.
         await asyncio.to_thread(self.writer.stop)
-        if self._owners is not None:
-            await self._owners.close()
-        if self._settling is not None:
-            await self._settling.stop()
         await asyncio.to_thread(self.sender.stop)
         await asyncio.to_thread(self.background.stop)
         await asyncio.to_thread(self.kernels.stop)
@@ -177,7 +156,6 @@ class Service:
         ):
             await asyncio.to_thread(close)
         await asyncio.to_thread(self.store.close)
-        self.metrics.close()
         if self.tracing is not None:
             await asyncio.to_thread(self.tracing.close)
 
@@ -318,15 +296,10 @@ class Service:
         same = wanted.parameters == current.parameters
         return same or self.kernels.are_loaded(request_of(wanted))
 
-    async def submit_match(
-        self, pool: str, match: MatchRequest, key: int | None
-    ) -> MatchMessage | msgspec.Raw:
-        """Return what one match changed, once it is committed. Raises : as `Writer.enqueue`.
-
-        From another worker it comes as JSON.
-        """
+    async def submit_match(self, pool: str, match: MatchRequest, key: int | None) -> MatchMessage:
+        """Return what one match changed, once it is committed. Raises : as `Writer.enqueue`."""
         try:
-            answer = await self.posts.enqueue(pool, Post([match], key, detailed=True))
+            answer = await self.writer.enqueue(pool, Post([match], key, detailed=True))
         except InvalidDataError as error:
             raise without_lines(error) from None
         assert not isinstance(answer, PostedMessage)

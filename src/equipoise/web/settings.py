@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -156,19 +156,5 @@ def settings_from_environment(environment: Mapping[str, str] | None = None) -> S
     return settings_of(values)
 
 
-def environment_of(settings: ServiceSettings) -> dict[str, str]:
-    """Return environment variables that give these settings to another process."""
-    return {
-        PREFIX + field.name.upper(): _text(getattr(settings, field.name))
-        for field in msgspec.structs.fields(settings)
-    }
-
-
 def _listed(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return ",".join(value) if isinstance(value, tuple) else str(value)

@@ -32,7 +32,6 @@ def serve(
     ),
     host: str = option("127.0.0.1", "Address to listen on."),
     port: int = option(8000, "Port to listen on; 0 chooses a free port.", min=0, max=65535),
-    workers: int = option(1, "Number of processes; more than one needs PostgreSQL.", min=1, max=64),
     set_: list[str] | None = option(
         None,
         "Change a setting of the service, as the environment variable EQUIPOISE_NAME does. "
@@ -44,6 +43,7 @@ def serve(
         "Add a public pool `demo` with the sample season. Without --database, its database is "
         "deleted when the service stops.",
     ),
+    workers: int = option(1, "Refused above 1: it was an option once.", min=1, hidden=True),
     replica: str | None = option(None, "Refused: it was an option once.", hidden=True),
     replica_lag: str | None = option(None, "Refused: it was an option once.", hidden=True),
 ) -> None:
@@ -57,7 +57,13 @@ def serve(
     import tempfile
 
     from equipoise.analysis.files.systems import assignments
+    from equipoise.errors import InvalidParameterError
 
+    if workers > 1:
+        raise InvalidParameterError(
+            "--workers is gone, because the service is one process: run several services behind "
+            'HAProxy, as "Several machines" in docs/guides/production.md says'
+        )
     check_installed("starlette", "uvicorn", "prometheus_client")
     check_installed("sqlalchemy", "alembic")
     from equipoise.web.serve import serve as run
@@ -79,7 +85,7 @@ def serve(
         if demo:
             _fill_demo(settings.database, host, port)
         with options_named(False):  # callers of the service have parameters
-            run(settings, host, port, workers)
+            run(settings, host, port)
 
 
 def _end(*_: object) -> None:

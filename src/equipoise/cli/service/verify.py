@@ -76,7 +76,7 @@ def verify(
             found = []
             for name in names:
                 with progress(f"verifying {name}") as show:
-                    found.append(verify_pool(store, name, show, beside=True))
+                    found.append(verify_pool(store, name, show))
         audit = verify_audit(store)
     identical = audit.identical and all(one.identical for one in found)
     if as_json:

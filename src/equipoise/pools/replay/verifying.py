@@ -17,11 +17,11 @@ from equipoise.messages.pools import VerifyMessage
 from equipoise.pools.amended_log import Piece, amendments_of, counted_piece
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.match_history import LoggedMatch
+from equipoise.pools.replay.chain_checks import LogWalk
 from equipoise.pools.replay.checkpointing import RunningPool, running_from_start
 from equipoise.pools.replay.findings import Findings
 from equipoise.pools.replay.pool_checks import Replayed, compare_pool, settings_versions
 from equipoise.pools.replay.rating_checks import CheckpointChecks, check_ratings
-from equipoise.pools.replay.walking import Walking, walking
 from equipoise.store import changes, replays
 from equipoise.store.bulk import without_collection
 from equipoise.store.changes import BY_POSITION
@@ -58,8 +58,6 @@ def verify_pool(
     store: Store,
     pool: str,
     progress: Callable[[int, int], None] | None = None,
-    *,
-    beside: bool = False,
 ) -> VerifyMessage:
     """Return whether a replay of the whole log gives the stored ratings and changes.
 
@@ -68,8 +66,6 @@ def verify_pool(
     was read, all begins again, the third time in one transaction. A pool that waits for a replay is
     compared with the log as of its last replay.
     progress : called with (matches replayed, matches in the log)
-    beside : follow the hash chain of a large log in another process at the same time. The program
-        must be one that `multiprocessing` can start again
     Raises : NotFoundError
     """
     started, show = working_time(), progress or (lambda done, total: None)
@@ -77,18 +73,16 @@ def verify_pool(
         with suppress(_ReplacedError):
             with store.read() as connection:
                 first = get_pool(connection, pool)
-            with walking(store, first, beside=beside) as walk:
-                return _verified(store, first, walk, show, started)
+            return _verified(store, first, show, started)
     with store.moment() as snapshot:
         with snapshot.read() as connection:
             first = get_pool(connection, pool)
-        return _verified(snapshot, first, Walking(first), show, started)
+        return _verified(snapshot, first, show, started)
 
 
 def _verified(
     store: Store,
     first: PoolRecord,
-    walk: Walking,
     progress: Callable[[int, int], None],
     started: float,
 ) -> VerifyMessage:
@@ -96,11 +90,11 @@ def _verified(
 
     first : the pool when this begins
     """
-    record, walked = first, walk.is_beside
+    record, walk, chain, walked = first, LogWalk.start(first), Findings(), False
     while not walked:
         with store.read() as connection, without_collection():
             record = _same_pool(connection, first)
-            walked = walk.advance(connection)
+            walked = walk.advance(connection, record.id, chain)
     found, replay, last = Findings(), None, False
     while not last:
         with store.read() as connection, without_collection():
@@ -113,9 +107,9 @@ def _verified(
                 found.add(f"what is stored cannot be read: {type(error).__name__}: {error}")
                 last = True
             if last:
-                chain = walk.finish(connection, record)
+                walk.finish(connection, record, chain)
             else:
-                walk.advance(connection)
+                walk.advance(connection, record.id, chain)
         if replay is not None:
             progress(replay.running.matches, record.matches)
     found = chain.and_then(found)

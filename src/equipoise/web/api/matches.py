@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Annotated, Any
 
-from msgspec import Meta, Raw, Struct
+from msgspec import Meta, Struct
 
 from equipoise.analysis.clock import now
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
@@ -67,7 +67,7 @@ _BODY = Body(
 
 async def post_matches(
     request: ApiRequest,
-) -> MatchMessage | Raw | PostedMessage | None:
+) -> MatchMessage | PostedMessage | None:
     """Record the posted matches, and return when they are committed."""
     media = check_media(request)
     await request.service.check_kernels(request.pool)
@@ -84,7 +84,7 @@ async def post_matches(
                 f"more go in a stream, as {NDJSON}"
             )
         post = Post(posted, request.key_number, detailed=False)
-        answer: Any = await request.service.posts.enqueue(request.pool, post)
+        answer: Any = await request.service.writer.enqueue(request.pool, post)
         return answer  # type: ignore[no-any-return]
     return await request.service.submit_match(request.pool, posted, request.key_number)
 

@@ -102,10 +102,7 @@ class _Pool(NamedTuple):
 
 
 class Access:
-    """The checks that come before anything else in a request.
-
-    shared : whether rates are settled with other processes
-    """
+    """The checks that come before anything else in a request."""
 
     def __init__(
         self,
@@ -113,15 +110,13 @@ class Access:
         settings: ServiceSettings,
         executor: BoundedExecutor,
         clock: Callable[[], float] = time.monotonic,
-        *,
-        shared: bool = False,
     ) -> None:
         self._store = store
         self._executor = executor
         self._clock = clock
         self._keys: ExpiringCache[KeyRecord] = ExpiringCache(settings.key_seconds)
         self._pools: ExpiringCache[_Pool] = ExpiringCache(settings.key_seconds)
-        self.rates = Rates(settings, shared=shared)
+        self.rates = Rates(settings)
         self.uses = KeyUses()
         self._open_calculations = settings.calculations == "open"
 

@@ -32,7 +32,7 @@ from equipoise.web.http.errors import (
 )
 from equipoise.web.http.reading import JSON_ERRORS, refused_json
 from equipoise.web.settings import ServiceSettings
-from equipoise.web.writing.writer import Recorded
+from equipoise.web.writer import Recorded
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ async def _refuse(answer: _Answer, sent: _Sent | None, error: Exception) -> None
 
 async def _enqueue(request: ApiRequest, post: Post) -> asyncio.Future[Recorded]:
     """Send a post to the writer as soon as its queue has room. Raises : OverloadedError."""
-    posts = request.service.posts
+    posts = request.service.writer
     waited = 0.0
     while True:
         try:

@@ -17,9 +17,9 @@ from equipoise.messages.matches import MatchRequest, PostedMessage
 from equipoise.pools.posting import posting
 from equipoise.pools.posting.planning import Post
 from equipoise.store.connection import Store, open_store
+from equipoise.web import writer as module
 from equipoise.web.monitoring import Metrics
-from equipoise.web.writing import writer as module
-from equipoise.web.writing.writer import Writer
+from equipoise.web.writer import Writer
 from pools.pool_trials import Trial, duel
 
 #: Steps of a transaction: before its first write, and right before the COMMIT.

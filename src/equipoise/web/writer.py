@@ -18,8 +18,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import msgspec
-
 from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import MatchMessage, PostedMessage
@@ -39,9 +37,8 @@ from equipoise.web.tracing import Tracing
 
 log = logging.getLogger(__name__)
 
-#: Answer to a post that was recorded. From another worker, matches come as JSON: making them
-#: objects again would cost more than all else in forwarding.
-Recorded: TypeAlias = "Sequence[MatchMessage | msgspec.Raw] | PostedMessage"
+#: Answer to a post that was recorded.
+Recorded: TypeAlias = "Sequence[MatchMessage] | PostedMessage"
 #: Seconds after which a rejected post may be tried again.
 _RETRY = 1.0
 #: Seconds between two statements of a transaction after which the process is taken for stopped, and
@@ -143,7 +140,9 @@ class Writer:
         if self._stopping:
             raise OverloadedError("the service is stopping; try again later", _RETRY)
         matches = len(post.matches)
-        if not self.has_room(self._posts, self._matches, matches):
+        # A post that is larger than the queue is taken while the queue is empty.
+        full = 0 < self._matches < self._matches + matches > self._most_matches
+        if full or self._posts >= self._most_posts:
             raise OverloadedError("the queue of matches is full; try again later", _RETRY)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Recorded] = loop.create_future()
@@ -160,11 +159,6 @@ class Writer:
         under_way = self._under_way
         if future.cancelled() and under_way is not None and future in under_way.futures:
             under_way.interruption.request()
-
-    def has_room(self, posts: int, matches: int, more: int) -> bool:
-        """Return whether a queue of so many posts and matches may get a post of `more` matches."""
-        full = 0 < matches < matches + more > self._most_matches
-        return not full and posts < self._most_posts
 
     def _run(self) -> None:
         while self._gather(patient=not self._waiting):

@@ -17,7 +17,7 @@ from equipoise.pools.posting.planning import Post
 from equipoise.store.interrupting import Interruption
 from equipoise.web.http.errors import InternalError, OverloadedError, UnavailableError
 from equipoise.web.monitoring import Metrics
-from equipoise.web.writing.writer import Writer
+from equipoise.web.writer import Writer
 
 Batches = list[tuple[str, list[str]]]
 

@@ -1,4 +1,4 @@
-"""A worker that is stopped in the middle of a transaction does not stop the posts to its pool."""
+"""A service that is stopped in the middle of a transaction does not stop the posts to the pool."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _WAITING = (
 def test_others_commit_while_a_whole_service_is_stopped_in_a_transaction(
     postgres_url: str, tmp_path: Path
 ) -> None:
-    """Also its parent process is stopped, so nobody ends the worker. What it was posted is kept."""
+    """Nobody ends it, so PostgreSQL undoes the transaction. What it was posted is kept."""
     store = open_store(postgres_url)
     with (
-        running(postgres_url, tmp_path / "stopped.log", workers=2) as stopped,
+        running(postgres_url, tmp_path / "stopped.log") as stopped,
         running(postgres_url, tmp_path / "other.log") as other,
         ThreadPoolExecutor(1) as thread,
         stopped.client(make_key(postgres_url, "admin"), Retries(attempts=1)) as client,
