@@ -3,8 +3,8 @@
 Pools of 1,000 duels (2,000 participations) of 200 players each, 1,000 of them unless an argument
 says otherwise, in folders
 `mode=M/region=R/part-0.parquet`, rated by elo: `equipoise rate --by mode,region` with one and with
-two workers, the same command once more, when everything is kept;
-and a loop of `equipoise rate`, of which the first pools are measured and the sum is extrapolated.
+two workers; and a loop of `equipoise rate`, of which the first pools are measured and the sum is
+extrapolated.
 Processor time, which other work on the machine changes little, and wall time. Kernels were compiled
 before. The files of the loop are compared byte by byte with those of the one command.
 
@@ -87,7 +87,6 @@ def main() -> None:
         rate_alone(paths[0])  # compiles
         one = spent(*by, str(root / "one" / "ratings.csv"))
         two = spent(*by, str(root / "two" / "ratings.csv"), "--workers", "2")
-        kept = spent(*by, str(root / "two" / "ratings.csv"), "--workers", "2")
         loop = []
         for path in paths[:looped]:
             loop.append(rate_alone(path))
@@ -109,7 +108,6 @@ def main() -> None:
             (f"a command for each pool ({looped} measured, {pools:,} extrapolated)", whole),
             ("--by, 1 worker", one),
             ("--by, 2 workers", two),
-            ("--by, 2 workers, all kept", kept),
         )
     ]
     report(

@@ -250,6 +250,8 @@ def test_options_of_histories_are_heeded(
         (["--active-days", "nan"], 2, "--active-days must be positive"),
         (["--active-matches", "0"], 2, "--active-matches must be at least 1"),
         (["--active-matches", "3", "--active-days", "3"], 2, "cannot be combined"),
+        (["--title", "Season"], 2, "--title is about the chart, and needs --output"),
+        (["--no-band"], 2, "--no-band is about the chart, and needs --output"),
         (["--output", "drift.doc"], 2, "must end in"),
         (["--output", "nowhere/drift.svg"], 2, "directory of an output"),
         (["--output", "nowhere/drift.csv"], 2, "directory of an output"),

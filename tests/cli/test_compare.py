@@ -127,6 +127,11 @@ def test_players_of_few_matches_are_left_out(
     assert run(["compare", str(tmp_path / "bare.csv"), tables[0], "--min-matches", "2"]) == 0
 
 
+def test_a_title_needs_a_chart(tables: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", *tables, "--title", "May"]) == 2
+    assert "--title is about the chart, and needs --chart" in capsys.readouterr().err
+
+
 def test_an_output_does_not_replace_an_input(
     tables: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:

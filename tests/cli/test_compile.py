@@ -36,6 +36,8 @@ def caller(x):
 def test_a_system_is_named_only_to_compile_it(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["doctor", "elo"]) == 2
     assert "elo needs --compile" in capsys.readouterr().err
+    assert run(["doctor", "--compile", "--need", "charts", "elo"]) == 2
+    assert "--need cannot be combined with --compile" in capsys.readouterr().err
 
 
 def test_an_unknown_system_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:

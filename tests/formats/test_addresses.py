@@ -208,6 +208,11 @@ def test_a_server_that_does_not_answer_is_left(web, monkeypatch):
     assert problem_of(f"{web}/silence").rule == remote.ANSWER
 
 
+def test_a_proxy_that_cannot_be_used_is_a_problem(web, monkeypatch):
+    monkeypatch.setenv("ALL_PROXY", "foo://127.0.0.1:1")
+    assert problem_of(f"{web}/history.csv").rule == remote.READABLE
+
+
 def test_without_the_library_the_sentence_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "httpx", None)
     with pytest.raises(EquipoiseError, match=r"pip install '\.\[client\]'"):

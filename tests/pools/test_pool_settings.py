@@ -161,9 +161,9 @@ def test_a_change_while_a_replay_is_under_way(
     rerate(store, pool.name)
     swap = replaying._swap
 
-    def changed_first(replay: Any) -> None:
+    def changed_first(replay: Any) -> Any:
         change(pool, placement_matches=5)
-        swap(replay)
+        return swap(replay)
 
     monkeypatch.setattr(replaying, "_swap", changed_first)
     assert pool.replay()

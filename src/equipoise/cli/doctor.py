@@ -68,6 +68,8 @@ def doctor(
     (NUMBA_CACHE_DIR moves it). Kernels that are already there are not compiled again.
     """
     if compile_:
+        if need:
+            raise InvalidParameterError("--need cannot be combined with --compile")
         _compile(systems or (), as_json)
         return 0
     if systems:

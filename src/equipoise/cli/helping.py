@@ -45,11 +45,11 @@ _ELSEWHERE = {
 _HEADING_OF = {f"--{name}": title for title, names in HEADINGS.items() for name in names.split()}
 #: Options that most people need: the help of `-h` in commands with many options.
 OFTEN = (
-    "all anchor as attribute avoid by chart column compare contests create details distribution "
-    "dry-run each errors field first from grid json kind late match matches method metric newcomer "
-    "objective order output overwrite party places player players pool posterior ratings report "
-    "save set size skip-bad state superiority system team teams ties tie-breaks top "
-    "trials what-if where"
+    "all anchor as attribute avoid by chart column compare contests create database details "
+    "distribution dry-run each errors field first from grid json kind late match matches method "
+    "metric newcomer objective order output overwrite party places player players pool "
+    "posterior range ratings report save set size skip-bad state superiority system team teams "
+    "ties tie-breaks top trials what-if where"
 )
 #: The most options of a command that `-h` shows all.
 _FEW = 10
@@ -131,4 +131,6 @@ def _first_sentence(text: str) -> str:
     """Return the first sentence of the help of an option, and its default."""
     first, stop, _ = text.removesuffix("  [required]").partition(". ")
     default = _DEFAULT.search(text) if stop else None
-    return f"{first}{stop.strip()}{f' {default[0]}' if default else ''}"
+    repeated = stop and "epeatable" in text and "epeatable" not in first
+    more = (" Repeatable." if repeated else "") + (f" {default[0]}" if default else "")
+    return f"{first}{stop.strip()}{more}"

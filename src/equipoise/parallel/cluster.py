@@ -156,7 +156,8 @@ class Cluster(Executor):
         call = (_checked, self._expected, os.getcwd(), function, *args)
         submit = partial(self._client.submit, *call, pure=False, workers=worker)
         with self._answering():
-            self._follow(own, submit(), submit)
+            # A call for a certain worker is not made again, because that worker is gone.
+            self._follow(own, submit(), submit if worker is None else None)
         return own
 
     def _follow(

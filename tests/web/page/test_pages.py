@@ -238,6 +238,12 @@ def test_the_theme_is_remembered_without_scripts(anybody: httpx.Client) -> None:
     assert look(anybody, "/").all("html")[0]["data-theme"] == "dark"
 
 
+def test_a_pool_has_the_notes_of_its_system(site: Site, admin: httpx.Client) -> None:
+    pool = site.new_pool("noted", PoolRequest(system="bradley-terry"))
+    assert "Note: " in look(admin, f"/pools/{pool}").text
+    assert "Note:" not in look(admin, "/pools/arena").text
+
+
 @pytest.mark.parametrize(("system", "said"), [("bradley-terry", True), ("glicko2", False)])
 def test_the_leaderboard_says_where_the_range_of_bradley_terry_fails(
     site: Site, system: str, said: bool

@@ -9,6 +9,7 @@ from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
 from equipoise.cli.files.comparison_tables import print_comparison
 from equipoise.cli.report import print_json, say
+from equipoise.errors import InvalidParameterError
 
 EXAMPLE = """\b
 Example:
@@ -69,6 +70,8 @@ def compare(
     )
     from equipoise.analysis.files.compare import compare as compare_files
 
+    if title is not None and chart is None:
+        raise InvalidParameterError("--title is about the chart, and needs --chart")
     found = compare_files(
         CompareRequest(
             old=options.given_file(old),

@@ -18,6 +18,7 @@ from equipoise.cli.report import (
     working,
 )
 from equipoise.cli.tables import Table, cell, minutes, table
+from equipoise.errors import InvalidParameterError
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -80,6 +81,9 @@ def drift(
     """
     from equipoise.analysis.studies import drift as work
 
+    if output is None and (title is not None or no_band):
+        named = "--no-band" if title is None else "--title"
+        raise InvalidParameterError(f"{named} is about the chart, and needs --output")
     settings = systems.settings()
     request = work.DriftRequest(
         history=reading.request(history, settings),

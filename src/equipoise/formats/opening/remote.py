@@ -15,14 +15,14 @@ from urllib.parse import quote, urlsplit
 
 import polars as pl
 
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.formats.opening.kinds import PACKED_SUFFIXES, format_of
 from equipoise.formats.table import Table, refuse
 from equipoise.wording import counted, how_to_install
 
 #: Maximum number of bytes that are downloaded.
 MOST_DOWNLOADED = 2 * 2**30
-#: Seconds without an answer, and for all of a download.
+#: Seconds without an answer, and for the body of an answer.
 TIMEOUT = 30
 LONGEST = 900
 _REDIRECTS = 5
@@ -108,16 +108,16 @@ def _from_web(address: str, name: str) -> bytes:
         if not _is_allowed(str(request.url), on_this_machine=here):
             refuse(name, SECURE, f"a redirect to {request.url.scheme}://{request.url.host}")
 
-    client = httpx.Client(
-        follow_redirects=True,
-        max_redirects=_REDIRECTS,
-        timeout=TIMEOUT,
+    settings = {
+        "follow_redirects": True,
+        "max_redirects": _REDIRECTS,
+        "timeout": TIMEOUT,
         # The file as it is stored, though it may be compressed.
-        headers={"User-Agent": "equipoise", "Accept-Encoding": "identity"},
-        event_hooks={"request": [check]},
-    )
+        "headers": {"User-Agent": "equipoise", "Accept-Encoding": "identity"},
+        "event_hooks": {"request": [check]},
+    }
     try:
-        with client, client.stream("GET", address) as answer:
+        with httpx.Client(**settings) as client, client.stream("GET", address) as answer:
             if answer.status_code != httpx.codes.OK:
                 refuse(name, READABLE, f"the answer {answer.status_code} {answer.reason_phrase}")
             length = answer.headers.get("Content-Length", "")
@@ -126,7 +126,10 @@ def _from_web(address: str, name: str) -> bytes:
             return b"".join(_blocks(answer.iter_raw(), name))
     except httpx.TimeoutException:
         refuse(name, ANSWER, "no answer, or one that stopped")
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except InvalidDataError:
+        raise
+    except (httpx.HTTPError, httpx.InvalidURL, ImportError, ValueError, OSError) as error:
+        # A proxy or certificates of the environment may be wrong, too.
         refuse(name, READABLE, str(error) or type(error).__name__)
 
 

@@ -12,7 +12,8 @@ revision = "0014"
 down_revision = "0013"
 branch_labels = None
 depends_on = None
-#: Earlier programs rate by the settings that are left.
+#: Earlier programs rate by the settings that are left. Where a pool sets the parameter, they must
+#: be stopped before, because they may replay it with its first settings.
 oldest = "0012"
 
 log = logging.getLogger("equipoise.store.migrations")
@@ -24,6 +25,9 @@ _POOLS = sa.table(
     sa.column("settings", sa.Text()),
     sa.column("dirty_time", sa.BigInteger()),
     sa.column("dirty_seq", sa.BigInteger()),
+    sa.column("deleted", sa.BigInteger()),
+    sa.column("replay_owner", sa.Text()),
+    sa.column("replay_until", sa.BigInteger()),
 )
 
 
@@ -33,7 +37,8 @@ def upgrade() -> None:
     The first settings of a pool stay as they are, because its hash chain begins with them.
     """
     connection = op.get_bind()
-    for number, name, content, *_ in connection.execute(sa.select(_POOLS)).all():
+    there = sa.select(_POOLS).where(_POOLS.c.deleted.is_(None)).with_for_update()
+    for number, name, content, *_ in connection.execute(there).all():
         settings = json.loads(content)
         opponents = settings["parameters"].pop("opponents", None)
         if opponents is None or settings["system"] not in ("elo-mmr", "elo-mmx"):
@@ -46,5 +51,8 @@ def upgrade() -> None:
             "settings": json.dumps(settings, ensure_ascii=False, separators=(",", ":")),
             "dirty_time": -(2**62),
             "dirty_seq": 0,
+            # Ends a replay that is under way by the former settings.
+            "replay_owner": None,
+            "replay_until": None,
         }
         connection.execute(sa.update(_POOLS).where(_POOLS.c.id == number).values(**values))
