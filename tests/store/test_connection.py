@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -48,6 +49,17 @@ def test_a_reader_sees_one_moment(database_url: str) -> None:
     with store.read() as reading:
         assert reading.execute(count).scalar() == 1
     store.close()
+
+
+def test_a_connection_that_is_given_back_after_the_end_is_closed(database_url: str) -> None:
+    """A thread may still have one. It must not stay open until it is collected as garbage."""
+    store = open_store(database_url)
+    with store.read() as connection:
+        driver: Any = connection.connection.driver_connection
+        store.close()
+        assert connection.execute(text("SELECT 1")).scalar() == 1
+    with pytest.raises(Exception, match="closed"):
+        driver.execute("SELECT 1")
 
 
 def test_a_writer_that_fails_leaves_nothing(database_url: str) -> None:

@@ -235,8 +235,14 @@ class Store:
             raise OperationalError(error.statement, error.params, error.orig or error) from error
 
     def reconnect(self) -> None:
-        """Close the connections that nobody uses. Later ones may lead to another server."""
+        """Close the connections that nobody uses, and others when they are given back.
+
+        Later ones may lead to another server.
+        """
+        former = self.engine.pool
         self.engine.dispose()
+        # The former pool would keep what is given back to it until it is collected as garbage.
+        event.listen(former, "checkin", _close_driver)
 
     def notice_upgrades(self) -> bool:
         """Look whether a later version has changed the schema; return whether this one may go on.
@@ -304,7 +310,13 @@ class Store:
 
     def close(self) -> None:
         """Close all connections; a SQLite database is then one file."""
-        self.engine.dispose()
+        self.reconnect()
+
+
+def _close_driver(driver: Any, _: object) -> None:
+    """Close a connection of a driver; None if that was done already."""
+    if driver is not None:
+        driver.close()
 
 
 class _Snapshot(Store):
