@@ -82,7 +82,7 @@ def commands(history: str, games: str, folder: Path) -> list[list[str]]:
         ["backtest", history, "--details", "--min-history", "1", "--resamples", "10"],
         ["tune", history, "--system", "elo", "--grid", "k=16,32", "--first", "50%", *small],
         ["leaderboard", history, "--rounds", "20"],
-        ["audit", "drift", history, "--title", "t\u202e"],
+        ["audit", "drift", history],
         ["audit", "incentives", history, "--system", "topcoder", *some, "--details"],
         ["predict", "--state", state, *teams, "--places", "--samples", "10", "--what-if"],
         ["balance", lobby],
