@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 
 from equipoise.cli.renamed import GONE_COMMANDS
 
-#: Commands take -h as --help; those below a group do as it does.
+#: For groups -h is --help. For a single command it is the short help of `cli.helping`.
 SHORT_HELP = {"help_option_names": ["-h", "--help"]}
 
 #: Words that people type as commands -> what they look for.

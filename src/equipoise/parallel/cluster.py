@@ -180,12 +180,11 @@ class Cluster(Executor):
         def settle(_: object) -> None:
             try:
                 result = theirs.result()
-            except distributed.KilledWorker as error:
-                if again is not None and not own.cancelled():
+            except BaseException as error:  # noqa: BLE001  # whatever it is, the caller gets it
+                blamed = isinstance(error, distributed.KilledWorker)
+                if blamed and again is not None and not own.cancelled():
                     self._suspect(own, again)
                     return
-                end = partial(own.set_exception, self._translated(theirs, error))
-            except BaseException as error:  # noqa: BLE001  # whatever it is, the caller gets it
                 end = partial(own.set_exception, self._translated(theirs, error))
             else:
                 end = partial(own.set_result, result)

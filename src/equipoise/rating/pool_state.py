@@ -416,7 +416,7 @@ def _similar(unknown: Sequence[object], known: Iterable[object]) -> str:
 
 
 def _unknown(missing: list[str], known: list[str]) -> str:
-    """Return a sentence on unknown players; for a single one it suggests similar ids."""
+    """Return a sentence on unknown players, with a hint where one is like a known one."""
     named = ", ".join(missing[:_NAMED])
     more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
     hint = _similar(missing, known)

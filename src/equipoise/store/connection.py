@@ -235,14 +235,8 @@ class Store:
             raise OperationalError(error.statement, error.params, error.orig or error) from error
 
     def reconnect(self) -> None:
-        """Close the connections that nobody uses, and others when they are given back.
-
-        Later ones may lead to another server.
-        """
-        former = self.engine.pool
-        self.engine.dispose()
-        # The former pool would keep what is given back to it until it is collected as garbage.
-        event.listen(former, "checkin", _close_driver)
+        """Leave all connections, as `close` does. Later ones may lead to another server."""
+        self.close()
 
     def notice_upgrades(self) -> bool:
         """Look whether a later version has changed the schema; return whether this one may go on.
@@ -309,8 +303,14 @@ class Store:
         return bool(found == "ok")
 
     def close(self) -> None:
-        """Close all connections; a SQLite database is then one file."""
-        self.reconnect()
+        """Close the connections that nobody uses, and others when they are given back.
+
+        A SQLite database is then one file.
+        """
+        former = self.engine.pool
+        self.engine.dispose()
+        # The former pool would keep what is given back to it until it is collected as garbage.
+        event.listen(former, "checkin", _close_driver)
 
 
 def _close_driver(driver: Any, _: object) -> None:
