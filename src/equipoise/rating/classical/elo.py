@@ -42,7 +42,7 @@ _MARGIN_NOTE = (
 )
 
 
-@kernel
+@inlined_update
 def team_strengths(job: Any, head_start: Floats | None, m: int, teams: int) -> tuple[Floats, Ints]:
     """Return (mean rating plus head start of every team of match m, its rank).
 
@@ -65,19 +65,18 @@ def team_strengths(job: Any, head_start: Floats | None, m: int, teams: int) -> t
 @kernel
 def scores_of(rank: Ints) -> Floats:
     """Return every team's score against all others: a win 1, a tie 1/2."""
-    n = len(rank)
-    highest = 0
+    highest, worse, scores = 0, 0.0, np.empty(len(rank))
     for r in rank:
         highest = max(highest, r)
-    held = np.zeros(highest + 1)
+    score_at = np.zeros(highest + 1)
     for r in rank:
-        held[r] += 1.0
-    worse = np.zeros(highest + 1)
-    for r in range(highest - 1, -1, -1):
-        worse[r] = worse[r + 1] + held[r + 1]
-    scores = np.empty(n)
-    for t in range(n):
-        scores[t] = worse[rank[t]] + 0.5 * (held[rank[t]] - 1.0)
+        score_at[r] += 1.0
+    for r in range(highest, -1, -1):
+        held = score_at[r]
+        score_at[r] = worse + 0.5 * (held - 1.0)
+        worse += held
+    for t in range(len(rank)):
+        scores[t] = score_at[rank[t]]
     return scores
 
 

@@ -39,7 +39,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from equipoise._jit import inlined_kernel, inner_kernel, kernel, prefetch
+from equipoise._jit import inlined_kernel, inlined_update, inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats
 from equipoise.numeric.summation import exact_sum
 from equipoise.rating.parameters import check_bounds, param
@@ -290,7 +290,7 @@ def enter(job: Any, start: int, stop: int) -> None:
                 player[entry.mean] = entry.pool[MU]
 
 
-@kernel
+@inlined_kernel
 def learn_and_hold(
     job: Any, m: int, start: int, stop: int, evidence: Any, move: Any, read: Any
 ) -> None:
@@ -306,7 +306,7 @@ def learn_and_hold(
         _hand_out(job, start, stop, move, read)
 
 
-@kernel
+@inlined_update
 def _hand_out(job: Any, start: int, stop: int, move: Any, read: Any) -> None:
     """Hand delta to the young of the match in rows start:stop, and move the level."""
     entry, matches, pool = job.entry, job.matches, job.entry.pool
