@@ -9,28 +9,29 @@ export PYTHONDONTWRITEBYTECODE :=
 
 # Tests share the physical cores: one process for each. PROCESSES=0 runs them in one, as pytest alone does.
 PROCESSES ?= auto
-PYTEST := $(BIN)/python -m pytest
+# Examples that hypothesis draws: half, or EXAMPLES=all, as each night.
+EXAMPLES ?= half
+PYTEST := $(BIN)/python -m pytest --hypothesis-profile $(EXAMPLES)
 PARALLEL := -n $(PROCESSES) --dist worksteal
 # Many slow tests wait for servers and clocks, so two cores have work for three processes.
 WAITING := -n $(if $(filter auto,$(PROCESSES)),3,$(PROCESSES)) --dist worksteal
 # Kernels are compiled once, and not in the processes of tests, which would keep the compiler's memory.
 COMPILED := $(BIN)/python tests/trials/compiled.py
-# The compiled tests in four parts. Every test is in exactly one of them (tests/test_selections.py).
+# The compiled tests in five parts. Every test is in exactly one of them (tests/test_selections.py).
 FAST := not slow
-SLOW := slow and not alone and not browser
+SLOW := slow and not nightly and not alone and not browser
+BY_NIGHT := nightly and not alone and not browser
 ALONE := alone and not browser
 BROWSER := browser
 # What has kernels is run twice more: as plain Python, and with index checks.
 KERNELS := not no_kernel and not compiled_only
-# Examples that hypothesis draws in `make test`: half, or EXAMPLES=all. The other runs draw all.
-EXAMPLES ?= half
 # Collecting all tests to find a few takes longer than running them.
 ALONE_TESTS := $(shell grep -rlw mark.alone tests)
 KERNEL_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_system.py
 COVERAGE := --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tournament \
 	--cov-report=term --cov-fail-under=90
 
-.PHONY: all setup kernels demo serve test test-all test-slow test-fast test-jit-off test-bounds test-pages \
+.PHONY: all setup kernels demo serve test test-all test-slow test-nightly test-fast test-jit-off test-bounds test-pages \
 	test-browser chromium \
 	format lint types layers papers docs outputs bench bench-readme clean \
 	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
@@ -85,16 +86,19 @@ serve: .venv/.base  ## the service with a demo pool, filled from the bundled sam
 
 test: .venv/.test  ## the tests that find most faults in five minutes
 	$(COMPILED)
-	$(PYTEST) $(PARALLEL) --hypothesis-profile $(EXAMPLES) -m "$(FAST)"
+	$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
-test-all: test test-slow test-jit-off test-bounds test-pages  ## every test of every kind
+test-all: test test-slow test-nightly test-jit-off test-bounds test-pages  ## every test of every kind
 
 # Tests that watch a clock come last, with the machine to themselves.
 test-slow: .venv/.test  ## the compiled tests that `make test` leaves out
 	$(PYTEST) $(WAITING) -m "$(SLOW)"
 	$(PYTEST) -m "$(ALONE)" $(ALONE_TESTS)
 
-test-fast: test test-slow  ## the compiled tests
+test-nightly: .venv/.test  ## the compiled tests that CI leaves to the night
+	$(PYTEST) $(PARALLEL) -m "$(BY_NIGHT)"
+
+test-fast: test test-slow test-nightly  ## the compiled tests
 
 test-jit-off: .venv/.test  ## kernels as plain Python, with coverage
 	NUMBA_DISABLE_JIT=1 $(PYTEST) $(PARALLEL) -m "$(KERNELS)" $(KERNEL_TESTS) $(COVERAGE)

@@ -21,8 +21,9 @@ settings.load_profile("all")
 
 pytest_plugins = ("databases", "plugged")
 
-#: What makes a test slow without saying so: another compilation, the machine for itself, Chromium.
-SLOW_MARKS = ("recompiles", "alone", "browser")
+#: What makes a test slow without saying so: another compilation, the machine for itself, Chromium,
+#: and what CI leaves to the night.
+SLOW_MARKS = ("recompiles", "alone", "browser", "nightly")
 #: And a fixture that starts a server: `make test` has the service in its own process, on SQLite.
 SLOW_FIXTURES = ("postgres", "service", "standby_servers")
 

@@ -131,20 +131,22 @@ EXEMPT = {
 
 
 def by_speed(variants: Sequence[Variant], *, once: bool = True, drawn: bool = False) -> list[Any]:
-    """Return parameters of tests: of every algorithm the first variant, the others as slow.
+    """Return parameters of tests: of every algorithm the first variant, the others each night.
 
     The promises are those of an algorithm; its parameters switch on what `make test-all` looks at.
     once : whether the others are run once, compiled: where another test takes the same histories
         of every variant through the same branches of the same kernels
-    drawn : whether histories are drawn, many for each variant. Then the systems that share a
-        kernel are one algorithm, and all but the first of them are slow
+    drawn : whether histories are drawn, many for each variant. Then the first variant is slow if
+        an earlier system has its kernel
     """
     seen, kernels, found = set(), set(), []
     for variant in variants:
         rules = variant.parameters.get("rules", variant.parameters.get("pairing"))
         algorithm, kernel = (variant.name, rules), (system_class(variant.name).kernel, rules)
         marks = []
-        if algorithm in seen or (drawn and kernel in kernels):
+        if algorithm in seen:
+            marks.append(pytest.mark.nightly)
+        elif drawn and kernel in kernels:
             marks.append(pytest.mark.slow)
         if algorithm in seen and once:
             marks.append(pytest.mark.compiled_only)

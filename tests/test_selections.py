@@ -63,7 +63,7 @@ def test_every_test_is_in_exactly_one_part_of_test_all(
 ) -> None:
     """Of those of this run, which are all tests where no path is given."""
     compiled = [run for run in runs_of("test-all") if not run.variables]
-    assert len(compiled) == 4
+    assert len(compiled) == 5
     counts = Counter(
         sum(run.has(test, marks) for run in compiled) for test, marks in marks_of_tests.items()
     )
@@ -96,7 +96,7 @@ def test_what_is_run_once_is_run_with_other_parameters_without_jit_and_with_chec
     }
 
 
-def test_ci_runs_all_but_index_checks() -> None:
+def test_ci_runs_all_but_what_is_left_to_the_night() -> None:
     """With the browser installed, where `make test-all` takes one that is there."""
     path = ROOT / ".ci" / "run"
     if not path.exists():
@@ -106,8 +106,12 @@ def test_ci_runs_all_but_index_checks() -> None:
     targets = [word for line in lines if line[:1] == ["make"] for word in line[1:]]
     run = [one for target in targets if target.startswith("test") for one in runs_of(target)]
     whole = runs_of("test-all")
-    nightly = [one for one in whole if "NUMBA_BOUNDSCHECK=1" in one.variables]
-    assert nightly
+    nightly = [
+        one
+        for one in whole
+        if "NUMBA_BOUNDSCHECK=1" in one.variables or one.marks.startswith("nightly")
+    ]
+    assert len(nightly) == 2
     wanted = [one for one in whole if one.marks != "browser" and one not in nightly]
     assert [one for one in run if one.marks != "browser"] == wanted
     assert "NEED_CHROMIUM=1" in run[-1].variables
