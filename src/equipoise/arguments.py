@@ -20,11 +20,11 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeGuard, TypeVar, cast
 
 import numpy as np
 
-from equipoise.errors import InvalidParameterError
+from equipoise.errors import InvalidParameterError, require
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -117,6 +117,19 @@ def check_values(
         fault = next(_faults(name, hints[name], value, name not in own), None)
         if fault is not None:
             raise InvalidParameterError(f"{fault}{_swapped(name, hints, values)}")
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Return whether a value is a number, NaN included; True and False are none."""
+    plain = isinstance(value, int | float | np.integer | np.floating)
+    return plain and not isinstance(value, bool)
+
+
+def checked_number(name: str, value: object, low: float, high: float) -> float:
+    """Return a number within bounds. Raises : InvalidParameterError."""
+    fits = is_number(value) and low <= value <= high
+    require(fits, name, f"a number from {low:g} to {high:g}", value)
+    return float(cast(float, value))
 
 
 def as_array(name: str, values: object, dtype: type[np.generic]) -> Any:
@@ -223,7 +236,7 @@ def _is_plain(hint: Any, value: object, deep: bool) -> bool:
     if hint is int:
         return isinstance(value, int | np.integer)
     number = isinstance(value, int | float | np.integer | np.floating)
-    return number and not (deep and math.isnan(typing.cast(float, value)))
+    return number and not (deep and math.isnan(cast(float, value)))
 
 
 def _is_array(dtype: Any, value: object) -> bool:
@@ -291,7 +304,7 @@ def _faults_of_list(
     element = inside[0]
     if element is Any or element is object:
         return
-    for at, one in enumerate(typing.cast(Collection[object], value)):
+    for at, one in enumerate(cast(Collection[object], value)):
         # Inside a list NaN stands for an unknown number.
         if element is float and isinstance(one, float) and math.isnan(one):
             continue

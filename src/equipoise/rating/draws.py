@@ -21,6 +21,7 @@ import math
 import numpy as np
 
 from equipoise._jit import Option, inner_kernel
+from equipoise.arguments import is_number
 from equipoise.arrays import Floats
 from equipoise.errors import require
 from equipoise.numeric.exponential import exp
@@ -100,6 +101,5 @@ def counted_matches(state: State) -> int:
 
 def check_draw_rate(rate: object) -> None:
     """Refuse what is not a draw probability of equals. Raises : InvalidParameterError."""
-    plain = isinstance(rate, int | float | np.integer | np.floating)
-    fits = plain and not isinstance(rate, bool) and 0 <= rate <= 1  # type: ignore[operator]
+    fits = is_number(rate) and 0 <= rate <= 1
     require(fits, "draw_rate", "a probability from 0 to 1, that equal teams draw", rate)

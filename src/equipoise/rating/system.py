@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 
+from equipoise.arguments import checked_number
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import OWN_DEVIATIONS, History
@@ -251,12 +252,9 @@ def own_deviations(name: str, able: Capabilities, beta: object, gamma: object) -
         if value is None:
             continue
         least, most, _ = OWN_DEVIATIONS[field_name]
-        plain = isinstance(value, int | float | np.integer | np.floating)
-        fits = plain and not isinstance(value, bool) and least <= value <= most  # type: ignore[operator]
-        require(fits, field_name, f"a number from {least:g} to {most:g}", value)
+        found[field_name] = checked_number(field_name, value, least, most)
         rule = f"left out, because {name} has no {field_name} for each match"
         require(field_name in able.uses, field_name, rule, value)
-        found[field_name] = float(value)  # type: ignore[arg-type]
     return found
 
 

@@ -6,9 +6,17 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar, Unpack, cast, overload
 
-from equipoise.rating.one_call.draw_probability import DrawProbability
-from equipoise.rating.one_call.rate import rate as rate_teams
+from equipoise.rating.one_call.match import (
+    DrawProbability,
+    check_once,
+    check_time,
+    facts_of_ratings,
+    match_of,
+    with_draw_probability,
+)
 from equipoise.rating.one_call.rating import Rating, known_rating
+from equipoise.rating.one_call.teams import flat_teams
+from equipoise.rating.one_match import rate_match, rate_once
 
 if TYPE_CHECKING:
     from equipoise.data.prediction import Prediction
@@ -191,21 +199,24 @@ class OneCall:
         >>> blue["cy"]
         <Rating 1613.4, deviation 90.1, plackett-luce>
         """
-        return rate_teams(
-            cast("System", self),
-            teams,
-            ranks=ranks,
-            scores=scores,
-            weight=weight,
-            time=time,
-            performance=performance,
-            share=share,
-            performance_ceiling=performance_ceiling,
-            beta=beta,
-            gamma=gamma,
-            home=home,
-            draw_probability=draw_probability,
-        )
+        system = cast("System", self)
+        given = flat_teams(teams)
+        facts = facts_of_ratings(system, given.players)
+        able, rates = facts.able, system
+        if draw_probability is not None:
+            rates = with_draw_probability(system, draw_probability, given.players, given.sizes)
+            able = rates.capabilities
+        if len(set(map(id, given.players))) < len(given.players):
+            check_once(given.players)
+        numbers = [one._numbers for one in given.players]
+        at = check_time(system, facts, numbers, time)
+        told = ranks, scores, weight, performance, share, performance_ceiling, beta, gamma, home
+        match = match_of(system, able, given, at, *told)
+        if able.skips_all_tied and max(match.ranks) == 0 and len(match.ranks) > 2:
+            return given.shaped(given.players)
+        # The memory of a system is kept for its next match, which one made for a match has not.
+        rated = rate_match if rates is system else rate_once
+        return given.shaped(Rating._each(facts, rated(rates, numbers, match)))
 
     def predict(
         self,
@@ -246,14 +257,5 @@ quality 0.922 (estimate), by elo>
         """
         from equipoise.rating.one_call.prediction import predict
 
-        return predict(
-            cast("System", self),
-            teams,
-            time=time,
-            home=home,
-            draw_rate=draw_rate,
-            draw_probability=draw_probability,
-            share=share,
-            beta=beta,
-            gamma=gamma,
-        )
+        told = time, home, draw_rate, draw_probability, share, beta, gamma
+        return predict(cast("System", self), flat_teams(teams), *told)

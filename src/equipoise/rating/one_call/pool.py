@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar, Unpack, overloa
 
 import numpy as np
 
-from equipoise.arguments import checks_arguments
+from equipoise.arguments import checks_arguments, is_number
 from equipoise.arrays import Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.one_match import OneMatch, history_of, ids_of
@@ -34,31 +34,14 @@ from equipoise.rating.draws import draw_rate as draw_rate_of
 from equipoise.rating.draws import start_counting
 from equipoise.rating.match_digest import digests_of
 from equipoise.rating.one_call.calls import MatchArguments, PlayerValues, Result
-from equipoise.rating.one_call.draw_probability import refuse_in_pool
+from equipoise.rating.one_call.match import check_used, match_of, no_time, refuse_in_pool
 from equipoise.rating.one_call.prediction import coming_match, predicted
-from equipoise.rating.one_call.rate import (
-    check_sizes,
-    check_ties,
-    check_used,
-    check_weight,
-    checked_ceiling,
-    per_player,
-    scores_of,
-    who_is_at_home,
-)
 from equipoise.rating.one_call.rating import Rating, facts_of, microseconds_of, time_of
-from equipoise.rating.one_call.teams import (
-    Teams,
-    check_named_once,
-    dense_ranks,
-    flat_teams,
-    words_of,
-)
+from equipoise.rating.one_call.teams import Teams, check_named_once, flat_teams, words_of
 from equipoise.rating.one_match import Workspaces, numbers_of
 from equipoise.rating.player_state import seeded_state
 from equipoise.rating.pool_state import PoolState, check_ids, did_you_mean, other_system
 from equipoise.rating.replay import Replay, ratings_of
-from equipoise.rating.system import own_deviations
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -314,28 +297,9 @@ class Pool:
         """
         given = self._teams(teams)
         refuse_in_pool(draw_probability)
-        system, able = self._system, self._facts.able
-        check_sizes(system, able, given.sizes)
-        dense = dense_ranks(ranks, scores, given)
-        check_ties(system, able, max(dense) + 1 < len(dense))
-        if weight != 1.0 or isinstance(weight, bool):
-            check_weight(system, able, weight)
-        capped = math.nan
-        if performance_ceiling is not None:
-            capped = checked_ceiling(system, able, performance_ceiling)
-        more: dict[str, Any] = own_deviations(system.name, able, beta, gamma)
-        more |= per_player(system, able, given, performance, share)
-        rated = OneMatch(
-            given.sizes,
-            dense,
-            float(weight),
-            self._time(time),
-            capped,
-            at_home=who_is_at_home(system, able, given.sizes, home),
-            score=self._scores(given, scores),
-            role=self._roles(given, role),
-            **more,
-        )
+        able, at, roles = self._facts.able, self._time(time), self._roles(given, role)
+        told = ranks, scores, weight, performance, share, performance_ceiling, beta, gamma, home
+        rated = match_of(self._system, able, given, at, *told, roles)
         number = self._match_id(match)
         if self._quick and not rated.has_own_deviations and "score" not in able.uses:
             return given.shaped(self._add_quickly(number, rated, given.players))
@@ -423,12 +387,9 @@ class Pool:
 
         Raises : InvalidParameterError, ConflictError
         """
-        system = self._system
         if time is None:
             if self._facts.able.needs_time:
-                raise InvalidParameterError(
-                    f"{system.name} needs the time of the match with these parameters: give time"
-                )
+                raise no_time(self._system)
             if self._last is not None:
                 raise InvalidParameterError(
                     "time must be given, because the earlier matches of the pool have times"
@@ -459,15 +420,6 @@ class Pool:
                 f"{system.name} needs the role of each player with these parameters: give role"
             )
         return []
-
-    def _scores(self, given: Teams, scores: Any) -> list[float]:
-        """Return the score of each player's team, where it counts.
-
-        Raises : InvalidParameterError
-        """
-        if scores is None or "score" not in self._facts.able.uses:
-            return []
-        return scores_of(scores, given)
 
     def _add_quickly(
         self, number: str | int, match: OneMatch, names: Sequence[Any]
@@ -552,10 +504,7 @@ def _seeded(system: System, initial: Mapping[Any, Any]) -> PoolState:
     usual = float(getattr(system, "initial_deviation", 1.0))
     pairs = [_pair(system, one, usual) for one in initial.values()]
     for name, pair in zip(names, pairs, strict=True):
-        numbers = len(pair) == 2 and all(
-            isinstance(one, int | float | np.integer | np.floating) and not isinstance(one, bool)
-            for one in pair
-        )
+        numbers = len(pair) == 2 and all(map(is_number, pair))
         require(numbers, "initial", "ratings, or pairs of rating and deviation", {name: pair})
     known = InitialRatings(
         player_ids=ids_of(names),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +13,14 @@ from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.one_match import OneMatch, history_of
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidParameterError, require
-from equipoise.rating.one_call.draw_probability import with_draw_probability
-from equipoise.rating.one_call.rate import check_time, facts_of_ratings, who_is_at_home
+from equipoise.rating.one_call.match import (
+    check_time,
+    facts_of_ratings,
+    who_is_at_home,
+    with_draw_probability,
+)
 from equipoise.rating.one_call.rating import SystemFacts
-from equipoise.rating.one_call.teams import Teams, flat_teams, values_of
+from equipoise.rating.one_call.teams import Teams, values_of
 from equipoise.rating.one_match import state_of
 from equipoise.rating.predicting.lineup import team_prediction
 from equipoise.rating.state import State
@@ -28,18 +32,16 @@ if TYPE_CHECKING:
 
 def predict(
     system: System,
-    teams: Any,
-    *,
+    given: Teams,
     time: Any,
     home: int | None,
-    draw_rate: float | None = None,
-    draw_probability: Any = None,
-    share: Any = None,
-    beta: float | None = None,
-    gamma: float | None = None,
+    draw_rate: float | None,
+    draw_probability: Any,
+    share: Any,
+    beta: float | None,
+    gamma: float | None,
 ) -> Prediction:
     """Return the prediction for teams of ratings; see `System.predict`."""
-    given = flat_teams(teams)
     facts = facts_of_ratings(system, given.players)
     numbers = [one._numbers for one in given.players]
     if draw_probability is not None:
@@ -51,7 +53,8 @@ def predict(
     if facts.plain_rating and facts.plain_deviation:
         # Reading a state of these players would give the same two columns.
         rating, deviation = np.array([row[:2] for row, _ in numbers]).T
-        return _of_ratings(system, facts, _NO_POOL, rating, deviation, match, draw_rate)
+        now = {"rating": rating, "deviation": deviation}
+        return predicted(system, facts, _NO_POOL, match, draw_rate, now)
     return predicted(system, facts, state_of(system, numbers), match, draw_rate)
 
 
@@ -98,34 +101,22 @@ def predicted(
     state: State,
     match: OneMatch,
     draw_rate: float | None,
+    now: Mapping[str, Floats] | None = None,
 ) -> Prediction:
     """Return the prediction for the players of a state, team after team.
 
+    state : of the players; it also says how often two teams have drawn
     match : without a time, every player is as of the last match
+    now : ratings and deviations of the players, if they are known without reading the state
     """
-    day = None if match.time is None else match.time / MICROSECONDS_PER_DAY
-    now = system.at(state, np.arange(state.players), day)
-    return _of_ratings(system, facts, state, now["rating"], now["deviation"], match, draw_rate)
-
-
-def _of_ratings(
-    system: System,
-    facts: SystemFacts,
-    state: State,
-    rating: Floats,
-    deviation: Floats,
-    match: OneMatch,
-    draw_rate: float | None,
-) -> Prediction:
-    """Return the prediction for players with these ratings, team after team.
-
-    state : says how often two teams have drawn
-    """
+    if now is None:
+        day = None if match.time is None else match.time / MICROSECONDS_PER_DAY
+        now = system.at(state, np.arange(state.players), day)
     return team_prediction(
         system,
         state,
-        rating,
-        deviation,
+        now["rating"],
+        now["deviation"],
         np.repeat(np.arange(len(match.sizes)), match.sizes),
         match=history_of([match]) if match.at_home or match.has_own_deviations else None,
         draw_rate=draw_rate,

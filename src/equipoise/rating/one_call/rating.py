@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 
 import numpy as np
 
+from equipoise.arguments import checked_number, is_number
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.data.missing import nullable
 from equipoise.data.ratings import CONSERVATIVE
@@ -451,9 +452,7 @@ def known_rating(
         ("matches", matches, 0, 1e9),
     ):
         if value is not None:
-            plain = isinstance(value, int | float | np.integer | np.floating)
-            fits = plain and not isinstance(value, bool) and low <= value <= high
-            require(fits, name, f"a number from {low:g} to {high:g}", value)
+            checked_number(name, value, low, high)
             column = name in facts.columns
             require(column, name, f"left out, because {system.name} has no {name}", value)
     require(matches is None or matches == int(matches), "matches", "a whole number", matches)
@@ -500,8 +499,7 @@ def microseconds_of(time: object) -> int:
         since = (time.replace(tzinfo=UTC) if time.tzinfo is None else time) - _EPOCH
         return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
     rule = "a date-time, a date, or a number of days since 1970"
-    plain = isinstance(time, int | float | np.integer | np.floating) and not isinstance(time, bool)
-    days = float(time) if plain else math.nan  # type: ignore[arg-type]
+    days = float(time) if is_number(time) else math.nan
     require(not math.isnan(days), "time", rule, time)
     if not _FIRST_DAY <= days <= _LAST_DAY:
         hint = ""

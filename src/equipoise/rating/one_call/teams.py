@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from equipoise.arguments import is_number
 from equipoise.errors import InvalidParameterError, require
 
 #: What `isinstance` tests fastest: tuples of classes.
@@ -164,8 +165,7 @@ def values_of(name: str, given: Any, teams: Teams, low: float, high: float) -> l
 
 def _within(name: str, value: Any, low: float, high: float) -> float:
     """Return a number within its bounds, or NaN. Raises : InvalidParameterError."""
-    plain = isinstance(value, int | float | np.integer | np.floating)
-    fits = plain and not isinstance(value, bool) and (value != value or low <= value <= high)
+    fits = is_number(value) and (math.isnan(value) or low <= value <= high)
     require(fits, name, f"numbers from {low:g} to {high:g}, or None", value)
     return float(value)
 

@@ -1,13 +1,20 @@
-"""Rating one match between ratings: reads the call, checks it, and returns new ratings."""
+"""What a call says of one match, checked: its teams, its result, and all else that counts.
+
+A draw probability may be that of one match: a number, or a function of its two teams. It takes the
+place of `draw_probability` and of the draw rule of a system for one call. A function cannot be
+saved, so no pool takes it: a replay of the pool would not know it.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from equipoise.arguments import checked_number, is_number
 from equipoise.data.history import (
     FARTHEST_CEILING,
     LARGEST_PERFORMANCE,
@@ -16,7 +23,6 @@ from equipoise.data.history import (
 )
 from equipoise.data.one_match import OneMatch
 from equipoise.errors import InvalidParameterError, require
-from equipoise.rating.one_call.draw_probability import with_draw_probability
 from equipoise.rating.one_call.rating import (
     Rating,
     SystemFacts,
@@ -26,67 +32,65 @@ from equipoise.rating.one_call.rating import (
     time_of,
     too_early,
 )
-from equipoise.rating.one_call.teams import Teams, dense_ranks, each_team, flat_teams, values_of
-from equipoise.rating.one_match import rate_match, rate_once
+from equipoise.rating.one_call.teams import Teams, dense_ranks, each_team, values_of
 from equipoise.rating.system import Capabilities, no_advantage, own_deviations
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
 
+#: A number, or a function of the ratings of two teams that returns one.
+DrawProbability: TypeAlias = float | Callable[[tuple["Rating", ...], tuple["Rating", ...]], float]
 
-def rate(
+#: Least draw probability above 0, as of the parameter. A function that returns less means this.
+LEAST = 1e-9
+
+
+def match_of(
     system: System,
-    teams: Any,
-    *,
+    able: Capabilities,
+    given: Teams,
+    at: int | None,
     ranks: Any,
     scores: Any,
     weight: float,
-    time: Any,
     performance: Any,
     share: Any,
     performance_ceiling: float | None,
     beta: float | None,
     gamma: float | None,
     home: int | None,
-    draw_probability: Any = None,
-) -> Any:
-    """Return the new ratings in the shape of the teams; see `System.rate`."""
-    given = flat_teams(teams)
-    facts = facts_of_ratings(system, given.players)
-    able, rates = facts.able, system
-    if draw_probability is not None:
-        rates = with_draw_probability(system, draw_probability, given.players, given.sizes)
-        able = rates.capabilities
+    role: Sequence[str] = (),
+) -> OneMatch:
+    """Return a match as numbers, checked; see `System.rate`.
+
+    able : what the system can do with the draw probability of the match
+    at : time of the match, microseconds since 1970
+    role : of each player
+    Raises : InvalidParameterError
+    """
     check_sizes(system, able, given.sizes)
     dense = dense_ranks(ranks, scores, given)
-    top = max(dense)
-    check_ties(system, able, top + 1 < len(dense))
+    check_ties(system, able, max(dense) + 1 < len(dense))
     if weight != 1.0 or weight.__class__ is bool:
         check_weight(system, able, weight)
-    if len(set(map(id, given.players))) < len(given.players):
-        _check_once(given.players)
-    numbers = [one._numbers for one in given.players]
-    if time is None:
-        _check_undated(facts, numbers)
-    at = check_time(system, facts, numbers, time)
     more: dict[str, Any] = {}
     if performance is not None or share is not None:
         more = per_player(system, able, given, performance, share)
     if performance_ceiling is not None:
-        more["performance_ceiling"] = checked_ceiling(system, able, performance_ceiling)
+        most = FARTHEST_CEILING
+        ceiling = checked_number("performance_ceiling", performance_ceiling, -most, most)
+        check_used(system, able, "performance_ceiling", performance_ceiling)
+        more["performance_ceiling"] = ceiling
     if beta is not None or gamma is not None:
         more |= own_deviations(system.name, able, beta, gamma)
     if at_home := who_is_at_home(system, able, given.sizes, home):
         more["at_home"] = at_home
     if scores is not None and "score" in able.uses:
         more["score"] = scores_of(scores, given)
-    if able.skips_all_tied and top == 0 and len(dense) > 2:
-        return given.shaped(given.players)
-    # The memory of a system is kept for its next match, which one made for a match does not have.
-    rated = rate_match if rates is system else rate_once
-    after = rated(rates, numbers, OneMatch(given.sizes, dense, float(weight), at, **more))
-    return given.shaped(Rating._each(facts, after))
+    if role:
+        more["role"] = role
+    return OneMatch(given.sizes, dense, float(weight), at, **more)
 
 
 def facts_of_ratings(system: System, players: Sequence[Any]) -> SystemFacts:
@@ -118,7 +122,7 @@ def _check_rating(system: System, one: object) -> None:
         raise InvalidParameterError(other_system(one.system, system, "rating"))
 
 
-def _check_once(players: Sequence[Rating]) -> None:
+def check_once(players: Sequence[Rating]) -> None:
     """Refuse the same object twice if it has played. Raises : InvalidParameterError.
 
     One object may stand for several newcomers, because nothing tells them apart yet.
@@ -131,20 +135,6 @@ def _check_once(players: Sequence[Rating]) -> None:
                 f"{counted(one.matches, 'match', 'matches')} was given twice"
             )
         seen.add(id(one))
-
-
-def _check_undated(facts: SystemFacts, numbers: Sequence[Any]) -> None:
-    """Refuse a match without a time after one with a time. Raises : InvalidParameterError.
-
-    The match would forget the time of the last match, and so an older one could follow.
-    """
-    column = facts.last_time
-    for row, _ in numbers:
-        if row[column] == row[column]:
-            raise InvalidParameterError(
-                "time must be given, because the last match of a player has a time: "
-                f"{time_of(row[column]).isoformat()}"
-            )
 
 
 def check_sizes(system: System, able: Capabilities, sizes: Sequence[int]) -> None:
@@ -172,8 +162,7 @@ def check_ties(system: System, able: Capabilities, ties: bool) -> None:
 
 def check_weight(system: System, able: Capabilities, weight: object) -> None:
     """Refuse a weight that is none, or that changes nothing. Raises : InvalidParameterError."""
-    plain = isinstance(weight, int | float | np.integer | np.floating)
-    fits = plain and not isinstance(weight, bool) and 0 < weight <= MOST_WEIGHT  # type: ignore[operator]
+    fits = is_number(weight) and 0 < weight <= MOST_WEIGHT
     require(fits, "weight", f"a positive number up to {MOST_WEIGHT:g}", weight)
     check_used(system, able, "weight", weight)
 
@@ -196,18 +185,31 @@ def check_time(
 
     Raises : InvalidParameterError
     """
+    column = facts.last_time
     if time is None:
+        for row, _ in numbers:
+            if row[column] == row[column]:
+                # The match would forget this time, and so an older one could follow.
+                raise InvalidParameterError(
+                    "time must be given, because the last match of a player has a time: "
+                    f"{time_of(row[column]).isoformat()}"
+                )
         if facts.able.needs_time:
-            raise InvalidParameterError(
-                f"{system.name} needs the time of the match with these parameters: give time"
-            )
+            raise no_time(system)
         return None
-    at, column = microseconds_of(time), facts.last_time
+    at = microseconds_of(time)
     day = at / MICROSECONDS_PER_DAY
     for row, _ in numbers:
         if row[column] > day:
             raise too_early(row[column], day)
     return at
+
+
+def no_time(system: System) -> InvalidParameterError:
+    """Return the error for a match without a time where a system needs it."""
+    return InvalidParameterError(
+        f"{system.name} needs the time of the match with these parameters: give time"
+    )
 
 
 def per_player(
@@ -236,16 +238,6 @@ def scores_of(scores: Any, teams: Teams) -> list[float]:
     return found
 
 
-def checked_ceiling(system: System, able: Capabilities, ceiling: object) -> float:
-    """Return the performance ceiling of a match. Raises : InvalidParameterError."""
-    plain = isinstance(ceiling, int | float | np.integer | np.floating)
-    fits = plain and not isinstance(ceiling, bool) and abs(ceiling) <= FARTHEST_CEILING  # type: ignore[arg-type]
-    most = FARTHEST_CEILING
-    require(fits, "performance_ceiling", f"a number from {-most:g} to {most:g}", ceiling)
-    check_used(system, able, "performance_ceiling", ceiling)
-    return float(ceiling)  # type: ignore[arg-type]
-
-
 def who_is_at_home(
     system: System, able: Capabilities, sizes: Sequence[int], home: object
 ) -> list[bool]:
@@ -262,3 +254,50 @@ def who_is_at_home(
         if "at_home" not in able.uses:
             raise no_advantage(system)
     return [team == home for team, size in enumerate(sizes) for _ in range(size)]
+
+
+def with_draw_probability(
+    system: System, given: Any, players: Sequence[Rating], sizes: Sequence[int]
+) -> Any:
+    """Return the system with the draw probability of a match in place of its own.
+
+    given : a number, or a function of two teams
+    Raises : InvalidParameterError
+    """
+    if not hasattr(system, "draw_probability"):
+        more = ": its eps says how often teams draw" if hasattr(system, "eps") else ""
+        raise InvalidParameterError(
+            f"draw_probability must be left out, because {system.name} does not use it{more}; got "
+            f"{given!r}"
+        )
+    chance = given
+    if callable(given):
+        if len(sizes) != 2:
+            raise InvalidParameterError(
+                "draw_probability is a function of two teams, and the match has "
+                f"{len(sizes)}: give a number, or use a named rule of the system, such as "
+                "draw_rule='rating'"
+            )
+        chance = given(tuple(players[: sizes[0]]), tuple(players[sizes[0] :]))
+    plain = is_number(chance)
+    if callable(given):
+        fits = plain and 0 <= chance < 1
+        require(fits, "the result of draw_probability", "a number from 0 to below 1", chance)
+        # A function of far teams may go below what a parameter can be.
+        chance = max(chance, LEAST) if chance > 0 else 0.0
+    fits = plain and (chance == 0 or LEAST <= chance < 1)
+    require(fits, "draw_probability", f"0, or from {LEAST:g} to below 1", chance)
+    found: Any = system
+    return replace(found, draw_probability=float(chance), draw_rule="constant")
+
+
+def refuse_in_pool(given: object) -> None:
+    """Refuse a draw probability of one match of a pool. Raises : InvalidParameterError."""
+    if given is None:
+        return
+    what = "a function of the teams cannot be saved" if callable(given) else f"got {given!r}"
+    raise InvalidParameterError(
+        "draw_probability must be left out in a pool, because a replay of its matches would not "
+        f"know it ({what}): give the system a named rule, such as draw_rule='rating', or rate the "
+        "match without a pool, system.rate(teams, draw_probability=...)"
+    )
