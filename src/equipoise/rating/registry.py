@@ -10,6 +10,7 @@ import dataclasses
 import difflib
 import importlib
 import math
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -33,152 +34,111 @@ Explainer: TypeAlias = Callable[[Any, State, History, int, int], Explanation]
 
 
 class SystemSpec(NamedTuple):
-    """The places of a system's code, so that only the systems in use are loaded.
+    """What is known of a system before its code is loaded, so that only those in use are.
 
-    module, class_name : the class of its parameters
-    explainer : module whose `explain` returns why a match changed a rating
+    place : the class of its parameters, below this package; its module has `explain`
     summary : its use, in one line
     source : its document
     """
 
-    module: str
-    class_name: str
-    explainer: str
+    place: str
     summary: str
     source: str
 
 
 SYSTEMS: dict[str, SystemSpec] = {
     "bradley-terry": SystemSpec(
-        "equipoise.rating.bayes.weng_lin",
-        "BradleyTerry",
-        "equipoise.rating.bayes.weng_lin",
+        "bayes.weng_lin.BradleyTerry",
         "teams of any size and number, as all pairs; closed form",
         "Weng and Lin 2011",
     ),
     "codeforces": SystemSpec(
-        "equipoise.rating.platforms.codeforces",
-        "Codeforces",
-        "equipoise.rating.platforms.codeforces",
+        "platforms.codeforces.Codeforces",
         "contests of any size, as Elo-MMR's authors rated them; rules=platform: as Codeforces does",
         "Mirzayanov 2015",
     ),
     "dwz": SystemSpec(
-        "equipoise.rating.federations.dwz",
-        "DWZ",
-        "equipoise.rating.federations.together",
+        "federations.dwz.DWZ",
         "duels, event by event, as the German Chess Federation does; age, number of events",
         "Deutscher Schachbund",
     ),
     "egf": SystemSpec(
-        "equipoise.rating.federations.egf",
-        "EGF",
-        "equipoise.rating.federations.egf",
+        "federations.egf.EGF",
         "duels, tournament by tournament, as the European Go Federation does; handicap stones",
         "European Go Federation 2021",
     ),
     "elo": SystemSpec(
-        "equipoise.rating.classical.elo",
-        "Elo",
-        "equipoise.rating.classical.elo",
+        "classical.elo.Elo",
         "duels, teams by their mean, contests as all pairs; home advantage",
         "Elo 1961",
     ),
     "elo-mmr": SystemSpec(
-        "equipoise.rating.elo_mmr.elo_mmr",
-        "EloMMR",
-        "equipoise.rating.elo_mmr.explain",
+        "elo_mmr.elo_mmr.EloMMR",
         "contests of any size; Bayesian, robust, aligned incentives",
         "Ebtekar and Liu 2021",
     ),
     "elo-mmx": SystemSpec(
-        "equipoise.rating.elo_mmr.elo_mmr",
-        "EloMMX",
-        "equipoise.rating.elo_mmr.explain",
+        "elo_mmr.elo_mmr.EloMMX",
         "contests of any size, as elo-mmr with Gaussian performances",
         "Ebtekar and Liu 2021",
     ),
     "fide": SystemSpec(
-        "equipoise.rating.federations.fide",
-        "FIDE",
-        "equipoise.rating.federations.together",
+        "federations.fide.FIDE",
         "duels, month by month, as FIDE does by the rules of the day; age, number of games",
         "FIDE Handbook B.02",
     ),
     "glicko": SystemSpec(
-        "equipoise.rating.classical.glicko",
-        "Glicko",
-        "equipoise.rating.classical.glicko",
+        "classical.glicko.Glicko",
         "duels and contests as all pairs, with rating periods; deviation",
         "Glickman 1999",
     ),
     "glicko2": SystemSpec(
-        "equipoise.rating.classical.glicko2",
-        "Glicko2",
-        "equipoise.rating.classical.glicko2",
+        "classical.glicko2.Glicko2",
         "duels with rating periods; deviation and volatility",
         "Glickman 2012",
     ),
     "lichess": SystemSpec(
-        "equipoise.rating.platforms.lichess",
-        "Lichess",
-        "equipoise.rating.platforms.lichess",
+        "platforms.lichess.Lichess",
         "duels as Lichess rates them: Glicko-2 at once, inactivity by the hour, limits",
         "Lichess 2026",
     ),
     "plackett-luce": SystemSpec(
-        "equipoise.rating.bayes.weng_lin",
-        "PlackettLuce",
-        "equipoise.rating.bayes.weng_lin",
+        "bayes.weng_lin.PlackettLuce",
         "teams of any size and number, place by place; closed form",
         "Weng and Lin 2011",
     ),
     "stephenson": SystemSpec(
-        "equipoise.rating.federations.stephenson",
-        "Stephenson",
-        "equipoise.rating.federations.stephenson",
+        "federations.stephenson.Stephenson",
         "duels with rating periods: glicko with a bonus and a pull to opponents; home advantage",
         "Stephenson 2012",
     ),
     "team-glicko2": SystemSpec(
-        "equipoise.rating.classical.team_glicko2",
-        "TeamGlicko2",
-        "equipoise.rating.classical.team_glicko2",
+        "classical.team_glicko2.TeamGlicko2",
         "two teams of any size; performance within the team, form, inactivity",
         "team-glicko2",
     ),
     "thurstone-mosteller": SystemSpec(
-        "equipoise.rating.bayes.weng_lin",
-        "ThurstoneMosteller",
-        "equipoise.rating.bayes.weng_lin",
+        "bayes.weng_lin.ThurstoneMosteller",
         "teams of any size and number, as all pairs with normal performances; closed form",
         "Weng and Lin 2011",
     ),
     "topcoder": SystemSpec(
-        "equipoise.rating.platforms.topcoder",
-        "TopCoder",
-        "equipoise.rating.platforms.topcoder",
+        "platforms.topcoder.TopCoder",
         "contests of any size, as Elo-MMR's authors rated them; volatility",
         "TopCoder",
     ),
     "trueskill": SystemSpec(
-        "equipoise.rating.bayes.trueskill",
-        "TrueSkill",
-        "equipoise.rating.bayes.trueskill",
+        "bayes.trueskill.TrueSkill",
         "teams of any size and number; ties have a probability",
         "Herbrich, Minka and Graepel 2006",
     ),
     "trueskill-spb": SystemSpec(
-        "equipoise.rating.bayes.trueskill",
-        "TrueSkillSPb",
-        "equipoise.rating.bayes.trueskill",
+        "bayes.trueskill.TrueSkillSPb",
         "as trueskill, with places between the teams: for contests with many ties",
         "Nikolenko and Sirotkin 2010",
     ),
     "uscf": SystemSpec(
-        "equipoise.rating.federations.uscf",
-        "USCF",
-        "equipoise.rating.federations.uscf",
+        "federations.uscf.USCF",
         "duels, event by event, as the first pass of US Chess; age, number of games, floors",
         "Glickman and Doan 2020",
     ),
@@ -233,8 +193,8 @@ def system_class(name: str) -> type[Any]:
     plugin = check_name(name)
     if plugin is not None:
         return load(plugin)
-    spec = SYSTEMS[name]
-    found: type[Any] = getattr(importlib.import_module(spec.module), spec.class_name)
+    module, _, class_name = SYSTEMS[name].place.rpartition(".")
+    found: type[Any] = getattr(importlib.import_module(f"{__package__}.{module}"), class_name)
     return found
 
 
@@ -246,9 +206,8 @@ def explainer_of(system: RatingSystem) -> Explainer:
     if isinstance(system, ExplainsItself):
         own: Explainer = type(system).explain
         return own
-    spec = SYSTEMS.get(system.name)
-    if spec is not None and isinstance(system, system_class(system.name)):
-        built_in: Explainer = importlib.import_module(spec.explainer).explain
+    if system.name in SYSTEMS and isinstance(system, kind := system_class(system.name)):
+        built_in: Explainer = sys.modules[kind.__module__].explain
         return built_in
     from equipoise.rating.plugins.general_explain import explain
 

@@ -23,6 +23,7 @@ import numpy as np
 
 from equipoise._jit import Option, inlined_update, inner_kernel, kernel, option, prefetch
 from equipoise.arrays import Floats, Ints
+from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidParameterError, require
@@ -577,3 +578,12 @@ class EloMMX(EloMMRParameters):
 
     name: ClassVar[str] = "elo-mmx"
     gaussian: ClassVar[bool] = True
+
+
+def explain(
+    system: EloMMRParameters, before: State, history: History, match: int, row: int
+) -> Explanation:
+    """Return why a participation changed its player's rating."""
+    from equipoise.rating.elo_mmr.explain import explain_performances
+
+    return explain_performances(system, before, history, match, row)

@@ -58,6 +58,7 @@ from equipoise.rating.federations.together import (
     begin_event,
     read_closed,
 )
+from equipoise.rating.federations.together import explain as explain
 from equipoise.rating.loop import rate_duels, read_rows
 from equipoise.rating.parameters import param
 from equipoise.rating.rated_system import rating_system

@@ -67,6 +67,7 @@ from equipoise.rating.federations.together import (
     event_key,
     month_of,
 )
+from equipoise.rating.federations.together import explain as explain
 from equipoise.rating.loop import rate_duels, read_rows
 from equipoise.rating.parameters import param
 from equipoise.rating.rated_system import rating_system
