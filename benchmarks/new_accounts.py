@@ -27,7 +27,6 @@ import numpy as np
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, require
-from equipoise.evaluate.incentives.audit import rated_matches
 from equipoise.evaluate.incentives.plans import MatchSnapshot
 from equipoise.formats import read_history
 from equipoise.numeric.workers import Workers
@@ -113,7 +112,7 @@ def losing_accounts(
     for count in accounts:
         require(1 <= count <= MOST_ACCOUNTS, "accounts", f"from 1 to {MOST_ACCOUNTS:,}", count)
     check_fit(system, history)
-    rated = rated_matches(history, system.capabilities)
+    rated = system.capabilities.rated(history)
     at = _match_to_join(history, rated) if match is None else _row_of(history, rated, match)
     with Workers(threads) as workers:
         before = _state_before(system, history, at, workers)
@@ -212,7 +211,7 @@ def taking_part(system: RatingSystem, history: History, *, threads: int = 1) -> 
             f"{system.name} with these parameters does not hold the level: use hold_level=0.05"
         )
     check_fit(system, history)
-    rated = np.flatnonzero(rated_matches(history, system.capabilities))
+    rated = np.flatnonzero(system.capabilities.rated(history))
     matches = min(system.hold_level_matches, len(rated))
     with Workers(threads) as workers:
         delta = _adjustments(system, history, rated, workers)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from papers.elo_mmr.throwing import throwing
 
 import equipoise as eq
 from equipoise.data.audits import LEAST_GAIN
@@ -17,9 +18,7 @@ from equipoise.evaluate.incentives.audit import (
     Effort,
     entered_matches,
     incentives,
-    rated_matches,
     sample,
-    throwing,
 )
 from equipoise.evaluate.incentives.plans import FrozenRater, ReplayedRater, replay_honestly
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
@@ -142,9 +141,7 @@ def test_four_matches_of_four_players_are_tried_in_all_places(name: str) -> None
 def courses(
     system: RatingSystem, history: History, player: int, matches: int = 100
 ) -> tuple[FrozenRater, ReplayedRater, list[int]]:
-    considered = entered_matches(
-        history, rated_matches(history, system.capabilities), player, matches
-    )
+    considered = entered_matches(history, system.capabilities.rated(history), player, matches)
     first = int(considered.match[0])
     replay = replay_honestly(system, history, set(considered.match.tolist()), {first}, Workers())
     fields = [replay.snapshots[match] for match in considered.match.tolist()]
@@ -198,7 +195,7 @@ def test_elo_mmr_never_pays_for_worse_places(model, played, chosen) -> None:  # 
     1e-6 points: a place in an early contest may by now weigh less than the rounding of a rating.
     """
     history, system = history_of(played), model(**chosen)
-    rated = rated_matches(history, system.capabilities)
+    rated = system.capabilities.rated(history)
     for player in np.unique(history.player[rated[history.match_rows()]])[:2]:
         (found,) = incentives(system, history, [player], effort=Effort(budget=150))
         assert found.gain == 0

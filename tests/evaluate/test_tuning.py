@@ -23,7 +23,7 @@ from equipoise.errors import (
     InvalidParameterError,
 )
 from equipoise.evaluate import tuning
-from equipoise.evaluate.backtest import backtest
+from equipoise.evaluate.backtest import ALL_PAIRS, Scoring, backtest
 from equipoise.evaluate.proposals import SPACES, Sampler, default_grid, default_ranges
 from equipoise.evaluate.scoring.scored import Scored
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
@@ -417,11 +417,10 @@ def test_a_class_of_ones_own_is_tuned(kind: type[Halved], workers: int) -> None:
 @pytest.mark.parametrize("system", [Elo(), Glicko2(), EloMMR()])
 def test_a_trial_is_the_same_in_pieces_of_any_length(system: RatingSystem) -> None:
     """Workers have only a piece of the history in memory of their own."""
-    objective = tuning.Objective(
-        system=system, scored=Scored.of(contests(), min_history=2, first=0), metric="log_loss"
-    )
+    scoring = Scoring(Scored.of(contests(), min_history=2, first=0), False, ALL_PAIRS, 1)
+    objective = tuning.Objective(system=system, scoring=scoring, metric="log_loss")
     found = []
     for piece in (1, 33, 10**9):
-        metrics = replace(objective, piece=piece).trial(0, {}).metrics
+        metrics = replace(objective, scoring=replace(scoring, piece=piece)).trial(0, {}).metrics
         found.append({name: one.hex() for name, one in metrics.items()})
     assert found[0] == found[1] == found[2]

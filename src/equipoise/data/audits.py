@@ -178,22 +178,22 @@ class Drift(Tabular):
     @property
     def inflation(self) -> Floats:
         """Points created per rated match so far; NaN before the first."""
-        return _quotient(self.created, self.rated)
+        return quotient(self.created, self.rated)
 
     @property
     def inflation_by_performance(self) -> Floats:
         """The part of it that is due to scaling by performance."""
-        return _quotient(self.created_by_performance, self.rated)
+        return quotient(self.created_by_performance, self.rated)
 
     @property
     def added(self) -> Floats:
         """Points created per player so far: `rating_all` minus the ratings of newcomers."""
-        return _quotient(self.created, self.players)
+        return quotient(self.created, self.players)
 
     @property
     def added_by_performance(self) -> Floats:
         """The part of it that is due to scaling by performance."""
-        return _quotient(self.created_by_performance, self.players)
+        return quotient(self.created_by_performance, self.players)
 
     def places(self) -> Ids:
         """Return the points on the axis of a chart: datetime64[us], or numbers of matches."""
@@ -271,7 +271,7 @@ def _in_utc(table: pl.DataFrame, times: Ids | None) -> pl.DataFrame:
     return table if times is None else table.with_columns(utc_column(times).alias("time"))
 
 
-def _quotient(sums: Floats, counts: Ints) -> Floats:
+def quotient(sums: Floats, counts: Ints | Floats) -> Floats:
     """Return sums over counts, NaN if a count is 0."""
     quotient = np.full(len(sums), np.nan)
     np.divide(sums, counts, out=quotient, where=counts > 0)

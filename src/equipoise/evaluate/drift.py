@@ -31,7 +31,7 @@ import numpy as np
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.audits import ActivityWindow, Drift, LevelGroup, LevelReceiver
+from equipoise.data.audits import ActivityWindow, Drift, LevelGroup, LevelReceiver, quotient
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.times import table_times
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
@@ -521,9 +521,9 @@ def _drift(
         by_performance=moved[3] if scales else nothing,
         by_level=moved[4] if holds else nothing,
         newcomers=newcomers.astype(np.int64),
-        entered=_quotient(entries, newcomers),
-        performed=_quotient(pull, share),
-        performed_all=float(_quotient(sums[-1:, FIRST_PULL], sums[-1:, FIRST_SHARE])[0]),
+        entered=quotient(entries, newcomers),
+        performed=quotient(pull, share),
+        performed_all=float(quotient(sums[-1:, FIRST_PULL], sums[-1:, FIRST_SHARE])[0]),
         brought=sums[:, ENTRIES] - start * players,
         handed=sums[:, HANDED] if holds else nothing,
         handed_by=_handed_by(pool) if holds else (),
@@ -531,13 +531,6 @@ def _drift(
         receiving=int(np.sum(pool.receipts > 0)),
         **of_rows,
     )
-
-
-def _quotient(sums: Floats, counts: Floats) -> Floats:
-    """Return sums over counts, NaN if a count is 0."""
-    found = np.full(len(sums), np.nan)
-    np.divide(sums, counts, out=found, where=counts > 0)
-    return found
 
 
 def _handed_by(pool: Pool) -> tuple[LevelGroup, ...]:

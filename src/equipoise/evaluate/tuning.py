@@ -62,17 +62,14 @@ _PIECE_OF_WORKERS = 50_000
 class Objective:
     """A history to predict, and the system whose parameters vary.
 
+    scoring : how trials are scored; its piece is as in a backtest, or smaller in a worker. No
+        metric depends on it
     metric : the metric that must have a value
-    piece : participations that are rated and scored together, about; None for those of a backtest.
-        No metric depends on it
     """
 
     system: RatingSystem
-    scored: Scored
+    scoring: Scoring
     metric: str
-    ties_as_authors: bool = False
-    all_pairs: int = ALL_PAIRS
-    piece: int | None = None
 
     def trial(self, number: int, parameters: Mapping[str, Value], threads: int = 1) -> Trial:
         """Return how well the system predicts with these parameters instead of those given.
@@ -97,17 +94,15 @@ class Objective:
         return Trial(number=number, parameters=dict(parameters), metrics=metrics)
 
     def _metrics(self, system: RatingSystem, threads: int) -> dict[str, float]:
-        scoring = Scoring(self.scored, self.ties_as_authors, self.all_pairs, threads)
-        if self.piece is not None:
-            scoring = replace(scoring, piece=self.piece)
+        scoring = replace(self.scoring, threads=threads)
         with Workers(threads) as workers:
-            predictor = SystemPredictor(system, self.scored.history, workers)
-            (found,) = scoring.of_one(predictor, self.ties_as_authors)
+            predictor = SystemPredictor(system, scoring.scored.history, workers)
+            (found,) = scoring.of_one(predictor, scoring.ties_as_authors)
             return found.metrics()
 
     def _check(self, system: RatingSystem) -> None:
         """Refuse parameters with which the system cannot rate the history."""
-        history = self.scored.history
+        history = self.scoring.scored.history
         misfits = system.capabilities.misfits(history)
         if history.time is None and system.capabilities.needs_time:
             misfits = [*misfits, "a history without times"]
@@ -129,35 +124,6 @@ def _not_done(number: int, parameters: Mapping[str, Value], status: Any, why: Ex
 
 #: The number and the parameters of a trial.
 Question: TypeAlias = tuple[int, Mapping[str, Value]]
-
-#: Carries out trials, and yields them in order.
-CarryOut: TypeAlias = Callable[[Iterable[Question]], Iterator[Trial]]
-
-
-def trial_workers(
-    objective: Objective,
-    workers: int,
-    threads: int,
-    executor: Executor | None = None,
-    under_way: int | None = None,
-) -> CarryOut:
-    """Return a function that carries out trials: here, in `workers` processes, or on an executor.
-
-    threads : used by trials in this process; others use one
-    under_way : as `run_tasks` has it
-    """
-    here = workers == 1 and executor is None
-    return partial(
-        run_tasks,
-        partial(_trial, threads if here else 1),
-        objective if here else replace(objective, piece=_PIECE_OF_WORKERS),
-        executor=executor,
-        workers=workers,
-        names=_name,
-        under_way=under_way,
-        # The parameters given compiled the kernels of this machine already; others have none.
-        prepare=_compile if hasattr(executor, "prepare") else None,
-    )
 
 
 def _trial(threads: int, objective: Objective, asked: Question) -> Trial:
@@ -259,14 +225,25 @@ def tune(
     chosen = checked_choices(system, choices, trials)
     check_fit(system, history)
     scored = Scored.of(history, min_history=min_history, first=0)
-    objective = Objective(
-        system=system, scored=scored, metric=metric, ties_as_authors=ties_as_authors
-    )
+    scoring = Scoring(scored, ties_as_authors, ALL_PAIRS, 1)
+    objective = Objective(system=system, scoring=scoring, metric=metric)
     recorded = () if record is None else record.trials
     proposals = _proposals(chosen, trials, recorded, metric, seed, under_way)
     given = _given(system, objective, chosen, threads)
     busy = min(workers, proposals.count)
-    carry_out = trial_workers(objective, busy, threads, executor, proposals.ahead)
+    here = busy == 1 and executor is None
+    small = replace(scoring, piece=_PIECE_OF_WORKERS)
+    carry_out = partial(
+        run_tasks,
+        partial(_trial, threads if here else 1),
+        objective if here else replace(objective, scoring=small),
+        executor=executor,
+        workers=busy,
+        names=_name,
+        under_way=proposals.ahead,
+        # The parameters given compiled the kernels of this machine already; others have none.
+        prepare=_compile if hasattr(executor, "prepare") else None,
+    )
     found = _carry_out(proposals, carry_out, record, progress)
     if not any(trial.status == "done" for trial in found):
         raise EquipoiseError(
@@ -278,8 +255,8 @@ def tune(
         choices=chosen,
         given=given,
         trials=tuple(found),
-        matches=int(objective.scored.scored.sum()),
-        participations=objective.scored.participations(),
+        matches=int(scored.scored.sum()),
+        participations=scored.participations(),
     )
 
 
@@ -357,7 +334,7 @@ def _given(
 
 def _carry_out(
     proposals: Proposals,
-    carry_out: CarryOut,
+    carry_out: Callable[[Iterable[Question]], Iterator[Trial]],
     record: Record | None,
     progress: Callable[[int, int], None] | None,
 ) -> list[Trial]:

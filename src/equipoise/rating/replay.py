@@ -399,13 +399,9 @@ def pieces(history: History, start: int, stop: int, size: int = PIECE) -> list[t
 
 def unrated_matches(system: RatingSystem, history: History, start: int = 0) -> tuple[Ints, int]:
     """Return (matches from `start` on that are skipped as all tied, number with a single team)."""
-    teams = history.teams()
-    later = np.arange(history.matches) >= start
-    single = int(np.sum(later & (teams < 2)))
-    if not system.capabilities.skips_all_tied:
-        return np.zeros(0, np.int64), single
-    tied = later & (teams > 2) & (history.distinct_ranks() == 1)
-    return np.flatnonzero(tied).astype(np.int64), single
+    later, several = np.arange(history.matches) >= start, history.teams() > 1
+    tied = np.flatnonzero(later & several & ~system.capabilities.rated(history))
+    return tied.astype(np.int64), int(np.sum(later & ~several))
 
 
 def _player_order(

@@ -64,13 +64,18 @@ def single_match(system: RatingSystem, before: State, history: History, match: i
     before : the state of all players of `history` before the match
     Raises : InvalidDataError if the system did not rate the match, ConvergenceError
     """
-    found = history.slice(match, match + 1)
-    players = found.player
-    isolated = found.with_players(history.player_ids[players], np.arange(len(players)))
+    isolated, players = alone(history, match)
     single = rate_isolated(system, isolated, before.take(players))
     if np.isnan(single.trace["rating"]).any():
         raise InvalidDataError([], f"{system.name} did not rate match {history.match_ids[match]}")
     return single
+
+
+def alone(history: History, match: int) -> tuple[History, Ints]:
+    """Return a match alone, its players numbered as its participations, and who they were."""
+    found = history.slice(match, match + 1)
+    players = found.player
+    return found.with_players(history.player_ids[players], np.arange(len(players))), players
 
 
 def rate_isolated(system: RatingSystem, match: History, before: State) -> SingleMatch:

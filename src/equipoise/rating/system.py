@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias, TypeGuard, runtime_checkable
 import numpy as np
 
 from equipoise.arguments import checked_number
-from equipoise.arrays import Floats, Ints
+from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import OWN_DEVIATIONS, History
 from equipoise.data.outlook import Outlook
@@ -91,6 +91,17 @@ class Capabilities:
     uses: frozenset[str] = frozenset()
     needed: Mapping[str, str] = field(default_factory=dict)
     idle: frozenset[str] = frozenset()
+
+    def rated(self, history: History) -> Flags:
+        """Return which matches change ratings, shape (M,): those of two teams or more.
+
+        Matches of three or more that all tie are left out if the system skips them.
+        """
+        teams = history.teams()
+        found: Flags = teams > 1
+        if self.skips_all_tied:
+            found &= (teams == 2) | (history.distinct_ranks() > 1)
+        return found
 
     def unused(self, history: History) -> list[str]:
         """Return the columns of a history that the system does not use."""

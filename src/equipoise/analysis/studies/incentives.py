@@ -23,7 +23,6 @@ from equipoise.evaluate.incentives.audit import (
     Effort,
     activity_of,
     incentives,
-    rated_matches,
     sample,
 )
 from equipoise.formats import write_table
@@ -110,7 +109,7 @@ def audit_incentives(
 def _players(system: RatingSystem, history: History, named: tuple[str, ...]) -> list[object]:
     """Return the ids of the named players, or of some that the first system rates often."""
     check_fit(system, history)
-    rated = rated_matches(history, system.capabilities)
+    rated = system.capabilities.rated(history)
     rows = player_rows(history, named) or sample(activity_of(history, rated))
     if not rows:
         raise NotFoundError(f"{system.name} changes no rating in this history")

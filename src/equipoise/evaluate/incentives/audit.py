@@ -38,21 +38,12 @@ from equipoise.evaluate.incentives.search import Search, honest, last_places, se
 from equipoise.numeric.workers import Workers
 from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.replay import check_fit
-from equipoise.rating.system import Capabilities, RatingSystem
+from equipoise.rating.system import RatingSystem
 
 #: Number of players to audit if none are named; half of them are the most active ones.
 PLAYERS = 4
 #: Fewest rated matches of a player of medium activity, if there are such players.
 _MEDIUM = 10
-
-
-def rated_matches(history: History, capabilities: Capabilities) -> Flags:
-    """Return which matches change ratings, shape (M,)."""
-    teams = history.teams()
-    rated: Flags = teams > 1
-    if capabilities.skips_all_tied:
-        rated &= (teams == 2) | (history.distinct_ranks() > 1)
-    return rated
 
 
 def activity_of(history: History, rated: Flags) -> Ints:
@@ -165,7 +156,7 @@ def incentives(
     """
     effort = effort or Effort()
     check_fit(system, history)
-    rated = rated_matches(history, system.capabilities)
+    rated = system.capabilities.rated(history)
     rows = _rows(history, rated, players)
     considered = [entered_matches(history, rated, row, effort.matches) for row in rows]
     require(workers >= 1, "workers", "at least 1", workers)
@@ -234,19 +225,6 @@ class _Audit:
                     raters = self._raters(one, replay, workers)
                     found.append(self._best(one, *raters, noted))
         return found
-
-    def judged(self, considered: PlayerMatches, thrown: Sequence[bool], threads: int) -> Incentive:
-        """Return the effect of throwing these matches while the other matches are honest."""
-        with Workers(threads) as workers:
-            replay = self.replay([considered], workers)
-            frozen, rater = self._raters(considered, replay, workers)
-            most = last_places(frozen)
-            plan = tuple(last if bad else 0 for last, bad in zip(most, thrown, strict=True))
-            alone = Search(frozen, budget=2)
-            gain = alone.final(plan) - alone.final(honest(frozen))
-            found = Search(rater, budget=2)
-            found.final(plan)
-            return self._incentive(considered, frozen, rater, found, plan, gain)
 
     def replay(self, batch: Sequence[PlayerMatches], workers: Workers) -> HonestReplay:
         """Return the states that plans of these players start from."""
@@ -333,34 +311,6 @@ def _compile(considered: PlayerMatches, audit: _Audit) -> None:
     least = replace(audit, effort=Effort(matches=1, budget=2, replays=1))
     player, match, row = considered
     least.here([PlayerMatches(player, match[:1], row[:1])], 1, 0, lambda tried: None)
-
-
-def throwing(
-    system: RatingSystem,
-    history: History,
-    player: object,
-    thrown: Sequence[object],
-    *,
-    others: Others = "frozen",
-    threads: int = 1,
-) -> Incentive:
-    """Return the effect of coming in last in some matches; which may be a loss.
-
-    thrown : ids of rated matches of the player; matches from the first of them on are considered
-    Raises : as `incentives`, and NotFoundError for ids that are not rated matches of the player
-    """
-    check_fit(system, history)
-    rated = rated_matches(history, system.capabilities)
-    considered = entered_matches(history, rated, history.player_row(player), history.matches)
-    ids = [str(match) for match in history.match_ids[considered.match].tolist()]
-    wanted = {str(match) for match in thrown}
-    if not wanted or wanted - set(ids):
-        missing = ", ".join(sorted(wanted - set(ids))) or "none"
-        raise NotFoundError(f"{player} has no rated match {missing}")
-    first = next(n for n, match in enumerate(ids) if match in wanted)
-    later = PlayerMatches(considered.player, considered.match[first:], considered.row[first:])
-    audit = _Audit(system, history, activity_of(history, rated), others)
-    return audit.judged(later, [match in wanted for match in ids[first:]], threads)
 
 
 def _worth_replaying(found: Search, rater: PlanRater, count: int) -> list[Plan]:

@@ -27,6 +27,7 @@ from equipoise.data.history import History
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import pieces
+from equipoise.rating.single_match import alone
 from equipoise.rating.state import Runs, State
 from equipoise.rating.system import Capabilities, RatingSystem
 
@@ -143,14 +144,12 @@ class MatchSnapshot:
     @classmethod
     def of(cls, history: History, match: int, state: State) -> MatchSnapshot:
         """Return the snapshot of a match before which the pool has this state."""
-        whole = history.slice(match, match + 1)
-        players = whole.player
+        one, players = alone(history, match)
         before = state.take(players)
         if before.runs is not None:
             before.runs.reserve(np.arange(len(players)), np.ones(len(players), np.int64))
             before.runs.values = before.runs.values[: before.runs.used].copy()
-        alone = whole.with_players(history.player_ids[players], np.arange(len(players)))
-        return cls(alone, before)
+        return cls(one, before)
 
     def play(
         self, system: RatingSystem, row: int, own: State, ranks: Ints, workers: Workers
