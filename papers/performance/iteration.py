@@ -23,7 +23,7 @@ from equipoise.tournament.curves import (
     NormalCurve,
     curve_of,
 )
-from equipoise.tournament.equilibrium.canonical import PerformanceFunction
+from equipoise.tournament.equilibrium.performance_function import PerformanceFunction
 from equipoise.tournament.pairs import gather_pairs
 
 #: Ratings before the tournament, one for everybody, or by player.

@@ -12,10 +12,10 @@ from equipoise.data.tournaments.games import Games
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
 from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve, curve_of
-from equipoise.tournament.equilibrium.canonical import PerformanceFunction
 from equipoise.tournament.equilibrium.laplacian import Solver, System
 from equipoise.tournament.equilibrium.network import NetworkEngine
 from equipoise.tournament.equilibrium.newton import Limits
+from equipoise.tournament.equilibrium.performance_function import PerformanceFunction
 from equipoise.tournament.equilibrium.solving import Solution, solve
 from equipoise.tournament.pairs import gather_pairs
 from rating.histories import WITHOUT_JIT

@@ -9,8 +9,8 @@ import pytest
 
 from equipoise.data.tournaments.games import Games
 from equipoise.tournament.curves import EloCurve
-from equipoise.tournament.equilibrium.canonical import PerformanceFunction
 from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
+from equipoise.tournament.equilibrium.performance_function import PerformanceFunction
 from equipoise.tournament.pairs import gather_pairs
 from reference.equilibrium import iterated
 from tournament.solved_tournaments import chess

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from equipoise.data.tournaments.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve
-from equipoise.tournament.equilibrium.canonical import PerformanceFunction
 from equipoise.tournament.equilibrium.newton import DenseEngine, laplacian
+from equipoise.tournament.equilibrium.performance_function import PerformanceFunction
 from equipoise.tournament.equilibrium.solving import solve
 from equipoise.tournament.pairs import Pairs, gather_pairs
 from reference import equilibrium as reference

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -264,15 +264,6 @@ _COLUMNS = {
 }
 
 
-class LobbyFault(NamedTuple):
-    """A rule that a lobby breaks: the row (None: the complete lobby), column, rule, and value."""
-
-    row: int | None
-    field: str
-    rule: str
-    got: str
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Lobby(Tabular):
     """N players, and who must or must not play together.
@@ -331,13 +322,7 @@ class Lobby(Tabular):
                 getattr(self, one.name).setflags(write=False)
         found = list(self._faults())
         if found:
-            raise InvalidDataError(
-                [
-                    Problem("", None if row is None else row + 1, name, rule, got)
-                    for row, name, rule, got in found
-                ],
-                f"{counted(len(found), 'problem')} in the lobby",
-            )
+            raise InvalidDataError(found, f"{counted(len(found), 'problem')} in the lobby")
 
     @classmethod
     @checks_arguments()
@@ -416,26 +401,26 @@ class Lobby(Tabular):
         pairs = [(row_of[str(one)], row_of[str(other)]) for one, other in self.avoid]
         return tuple(dict.fromkeys((min(pair), max(pair)) for pair in pairs))
 
-    def _faults(self) -> Iterator[LobbyFault]:
+    def _faults(self) -> Iterator[Problem]:
         """Yield every rule that is broken."""
         shape = self.player_ids.shape
         for name in ("rating", "deviation", "effective_rating", "party", "team"):
             column = getattr(self, name)
             if column is not None and column.shape != shape:
-                yield LobbyFault(None, name, f"must have shape {shape}", str(column.shape))
+                yield Problem("", None, name, f"must have shape {shape}", str(column.shape))
                 return
         yield from lobby_faults(self)
 
 
-def lobby_faults(lobby: Lobby) -> Iterator[LobbyFault]:
+def lobby_faults(lobby: Lobby) -> Iterator[Problem]:
     """Yield every rule of a lobby that columns of equal length break."""
     ids = [str(one) for one in lobby.player_ids.tolist()]
     if len(ids) < 2:
-        yield LobbyFault(None, "player", TWO_PLAYERS, str(len(ids)))
+        yield Problem("", None, "player", TWO_PLAYERS, str(len(ids)))
     seen: set[str] = set()
     for row, one in enumerate(ids):
         if one in seen:
-            yield LobbyFault(row, "player", ONCE, repr(one))
+            yield Problem("", row + 1, "player", ONCE, repr(one))
         seen.add(one)
     reported = np.zeros(len(ids), dtype=bool)
     for name, low, rule in (
@@ -450,12 +435,12 @@ def lobby_faults(lobby: Lobby) -> Iterator[LobbyFault]:
             bad &= ~reported
         reported |= bad
         for row in np.flatnonzero(bad).tolist():
-            yield LobbyFault(row, name, rule, str(float(values[row])))
+            yield Problem("", row + 1, name, rule, str(float(values[row])))
     yield from _lock_faults(lobby)
     yield from _avoid_faults(lobby, ids)
 
 
-def _lock_faults(lobby: Lobby) -> Iterator[LobbyFault]:
+def _lock_faults(lobby: Lobby) -> Iterator[Problem]:
     """Yield players who are locked to a different team than a member of their party."""
     if lobby.party is None or lobby.team is None:
         return
@@ -468,21 +453,22 @@ def _lock_faults(lobby: Lobby) -> Iterator[LobbyFault]:
         first = lock_of.setdefault(str(party), team)
         if str(first) != str(team):
             got = f"{team!r}, while party {party!r} is locked to {first!r}"
-            yield LobbyFault(row, "team", ONE_LOCK, got)
+            yield Problem("", row + 1, "team", ONE_LOCK, got)
 
 
-def _avoid_faults(lobby: Lobby, ids: Sequence[str]) -> Iterator[LobbyFault]:
+def _avoid_faults(lobby: Lobby, ids: Sequence[str]) -> Iterator[Problem]:
     """Yield avoid pairs that must stay together, or that do not name another player."""
     row_of = {one: row for row, one in enumerate(ids)}
     for one, other in lobby.avoid:
         a, b = row_of.get(str(one)), row_of.get(str(other))
         if a is None or b is None or a == b:
             got = repr(other if a is not None else one)
-            yield LobbyFault(a if a is not None else b, "avoid", IN_LOBBY, got)
+            row = a if a is not None else b
+            yield Problem("", None if row is None else row + 1, "avoid", IN_LOBBY, got)
             continue
         for labels in (lobby.party, lobby.team):
             if labels is not None and labels[a] is not None and labels[a] == labels[b]:
-                yield LobbyFault(a, "avoid", NOT_TOGETHER, repr(other))
+                yield Problem("", a + 1, "avoid", NOT_TOGETHER, repr(other))
                 break
 
 

@@ -36,57 +36,6 @@ class GreedyStep:
     team: int
 
 
-@dataclass(frozen=True, slots=True)
-class Filled:
-    """Result of the greedy method.
-
-    order : parties, the largest total first; team_of : team of every party, -1 without a place
-    steps : empty if there would be too many
-    without_place : the party that no team had room for, which ends the method; None if all are
-      placed
-    """
-
-    order: tuple[int, ...]
-    team_of: tuple[int, ...]
-    steps: tuple[GreedyStep, ...]
-    without_place: int | None
-
-
-def fill(placing: Placing) -> Filled:
-    """Return the placement of every party by the greedy method.
-
-    Among equals, the party that arrived first and the team with the lowest number come first.
-    """
-    order = sorted(range(placing.parties), key=lambda party: (-placing.weight(party), party))
-    counts = list(placing.counts)
-    sums = placing.counts if placing.by_size else placing.sums
-    teams = sorted((total, team) for team, total in enumerate(sums))
-    team_of = [-1] * placing.parties
-    listed = placing.parties * placing.teams <= MOST_LISTED
-    steps: list[GreedyStep] = []
-    for party in order:
-        size = placing.sizes[party]
-        at = _first_with_room(teams, counts, placing.capacity - size)
-        if at is None:
-            return Filled(tuple(order), tuple(team_of), tuple(steps), party)
-        if listed:
-            before = tuple((team, total) for total, team in teams)
-            steps.append(GreedyStep(before, party, teams[at][1]))
-        total, team = teams.pop(at)
-        counts[team] += size
-        team_of[party] = team
-        bisect.insort(teams, (total + placing.weight(party), team))
-    return Filled(tuple(order), tuple(team_of), tuple(steps), None)
-
-
-def _first_with_room(teams: list[tuple[int, int]], counts: list[int], most: int) -> int | None:
-    """Return the position of the first team with at most `most` players; None without one."""
-    for at, (_, team) in enumerate(teams):
-        if counts[team] <= most:
-            return at
-    return None
-
-
 #: Levels of evenness that permutation searches for before it tries all sequences.
 _LEVELS = 12
 #: Parties plus eight times the teams, up to which the effort is not reduced.
@@ -142,6 +91,43 @@ class Outcome:
     solution: Solution | None = None
     steps: tuple[GreedyStep, ...] = ()
     without_place: int | None = None
+
+
+def fill(placing: Placing) -> Outcome:
+    """Return the placement of the parties by the greedy method, the largest total first.
+
+    It ends with a party that no team has room for. A long list of steps is left out. Among equals,
+    the party that arrived first and the team with the lowest number come first.
+    """
+    order = sorted(range(placing.parties), key=lambda party: (-placing.weight(party), party))
+    counts = list(placing.counts)
+    sums = placing.counts if placing.by_size else placing.sums
+    teams = sorted((total, team) for team, total in enumerate(sums))
+    team_of = [-1] * placing.parties
+    listed = placing.parties * placing.teams <= MOST_LISTED
+    steps: list[GreedyStep] = []
+    for party in order:
+        size = placing.sizes[party]
+        at = _first_with_room(teams, counts, placing.capacity - size)
+        if at is None:
+            return Outcome(steps=tuple(steps), without_place=party)
+        if listed:
+            before = tuple((team, total) for total, team in teams)
+            steps.append(GreedyStep(before, party, teams[at][1]))
+        total, team = teams.pop(at)
+        counts[team] += size
+        team_of[party] = team
+        bisect.insort(teams, (total + placing.weight(party), team))
+    whole = tuple(team_of) if placing.allowed(counts) else None
+    return Outcome(order=tuple(order), team_of=whole, steps=tuple(steps), sequences=1)
+
+
+def _first_with_room(teams: list[tuple[int, int]], counts: list[int], most: int) -> int | None:
+    """Return the position of the first team with at most `most` players; None without one."""
+    for at, (_, team) in enumerate(teams):
+        if counts[team] <= most:
+            return at
+    return None
 
 
 class Methods:
@@ -292,15 +278,7 @@ class Methods:
 
     def greedy(self) -> Outcome:
         """Return the placement of the greedy method; no teams if a party has no place."""
-        placing = self.placing
-        filled = fill(placing)
-        if filled.without_place is not None:
-            return Outcome(steps=filled.steps, without_place=filled.without_place)
-        counts = list(placing.counts)
-        for party, team in enumerate(filled.team_of):
-            counts[team] += placing.sizes[party]
-        team_of = filled.team_of if placing.allowed(counts) else None
-        return Outcome(order=filled.order, team_of=team_of, steps=filled.steps, sequences=1)
+        return fill(self.placing)
 
     def vertical(self) -> Outcome:
         """Return the first filling in order of arrival."""

@@ -24,8 +24,8 @@ from equipoise.data.tournaments.games import LARGEST, Games
 from equipoise.display import Tabular
 from equipoise.errors import NoEquilibriumError, NotFoundError, require
 from equipoise.tournament.curves import Curve, CurveName, curve_of
-from equipoise.tournament.equilibrium.canonical import PerformanceFunction
 from equipoise.tournament.equilibrium.estimation import LARGEST_ADVANTAGE, Fit, Question, fit
+from equipoise.tournament.equilibrium.performance_function import PerformanceFunction
 from equipoise.tournament.equilibrium.solving import against_equals, check_scale
 from equipoise.tournament.equilibrium.uncertainty import SuperiorityPrior, Uncertainty, player_rows
 from equipoise.tournament.pairs import Pairs, gather_pairs, with_prior

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -25,8 +25,6 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.errors import Sweep, require
 from equipoise.numeric.graph import PLAIN_LIMIT, components_and_classes
 from equipoise.tournament.pairs import Pairs
-
-Relation: TypeAlias = Literal["same", "above", "below", "incomparable"]
 
 #: `PLAIN_LIMIT` for more than 500 players, whose ratings always need compiled code.
 PLAIN_LIMIT_OF_MANY = 20_000
@@ -81,23 +79,6 @@ class Existence:
         rows = zip(self.above, self.below, self.games.tolist(), least.tolist(), strict=True)
         return tuple(Sweep(named[a], named[b], games, by) for a, b, games, by in rows)
 
-    def relation(self, a: int, b: int, *, matrix_limit: int = MATRIX_LIMIT) -> Relation:
-        """Return the relation of class a to class b by chains of sweeps.
-
-        matrix_limit : number of classes up to which the relation is looked up in a matrix; else it
-          is searched
-        """
-        if a == b:
-            return "same"
-        upper, lower = min(a, b), max(a, b)  # a class has a lower number than those beneath it
-        if self.classes <= matrix_limit:
-            leads = bool(self._reach[upper, lower])
-        else:
-            leads = self._leads_to(upper, lower)
-        if not leads:
-            return "incomparable"
-        return "above" if a == upper else "below"
-
     def incomparable_pairs(self) -> Ints:
         """Return the pairs of classes a < b of one component that cannot be compared, (P, 2).
 
@@ -109,17 +90,6 @@ class Existence:
         component = self.component[rows[start[:-1]]]
         incomparable = (component[:, None] == component) & ~self._reach
         return np.argwhere(np.triu(incomparable, 1)).astype(np.int64)
-
-    def _leads_to(self, upper: int, lower: int) -> bool:
-        """Return whether a chain of sweeps leads from one class to another, in one pass."""
-        between = (self.above >= upper) & (self.below <= lower)
-        reached = {upper}
-        # In this order, the sweeps that a class lost come before those that it won.
-        rows = zip(self.above[between].tolist(), self.below[between].tolist(), strict=True)
-        for above, below in rows:
-            if above in reached:
-                reached.add(below)
-        return lower in reached
 
     @cached_property
     def _reach(self) -> Flags:
