@@ -130,13 +130,25 @@ class Times(NamedTuple):
     is_order: bool = False
     time_format: str | None = None
 
-    def at(self, rows: Ints) -> Ints:
-        """Return the times of some rows in microseconds since 1970, or their numbers."""
-        return self.values[rows] * self.scale
-
     def bound(self, value: object, name: str) -> int:
-        """Return a caller's bound in the unit of `at`. Raises : InvalidParameterError."""
+        """Return a caller's bound in microseconds since 1970, or as a number of the order.
+
+        Raises : InvalidParameterError
+        """
         return order_bound(value, name) if self.is_order else moment(value, name, self.time_format)
+
+    def within(self, since: object, until: object) -> Flags:
+        """Return the rows with times in [since, until); None is no bound.
+
+        Raises : InvalidParameterError   a bound does not suit these times
+        """
+        moments = self.values * self.scale
+        inside = np.ones(len(moments), dtype=bool)
+        if since is not None:
+            inside &= moments >= self.bound(since, "since")
+        if until is not None:
+            inside &= moments < self.bound(until, "until")
+        return inside
 
 
 #: Seconds since 1970, perhaps with a fraction.

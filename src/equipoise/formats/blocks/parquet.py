@@ -25,10 +25,9 @@ from equipoise.formats.games.as_matches import build_matches, is_matches
 from equipoise.formats.games.layout import has_long_columns
 from equipoise.formats.options import CANONICAL, KEPT, Options
 from equipoise.formats.table import Table, refuse, shown
-from equipoise.formats.tables.checks import ADJACENT
 from equipoise.formats.tables.clock_times import join_clock_times
 from equipoise.formats.tables.columns import arrange_columns
-from equipoise.formats.tables.long_table import LEFT
+from equipoise.formats.tables.long_table import ADJACENT, LEFT
 from equipoise.formats.times import read_times
 
 #: Rows from which the columns are understood.

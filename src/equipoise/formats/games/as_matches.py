@@ -48,9 +48,8 @@ from equipoise.formats.games.rows import (
 from equipoise.formats.games.scores import read_neutral, read_side_scores
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table, columns_in_words, refuse
-from equipoise.formats.tables.columns import faults_of, text_of
+from equipoise.formats.tables.columns import equal_rows, faults_of, text_of
 from equipoise.formats.tables.long_table import LEFT, build_history, in_file
-from equipoise.formats.tables.matches import equal_rows
 from equipoise.formats.tables.recognised import (
     KNOWN,
     check_renamings,

@@ -11,7 +11,6 @@ from equipoise.arrays import Ints
 from equipoise.errors import InvalidParameterError, Problem
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.options import Options
-from equipoise.formats.tables.matches import within
 from equipoise.formats.times import read_times
 
 DATED = (
@@ -40,7 +39,7 @@ def select_dates(columns: GameColumns, options: Options) -> GameColumns:
             "since and until (--from, --until) need games with complete dates; these have none"
         )
     undated = columns.times.is_null().to_numpy()
-    inside = within(times.values * times.scale, times, options) & ~undated
+    inside = times.within(options.since, options.until) & ~undated
     rows = np.flatnonzero(undated)
     left_out = Counter(columns.left_out)
     left_out["filtered"] += int(np.sum(~inside & ~undated))

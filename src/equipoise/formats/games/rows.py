@@ -27,6 +27,7 @@ from equipoise.formats.table import Table
 from equipoise.formats.tables.columns import (
     NOT_EMPTY,
     NUMBER,
+    equal_rows,
     faults_of,
     mask,
     number_ids,
@@ -35,7 +36,6 @@ from equipoise.formats.tables.columns import (
     text_objects,
     text_of,
 )
-from equipoise.formats.tables.matches import equal_rows, within
 from equipoise.formats.tables.notation import numbers_of, without_marks
 from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.times import Times, read_times
@@ -182,7 +182,7 @@ def _times(table: Table, layout: Layout, options: Options) -> Times | None:
 
 def _in_time(times: Times, options: Options) -> Flags:
     """Return the rows in [since, until); a row without a readable time stays, to be reported."""
-    inside = within(times.values * times.scale, times, options)
+    inside = times.within(options.since, options.until)
     for rows, _ in times.faults:
         inside |= rows
     return inside

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date, datetime
 from typing import NamedTuple
 
 import numpy as np
@@ -248,6 +249,27 @@ def _are_at(texts: pl.Series, distinct: pl.Series, numbers: pl.Series) -> bool:
         (distinct.gather(numbers.slice(at, _PIECE)) != texts.slice(at, _PIECE)).any()
         for at in range(0, len(texts), _PIECE)
     )
+
+
+def equal_rows(column: pl.Series, value: object) -> Flags:
+    """Return the rows that have a value, compared as numbers if both are numbers, else as text."""
+    if value is None or value == "":
+        empty = column.is_null()
+        return (empty | (column == "") if column.dtype == pl.String else empty).to_numpy()
+    if isinstance(value, bool | np.bool_):
+        text = "true" if value else "false"
+    elif isinstance(value, datetime | date):
+        text = value.isoformat()
+    else:
+        text = str(value)
+    if column.dtype.is_float():
+        try:
+            return (column == float(text)).fill_null(False).to_numpy()
+        except ValueError:
+            return np.zeros(len(column), dtype=bool)
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        return np.zeros(len(column), dtype=bool)
+    return (column.cast(pl.String, strict=False) == text).fill_null(False).to_numpy()
 
 
 def keep_used(rows: Ints, ids: Ids) -> tuple[Ints, Ids]:

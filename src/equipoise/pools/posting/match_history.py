@@ -13,7 +13,7 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import HOME_SIDES, History, TimeKind, read_score
 from equipoise.data.missing import or_nan
 from equipoise.data.times import MICROSECONDS, read_as_seconds
-from equipoise.formats.tables.matches import dense_ranks
+from equipoise.formats.tables.long_table import dense_ranks
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.rating.federations.facts import used_facts
