@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from equipoise.analysis.inspecting.oddities import find_oddities
 from equipoise.data.history import History
@@ -111,22 +110,7 @@ def test_groups_that_never_met() -> None:
 
 def test_matches_of_one() -> None:
     lone = read_history({"match": [1, 1, 2], "player": ["ann", "ben", "ann"], "rank": [1, 2, 1]})
-    assert kinds(lone) == {"single": 1, "one-match": 1}
-
-
-@pytest.mark.parametrize("far", [40, 4_000])
-def test_a_gap_is_long_against_the_whole_time(far: int) -> None:
-    time = [*days(60), *(one + 86_400 * far for one in days(120)[60:])]
-    found = kinds(history_of(league(120), time=time))
-    assert found == {"gaps": 1}
-    assert kinds(history_of(league(120), time=days(120))) == {}
-
-
-def test_one_time_for_all() -> None:
-    duels = [
-        (f"{first}{at}", f"{second}{at}", 1) for at, (first, second, _) in enumerate(league(9))
-    ]
-    assert kinds(history_of(duels, time=[1_600_000_000] * 9))["one-time"] == 9
+    assert kinds(lone) == {"single": 1}
 
 
 def test_names_of_one_player_and_of_nobody() -> None:

@@ -116,7 +116,7 @@ def advice_on(problems: Sequence[Problem], *, skipping: bool) -> str:
     if found is None and rows and not skipping:
         return (
             "Correct these rows, leave their matches out with --skip-bad, or leave out only these "
-            "rows with --skip-bad=rows. `equipoise inspect FILE` says what each costs."
+            "rows with --skip-bad=rows. `equipoise inspect FILE` says what is left then."
         )
     return found or ""
 

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Floats, Ids, Ints
+from equipoise.arrays import Ids, Ints
 from equipoise.data.history import History
-from equipoise.data.times import MICROSECONDS_PER_DAY, day_in_words
-from equipoise.errors import InvalidDataError
+from equipoise.data.times import MICROSECONDS_PER_DAY
 from equipoise.formats.likely_doubles import MERGING, MOST, likely_doubles, same_but_for_form
 from equipoise.formats.tables.recognised import option_for
+from equipoise.messages.sources.inspection import OddityMessage
 from equipoise.numeric.graph import components
 from equipoise.wording import counted
 
@@ -27,8 +26,6 @@ from equipoise.wording import counted
 _NAMED = 3
 #: Matches from which shares of matches, and correlations, mean something.
 _ENOUGH, _FEW = 20, 5
-#: A gap is this many times as long as the mean time between matches, and this share of all time.
-_GAP_TIMES, _GAP_SHARE = 10.0, 0.1
 #: Share of the decided games that one side wins, and of matches in which all tie.
 _ALWAYS, _MOSTLY_TIED = 0.98, 0.8
 #: Share of matches that are repeated on the same day, or in the same round, where that is usual.
@@ -43,32 +40,10 @@ _TIME_OR_DATE = re.compile(
 #: Columns of which more is better wherever they occur.
 _SCORES = ("score", "points", "goals")
 #: Placeholders instead of names, in small letters.
-_NOBODY = (
-    *("?", "-", "--", "n/a", "na", "nan", "none", "null", "nil", "unknown", "anonymous", "anon"),
-    *(
-        "bye",
-        "(bye)",
-        "tbd",
-        "tba",
-        "empty",
-        "guest",
-        "deleted",
-        "[deleted]",
-        "player",
-        "nn",
-        "n.n.",
-    ),
+_NOBODY = re.compile(
+    r"[?]|--?|n/?a|nan|none|null|nil|unknown|anon(ymous)?|bye|\(bye\)|tbd|tba|empty|guest|deleted"
+    r"|\[deleted\]|player|nn|n\.n\."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Oddity:
-    """Something unusual: how often, a sentence, and what to do; see `OddityMessage`."""
-
-    kind: str
-    count: int
-    text: str
-    advice: str = ""
 
 
 class Sizes(NamedTuple):
@@ -81,7 +56,7 @@ class Sizes(NamedTuple):
 
 def find_oddities(
     history: History, *, two_sides: bool, ranked: bool, columns: Mapping[str, str] | None = None
-) -> list[Oddity]:
+) -> list[OddityMessage]:
     """Return what is odd in a history, the most important first.
 
     two_sides : whether the file names two sides of each match, so that their order has a meaning
@@ -92,7 +67,7 @@ def find_oddities(
     if not history.matches:
         return []
     sizes = Sizes(history.sizes(), history.teams(), history.distinct_ranks())
-    checks: tuple[Callable[[], Iterator[Oddity]], ...] = (
+    checks: tuple[Callable[[], Iterator[OddityMessage]], ...] = (
         lambda: _reversed_ranks(history, named.get("rank", "rank")) if ranked else iter(()),
         lambda: _one_sided(history, sizes) if two_sides else iter(()),
         lambda: _ties(sizes, _decides(named)),
@@ -100,9 +75,7 @@ def find_oddities(
         lambda: _groups(history),
         lambda: _alone(history, sizes),
         lambda: _unread_times(history) if "time" not in named else iter(()),
-        lambda: _times(history),
         lambda: _names(history),
-        lambda: _newcomers(history),
     )
     return [found for check in checks for found in check()]
 
@@ -112,67 +85,52 @@ def _decides(named: Mapping[str, str]) -> str:
     return next((one for one in ("result", "score", "winner") if one in named), "rank")
 
 
-def _reversed_ranks(history: History, ranks: str) -> Iterator[Oddity]:
+def _reversed_ranks(history: History, ranks: str) -> Iterator[OddityMessage]:
     """Find ranks that rise with a score of which more is better.
 
     ranks : name of their column in the file
     """
     for name in _SCORES:
-        score = _numbers(history, name)
-        if score is None:
+        scores = _numbers(history, name)
+        if scores is None:
             continue
-        correlation, matches = _within_matches(history, history.rank.astype(np.float64), score)
+        correlation, matches = _within_matches(history, scores)
         if matches >= _FEW and correlation > _REVERSED:
             more = "a higher score" if name == "score" else f"more {name}"
-            how = option_for("score", ranks)
             less = "a lower score is" if name == "score" else f"fewer {name} are"
-            yield Oddity(
+            yield OddityMessage(
                 "reversed-ranks",
                 matches,
                 f"players with {more} have a worse rank (correlation {correlation:.2f} within "
                 "matches), because the lowest rank is the best",
-                f"if the highest rank is the best, read it as a score: {how}. If {less} "
-                "better, all is well",
+                "if the highest rank is the best, read it as a score: "
+                f"{option_for('score', ranks)}. If {less} better, all is well",
             )
 
 
-def _numbers(history: History, name: str) -> Floats | None:
-    """Return a column as numbers, NaN where there is none; None if it is absent or no numbers."""
+def _numbers(history: History, name: str) -> pl.Series | None:
+    """Return a column as numbers, null where there is none; None if it is absent or no numbers."""
     values = history.statistics.get(name, history.attributes.get(name))
     if values is None:
         return None
-    if name == "score":
-        try:
-            return history.scores()
-        except InvalidDataError:
-            return None
     if values.dtype != object:
-        return values.astype(np.float64)
+        return pl.Series(values.astype(np.float64)).fill_nan(None)
     texts = pl.Series(values.tolist(), strict=False).cast(pl.String, strict=False)
     numbers = texts.cast(pl.Float64, strict=False)
-    if numbers.null_count() > texts.null_count():
-        return None
-    return numbers.to_numpy().astype(np.float64)
+    return numbers if numbers.null_count() == texts.null_count() else None
 
 
-def _within_matches(history: History, one: Floats, other: Floats) -> tuple[float, int]:
-    """Return the correlation of two columns within matches, and how many matches it rests on."""
-    known = ~np.isnan(other)
-    match = history.match_rows()[known]
-    count = np.maximum(np.bincount(match, minlength=history.matches), 1)
-    deviations = []
-    for column in (one[known], other[known]):
-        mean = np.bincount(match, column, history.matches) / count
-        deviations.append(column - mean[match])
-    first, second = deviations
-    varying = np.bincount(match, np.abs(first * second), history.matches) > 0
-    scale = np.sqrt(np.sum(first**2) * np.sum(second**2))
-    if not scale > 0:
-        return 0.0, 0
-    return float(np.sum(first * second) / scale), int(np.sum(varying))
+def _within_matches(history: History, scores: pl.Series) -> tuple[float, int]:
+    """Return the correlation of ranks and scores within matches, and how many matches vary."""
+    columns = {"match": history.match_rows(), "rank": history.rank, "score": scores}
+    one, other = (pl.col(name) - pl.col(name).mean().over("match") for name in ("rank", "score"))
+    rows = pl.DataFrame(columns).drop_nulls().select("match", one, other)
+    varying = rows.filter(pl.col("rank") * pl.col("score") != 0)["match"].n_unique()
+    correlation = rows.select(pl.corr("rank", "score")).item()
+    return (0.0 if correlation is None else correlation), varying
 
 
-def _one_sided(history: History, sizes: Sizes) -> Iterator[Oddity]:
+def _one_sided(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
     """Find that the side named first, or the other, wins every game that is decided."""
     duels = (sizes.teams == 2) & (sizes.ranks == 2)
     decided = int(np.sum(duels))
@@ -182,7 +140,7 @@ def _one_sided(history: History, sizes: Sizes) -> Iterator[Oddity]:
     wins = int(np.sum(won))
     for side, often in (("first", wins), ("second", decided - wins)):
         if often >= _ALWAYS * decided:
-            yield Oddity(
+            yield OddityMessage(
                 "one-sided",
                 often,
                 f"the {side} of the two players or teams won {often:,} of the {decided:,} games "
@@ -192,12 +150,12 @@ def _one_sided(history: History, sizes: Sizes) -> Iterator[Oddity]:
             )
 
 
-def _ties(sizes: Sizes, decides: str) -> Iterator[Oddity]:
+def _ties(sizes: Sizes, decides: str) -> Iterator[OddityMessage]:
     contested = sizes.teams > 1
     tied = int(np.sum(contested & (sizes.ranks == 1)))
     many = int(np.sum(contested))
     if many >= _ENOUGH and tied >= _MOSTLY_TIED * many:
-        yield Oddity(
+        yield OddityMessage(
             "ties-everywhere",
             tied,
             f"all players or teams tie in {tied:,} of {counted(many, 'match', 'matches')}",
@@ -205,7 +163,7 @@ def _ties(sizes: Sizes, decides: str) -> Iterator[Oddity]:
         )
 
 
-def _repeated(history: History, sizes: Sizes) -> Iterator[Oddity]:
+def _repeated(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
     """Find matches with the time, the players and the result of another match."""
     times = history.time if history.time is not None else history.order
     if times is None or history.matches < 2:
@@ -223,7 +181,7 @@ def _repeated(history: History, sizes: Sizes) -> Iterator[Oddity]:
         " and ".join(str(history.match_ids[row]) for row in group[:2])
         for group in groups.head(_NAMED).to_list()
     ]
-    yield Oddity(
+    yield OddityMessage(
         "repeated-match",
         extra,
         f"{counted(extra, 'match has', 'matches have')} the time, the players and the result of "
@@ -233,30 +191,19 @@ def _repeated(history: History, sizes: Sizes) -> Iterator[Oddity]:
 
 
 def _digests(history: History) -> Ids:
-    """Return a number for the players and the result of each match, shape (M,), order apart.
-
-    Rows are mixed to 64 bits and summed, so the order of the rows of a match does not matter.
-    """
+    """Return a number for the players and the result of each match, shape (M,), order apart."""
+    columns: dict[str, Ids] = {"player": history.player, "rank": history.rank}
+    for name in _SCORES:
+        score = history.attributes.get(name, history.statistics.get(name))
+        if score is not None and score.dtype != object:
+            columns[name] = score
+    rows = pl.DataFrame(columns).hash_rows().to_numpy()
     with np.errstate(over="ignore"):
-        mixed = _mixed(history.player.astype(np.uint64))
-        mixed = _mixed(mixed + history.rank.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
-        for name in _SCORES:
-            score = history.attributes.get(name, history.statistics.get(name))
-            if score is not None and score.dtype != object:
-                bits = score.astype(np.float64).view(np.uint64)
-                mixed = _mixed(mixed ^ bits)
-        digests: Ids = np.add.reduceat(mixed, history.offsets[:-1])
+        digests: Ids = np.add.reduceat(rows, history.offsets[:-1])
     return digests
 
 
-def _mixed(numbers: Ids) -> Ids:
-    """Return numbers whose bits all depend on all bits: the finaliser of splitmix64."""
-    numbers = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    numbers = (numbers ^ (numbers >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(numbers ^ (numbers >> np.uint64(31)))
-
-
-def _groups(history: History) -> Iterator[Oddity]:
+def _groups(history: History) -> Iterator[OddityMessage]:
     """Find groups of players who never met, even through others."""
     later = np.ones(history.participations, dtype=bool)
     later[history.offsets[:-1]] = False
@@ -271,7 +218,7 @@ def _groups(history: History) -> Iterator[Oddity]:
         f"{history.player_ids[int(np.argmax(component == one))]}"
         for one in largest.tolist()
     ]
-    yield Oddity(
+    yield OddityMessage(
         "unconnected-groups",
         len(sizes),
         f"the players are {len(sizes):,} groups that never met, even through others: "
@@ -280,12 +227,12 @@ def _groups(history: History) -> Iterator[Oddity]:
     )
 
 
-def _alone(history: History, sizes: Sizes) -> Iterator[Oddity]:
+def _alone(history: History, sizes: Sizes) -> Iterator[OddityMessage]:
     single = np.flatnonzero(sizes.teams == 1)
     if not len(single):
         return
     shown = [str(history.match_ids[row]) for row in single[:_NAMED].tolist()]
-    yield Oddity(
+    yield OddityMessage(
         "single",
         len(single),
         f"{counted(len(single), 'match has', 'matches have')} a single player or team: "
@@ -295,7 +242,7 @@ def _alone(history: History, sizes: Sizes) -> Iterator[Oddity]:
     )
 
 
-def _unread_times(history: History) -> Iterator[Oddity]:
+def _unread_times(history: History) -> Iterator[OddityMessage]:
     """Find columns that look like times, in a history that has none."""
     if history.time is not None:
         return
@@ -307,7 +254,7 @@ def _unread_times(history: History) -> Iterator[Oddity]:
     if not found:
         return
     instead = " or ".join(option_for("time", name) for name in found[:_NAMED])
-    yield Oddity(
+    yield OddityMessage(
         "unread-times",
         len(found),
         f"{_listed(found[:_NAMED], len(found))} may be the times of the matches, but "
@@ -324,39 +271,7 @@ def _look_like_times(values: Ids) -> bool:
     return bool(some) and all(_TIME_OR_DATE.match(str(one)) for one in some)
 
 
-def _times(history: History) -> Iterator[Oddity]:
-    """Find times that say no order, and long gaps between them."""
-    time = history.time
-    if time is None or history.matches < 2:
-        return
-    span = int(time[-1] - time[0])
-    if span == 0:
-        yield Oddity(
-            "one-time",
-            history.matches,
-            f"all {history.matches:,} matches have the same time",
-            "their order in the file decides in which order they are rated",
-        )
-        return
-    between = np.diff(time)
-    least = max(_GAP_SHARE * span, _GAP_TIMES * span / len(between))
-    gaps = np.flatnonzero(between > least)
-    if not len(gaps):
-        return
-    longest = gaps[np.argsort(-between[gaps], kind="stable")][:_NAMED]
-    shown = [
-        f"{between[row] / MICROSECONDS_PER_DAY:,.0f} days after {day_in_words(int(time[row]))}"
-        for row in longest.tolist()
-    ]
-    yield Oddity(
-        "gaps",
-        len(gaps),
-        f"{counted(len(gaps), 'gap')} in time: {_listed(shown, len(gaps))}",
-        "if matches are missing there, ratings before and after it are less comparable",
-    )
-
-
-def _names(history: History) -> Iterator[Oddity]:
+def _names(history: History) -> Iterator[OddityMessage]:
     """Find names that may be one player, and placeholders instead of names."""
     if history.player_ids.dtype != object:
         return
@@ -364,38 +279,26 @@ def _names(history: History) -> Iterator[Oddity]:
     pairs = likely_doubles(names) if len(names) <= MOST else same_but_for_form(names)
     if pairs:
         shown = [f"{one!r} and {other!r}" for one, other in pairs[:_NAMED]]
-        yield Oddity(
+        yield OddityMessage(
             "likely-doubles",
             len(pairs),
             f"{counted(len(pairs), 'pair')} of names may be one player: "
             f"{_listed(shown, len(pairs))}",
             MERGING,
         )
-    small = pl.Series(names, dtype=pl.String).str.strip_chars().str.to_lowercase()
-    nobody = small.is_in(list(_NOBODY)).arg_true().to_list()
+    nobody = [row for row, one in enumerate(names) if _NOBODY.fullmatch(one.strip().lower())]
     if nobody:
         played = np.bincount(history.player, minlength=history.players)
         shown = [
             f"{names[row]!r} in {counted(int(played[row]), 'match', 'matches')}"
             for row in nobody[:_NAMED]
         ]
-        yield Oddity(
+        yield OddityMessage(
             "nobody",
             len(nobody),
             f"{counted(len(nobody), 'name is a placeholder', 'names are placeholders')} but read "
             f"as {'a player' if len(nobody) == 1 else 'players'}: {_listed(shown, len(nobody))}",
             "all of their matches count as those of one player: remove the rows, if they are not",
-        )
-
-
-def _newcomers(history: History) -> Iterator[Oddity]:
-    once = int(np.sum(np.bincount(history.player, minlength=history.players) == 1))
-    if once:
-        yield Oddity(
-            "one-match",
-            once,
-            f"{once:,} of {counted(history.players, 'player')} played only once",
-            "their ratings say little yet: the column deviation shows how little",
         )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-import numpy as np
-
-from equipoise.arrays import Flags, Floats, Ids
-from equipoise.data.history import HOME_SIDES, History
+from equipoise.arrays import Floats
+from equipoise.data.history import History
+from equipoise.data.tournaments.games import Games
 from equipoise.errors import InvalidDataError
 from equipoise.messages.conversion import json_value
 from equipoise.messages.sources.inspection import MatchLineMessage
@@ -20,40 +18,22 @@ _MEMBERS, _LETTERS = 3, 24
 _LONG = 40
 
 
-@dataclass(slots=True)
-class _Side:
-    """A player or team of a match: place from 0, label, members, and score as text."""
+class _Side(NamedTuple):
+    """A player or team of a match.
+
+    rank : from 0; label : of the team, or ""; players : names; score : as text, "" if unknown
+    """
 
     rank: int
     label: str
-    members: list[str]
-    ground: str = ""
-    score: str = ""
-
-    @property
-    def name(self) -> str:
-        """Return the team's name, or the names of its players."""
-        return self.label or self.who
+    players: list[str]
+    score: str
 
     @property
     def who(self) -> str:
-        """Return the players."""
-        more = len(self.members) - _MEMBERS
-        shown = " + ".join(self.members[:_MEMBERS]) + (f" + {more:,} more" if more > 0 else "")
+        more = len(self.players) - _MEMBERS
+        shown = " + ".join(self.players[:_MEMBERS]) + (f" + {more:,} more" if more > 0 else "")
         return f"{self.label} ({shown})" if self.label else shown
-
-    @property
-    def placed(self) -> str:
-        """Return the players, and whether they are at home."""
-        return f"{self.who} ({self.ground})" if self.ground else self.who
-
-
-class _Columns(NamedTuple):
-    """What is known of the participations beside their places; None if it is not."""
-
-    scores: Floats | None
-    at_home: Flags | None
-    side: Ids | None
 
 
 def first_matches(history: History, matches: int) -> list[MatchLineMessage]:
@@ -64,11 +44,9 @@ def first_matches(history: History, matches: int) -> list[MatchLineMessage]:
         scores = some.scores()
     except InvalidDataError:
         scores = None
-    columns = _Columns(scores, some.at_home(), some.attributes.get("side"))
     lines = []
     for match in range(some.matches):
-        low, high = int(some.offsets[match]), int(some.offsets[match + 1])
-        sides = _sides(some, low, high, columns)
+        sides = _sides(some, range(int(some.offsets[match]), int(some.offsets[match + 1])), scores)
         time = None if times is None else json_value(times[match])
         lines.append(
             MatchLineMessage(json_value(some.match_ids[match]), time, _who(sides), _result(sides))
@@ -76,54 +54,45 @@ def first_matches(history: History, matches: int) -> list[MatchLineMessage]:
     return lines
 
 
-def _sides(history: History, low: int, high: int, columns: _Columns) -> list[_Side]:
+def _sides(history: History, rows: range, scores: Floats | None) -> list[_Side]:
     """Return the players or teams of a match, in the order of the file."""
     sides: dict[int, _Side] = {}
-    labels = history.team_labels
-    for row in range(low, high):
+    for row in rows:
         team = int(history.team[row])
         if team not in sides:
-            label = "" if labels is None or labels[row] is None else _cut(str(labels[row]))
-            sides[team] = _Side(int(history.rank[row]), label, [], _ground(columns, row))
-            if columns.scores is not None and not np.isnan(columns.scores[row]):
-                sides[team].score = f"{columns.scores[row]:g}"
-        sides[team].members.append(_cut(str(history.player_ids[history.player[row]])))
+            label = None if history.team_labels is None else history.team_labels[row]
+            score = "" if scores is None or scores[row] != scores[row] else f"{scores[row]:g}"
+            rank = int(history.rank[row])
+            sides[team] = _Side(rank, "" if label is None else _cut(str(label)), [], score)
+        sides[team].players.append(_cut(str(history.player_ids[history.player[row]])))
     return list(sides.values())
-
-
-def _ground(columns: _Columns, row: int) -> str:
-    """Return "white" or "at home" if a player or team is, else nothing."""
-    if columns.at_home is None or not columns.at_home[row]:
-        return ""
-    side = "" if columns.side is None else str(columns.side[row])
-    return side if side in HOME_SIDES and side != "home" else "at home"
 
 
 def _who(sides: list[_Side]) -> str:
     if len(sides) == 1:
         return f"{sides[0].who} alone"
     if len(sides) == 2:
-        return " against ".join(side.placed for side in sides)
-    players = sum(len(side.members) for side in sides)
+        return " against ".join(side.who for side in sides)
+    players = sum(len(side.players) for side in sides)
     teams = f" in {len(sides):,} teams" if players > len(sides) else ""
     return f"{players:,} players{teams}"
 
 
 def _result(sides: list[_Side]) -> str:
+    """Return the winner of two sides and the score, or the first places of more."""
     if len(sides) == 1:
         return ""
+    names = [side.label or side.who for side in sides]
     if len(sides) == 2:
         one, other = sides
         between = " to " if "-" in one.score + other.score else "-"
         score = f" {one.score}{between}{other.score}" if one.score and other.score else ""
-        if one.rank == other.rank:
-            return f"draw{score}"
-        return f"{one.name if one.rank < other.rank else other.name} won{score}"
-    ordered = sorted(sides, key=lambda side: side.rank)
-    text = ordered[0].name
-    shown = 1
-    for before, side in pairwise(ordered):
-        added = text + (" = " if side.rank == before.rank else ", ") + side.name
+        won = f"{names[one.rank > other.rank]} won"
+        return ("draw" if one.rank == other.rank else won) + score
+    ordered = sorted(zip(sides, names, strict=True), key=lambda pair: pair[0].rank)
+    text, shown = ordered[0][1], 1
+    for (before, _), (side, name) in pairwise(ordered):
+        added = text + (" = " if side.rank == before.rank else ", ") + name
         if len(added) > _LONG:
             break
         text, shown = added, shown + 1
@@ -133,3 +102,17 @@ def _result(sides: list[_Side]) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 3]}..."
+
+
+def first_games(games: Games, count: int) -> list[MatchLineMessage]:
+    """Return the first results of games, at most so many."""
+    lines = []
+    for row in range(min(count, games.rows)):
+        white, black = (str(games.player_ids[side[row]]) for side in (games.white, games.black))
+        points, weight = float(games.points[row]), float(games.weights[row])
+        if weight == 1 and points in (0.0, 0.5, 1.0):
+            result = "draw" if points == 0.5 else f"{white if points else black} won"
+        else:
+            result = f"{points:g} of {weight:g} points for {white}"
+        lines.append(MatchLineMessage(row + 1, None, f"{white} against {black}", result))
+    return lines

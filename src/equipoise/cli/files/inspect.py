@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -30,8 +30,7 @@ _KINDS = {
     "pairs": "a history, with a row for a player and an opponent",
     "crosstable": "a cross table, whose games are read as a history",
     "tournament": "games of a tournament",
-    "lobby": "a lobby: players who wait for teams",
-    "ratings": "ratings of players",
+    "lobby": "players with ratings, as a lobby has them",
     "request": "a request to rebalance",
     "log": "the log of a pool",
     "": "nothing that a command reads",
@@ -113,23 +112,23 @@ def _print(answer: InspectMessage) -> None:
     if answer.contents is not None:
         whole = "" if not answer.rules else " (without the matches that have problems)"
         print_lines("", f"Contents{whole}", *_content_lines(answer.contents))
-    for title, print_part in _parts(answer):
-        print_lines("", title)
-        print_part()
+    if answer.rules:
+        print_lines("", "Problems")
+        _print_problems(answer)
+    if answer.columns:
+        print_lines("", "Columns")
+        rows = [(cut(one.column, _NAME), one.meaning, one.use) for one in answer.columns]
+        print_table(table({"column": "", "read as": "", "use": ""}, rows))
+    if answer.matches:
+        print_lines("", "First matches")
+        _print_matches(answer)
+    if answer.oddities:
+        print_lines("", "What looks odd")
+        for one in answer.oddities:
+            print_lines(f"  {one.text}", f"      {one.advice}")
+    if answer.next is not None:
+        print_lines("", "Next", f"  {answer.next.command}", f"      {answer.next.does}")
     say(*answer.notes)
-
-
-def _parts(answer: InspectMessage) -> list[tuple[str, Callable[[], None]]]:
-    """Return the parts of the answer that have content: heading, and function that prints."""
-    parts: list[tuple[bool, str, Callable[[], None]]] = [
-        (bool(answer.rules), "Problems", lambda: _print_problems(answer)),
-        (bool(answer.columns), "Columns", lambda: _print_columns(answer)),
-        (bool(answer.matches), "First matches", lambda: _print_matches(answer)),
-        (bool(answer.oddities), "What looks odd", lambda: _print_oddities(answer)),
-        (bool(answer.able or answer.unable), "Systems", lambda: _print_systems(answer)),
-        (bool(answer.next), "Next", lambda: _print_next(answer)),
-    ]
-    return [(title, print_part) for there, title, print_part in parts if there]
 
 
 def _content_lines(found: ContentsMessage) -> list[str]:
@@ -146,43 +145,33 @@ def _content_lines(found: ContentsMessage) -> list[str]:
         if found.first != found.last:
             between += f" to {minutes(found.last)}"
         lines.append(between if found.dated else f"order {between}, without dates")
-    teams = bool(found.team_matches)
-    what = "teams" if teams else "players"
+    teams = found.largest_team > 1
     size = f"{found.largest_match:,}"
     if found.smallest_match != found.largest_match:
         size = f"{found.smallest_match:,} to {size}"
     most = f" of up to {found.largest_team:,} players" if teams else ""
-    lines.append(f"{size} {what}{most} in a match")
+    lines.append(f"{size} {'teams' if teams else 'players'}{most} in a match")
     ties = counted(found.with_ties, "match", "matches") if found.with_ties else "no match"
-    if found.all_tied and found.largest_match > 2:
-        ties += f", in {found.all_tied:,} of them between all"
     lines.append(f"{'draws' if found.largest_match == 2 else 'ties'} in {ties}")
     for many, one, others in (
-        (found.dropped_matches, "match has", "matches have"),
+        (found.dropped_matches, "match has a problem", "matches have a problem"),
         (found.unrated, "match is not rated", "matches are not rated"),
         (found.filtered, "match was filtered out", "matches were filtered out"),
     ):
-        problem = " a problem" if one == "match has" else ""
-        lines += [counted(many, one, others) + problem] if many else []
+        lines += [counted(many, one, others)] if many else []
     return [f"  {line}" for line in lines]
 
 
 def _print_problems(answer: InspectMessage) -> None:
-    one = len(answer.problems) == 1
-    if one:
+    if len(answer.problems) == 1:
         print_lines(*problem_lines(answer.problems))
+        print_lines(*(f"      {rule.advice}" for rule in answer.rules if rule.advice))
+        return
     for rule in answer.rules:
         where = f"{rule.field}: " if rule.field else ""
-        print_lines(*([] if one else [f"  {rule.count:,} x {where}{rule.rule}"]))
-        if rule.advice:
-            print_lines(f"      {rule.advice}")
-    if not one:
-        print_lines("  The first of them:", *problem_lines(answer.problems, _PROBLEMS))
-
-
-def _print_columns(answer: InspectMessage) -> None:
-    rows = [(cut(one.column, _NAME), one.meaning, one.use) for one in answer.columns]
-    print_table(table({"column": "", "read as": "", "use": ""}, rows))
+        print_lines(f"  {rule.count:,} x {where}{rule.rule}")
+        print_lines(*([f"      {rule.advice}"] if rule.advice else []))
+    print_lines("  The first of them:", *problem_lines(answer.problems, _PROBLEMS))
 
 
 def _print_matches(answer: InspectMessage) -> None:
@@ -198,20 +187,3 @@ def _print_matches(answer: InspectMessage) -> None:
         for one in answer.matches
     ]
     print_table(table(columns, rows))
-
-
-def _print_oddities(answer: InspectMessage) -> None:
-    for one in answer.oddities:
-        print_lines(f"  {one.text}", *([f"      {one.advice}"] if one.advice else []))
-
-
-def _print_systems(answer: InspectMessage) -> None:
-    if answer.able:
-        print_lines(f"  can rate it: {', '.join(answer.able)}")
-    for one in answer.unable:
-        print_lines(f"  cannot rate {one.reason}: {', '.join(one.systems)}")
-
-
-def _print_next(answer: InspectMessage) -> None:
-    for one in answer.next:
-        print_lines(f"  {one.command}", f"      {one.does}")

@@ -11,16 +11,7 @@ from equipoise.messages.errors import ProblemMessage
 
 #: What a file holds; see `InspectMessage`.
 Kind: TypeAlias = Literal[
-    "history",
-    "games",
-    "pairs",
-    "crosstable",
-    "tournament",
-    "lobby",
-    "ratings",
-    "request",
-    "log",
-    "",
+    "history", "games", "pairs", "crosstable", "tournament", "lobby", "request", "log", ""
 ]
 
 
@@ -36,31 +27,27 @@ class ColumnMessage(msgspec.Struct, frozen=True):
     use: str
 
 
-class ContentsMessage(msgspec.Struct, frozen=True):
-    """What there is to rate. If there are problems, only the matches without one count.
+class ContentsMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """The matches of a file. If there are problems, only the matches without one count.
 
     first, last : time of the first and of the last match, as the file has them; null without times
     dated : whether times are dates, and not only an order, such as rounds
-    smallest_match, largest_match : number of teams, or of players without teams; largest_team : of
-        players
-    team_matches : matches with a team of two or more; pairs : matches of two single players or
-        teams; with_ties, all_tied : matches in which some, and in which all tie
+    smallest_match, largest_match : number of teams, or of players without teams
+    largest_team : number of players
+    with_ties : matches in which some tie
     unrated, filtered, dropped_matches : matches that are left out
     """
 
     matches: int
     participations: int
     players: int
-    first: date | datetime | int | None
-    last: date | datetime | int | None
-    dated: bool
-    smallest_match: int
-    largest_match: int
-    largest_team: int
-    team_matches: int
-    pairs: int
+    first: date | datetime | int | None = None
+    last: date | datetime | int | None = None
+    dated: bool = False
+    smallest_match: int = 2
+    largest_match: int = 2
+    largest_team: int = 1
     with_ties: int
-    all_tied: int
     unrated: int
     filtered: int
     dropped_matches: int
@@ -79,20 +66,13 @@ class OddityMessage(msgspec.Struct, frozen=True):
     """Something that is unusual, and may be a mistake.
 
     kind : short name, such as "repeated-match"; count : of matches, players or pairs of names
-    text : a sentence; advice : what to do about it, empty if there is nothing to do
+    text : a sentence; advice : what to do about it
     """
 
     kind: str
     count: int
     text: str
     advice: str
-
-
-class UnfitMessage(msgspec.Struct, frozen=True):
-    """Systems that cannot rate the history with their defaults, and why."""
-
-    systems: list[str]
-    reason: str
 
 
 class RuleMessage(msgspec.Struct, frozen=True):
@@ -111,30 +91,28 @@ class NextMessage(msgspec.Struct, frozen=True):
     does: str
 
 
-class InspectMessage(msgspec.Struct, frozen=True):
+class InspectMessage(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of `equipoise inspect --json`.
 
     format : how the file is stored, such as "csv"; empty if that is not known
     kind : what it holds. "history" has a row for each player in a match, "games" one for each
         match, "pairs" and "crosstable" have results by player and opponent. "tournament" can only
-        be read by `equipoise performance`, "lobby" and "ratings" by `balance`, "request" by
-        `rebalance`, "log" by `db import`; empty if nothing fits
+        be read by `equipoise performance`, "lobby" by `balance`, "request" by `rebalance`, "log" by
+        `db import`; empty if nothing fits
     ready : whether the next command can read it as it is
     contents : null if no match can be read
-    able : systems that can rate it with their defaults
+    next : null if no command reads the file
     """
 
     source: str
     format: str
     kind: Kind
     ready: bool
-    columns: list[ColumnMessage]
-    contents: ContentsMessage | None
-    matches: list[MatchLineMessage]
-    oddities: list[OddityMessage]
-    able: list[str]
-    unable: list[UnfitMessage]
+    columns: list[ColumnMessage] = []
+    contents: ContentsMessage | None = None
+    matches: list[MatchLineMessage] = []
+    oddities: list[OddityMessage] = []
     problems: list[ProblemMessage]
     rules: list[RuleMessage]
-    next: list[NextMessage]
+    next: NextMessage | None
     notes: list[str]
