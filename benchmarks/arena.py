@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.analysis.files.systems import Settings
-from equipoise.analysis.studies.leaderboard import LeaderboardRequest, make_leaderboards
+from equipoise.analysis.requests.studies import LeaderboardRequest
+from equipoise.analysis.studies.leaderboard import make_leaderboards
 from report import report
 
 HERE = Path(__file__).parent
@@ -92,7 +92,6 @@ def compared(
             LeaderboardRequest(
                 history=HistoryRequest(source=str(path)),
                 systems=SYSTEMS,
-                settings=Settings(),
                 assigned=ASSIGNED,
                 by="category",
                 errors=errors,

@@ -186,6 +186,22 @@ def command(*arguments: str) -> Callable[[], None]:
     return run
 
 
+def option_slots() -> int:
+    """Return how many options all commands have together, each option of each command counted."""
+    import typer.main
+
+    from equipoise.cli.application import create_application
+
+    def count(command: Any) -> int:
+        below = getattr(command, "commands", None)
+        if below is not None:
+            return sum(map(count, below.values()))
+        options = (one for one in command.params if one.param_type_name == "option")
+        return sum(not one.hidden for one in options)
+
+    return count(typer.main.get_command(create_application()))
+
+
 def of_commands(entered: FilesEntered, folder: str) -> dict[str, set[str]]:
     """Return the files of the tasks on the command line."""
     output = str(Path(folder) / "ratings.csv")
@@ -307,6 +323,7 @@ def main() -> None:
         ("modules with exactly one importer", len(single)),
         ("import cycles", len(circles)),
         ("folders of more than 15 modules", large),
+        ("options of all commands together", option_slots()),
     ]
     report_parts(
         os.environ.get("STRUCTURE_RESULT", "structure"),

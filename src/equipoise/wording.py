@@ -46,6 +46,17 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
+#: What to do instead of one service that has several processes, or reads from a standby.
+SEVERAL_SERVICES = (
+    'run several services behind HAProxy, as "Several machines" in docs/guides/production.md says'
+)
+#: Why a service has no standby.
+NO_STANDBY = (
+    "the service no longer reads from a standby, because reads are not what limits it: "
+    f"{SEVERAL_SERVICES}"
+)
+
+
 def how_to_install(extra: str) -> str:
     """Return the commands that install an extra, to end a sentence about what is missing.
 

@@ -346,7 +346,7 @@ def test_small_differences_do_not_matter(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_players_begin_with_known_ratings(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They change the predictions of systems; what has no effect is noted, or refused if strict."""
     known = tmp_path / "known.csv"
@@ -357,7 +357,10 @@ def test_players_begin_with_known_ratings(
         assert (one["log_loss"] == other["log_loss"]) == (one["label"] == "baseline")
     told = "elo does not use the deviations of --initial: no rating depends on it"
     assert found["history"]["notes"] == [told]
-    assert backtest(*both, "--initial", str(known), "--strict") == 2
+    monkeypatch.chdir(tmp_path)
+    Path("equipoise.toml").write_text("[reading]\nstrict = true\n")
+    assert backtest(*both, "--initial", str(known)) == 2
+    Path("equipoise.toml").unlink()
     assert told in capsys.readouterr().err
     known.write_text("player,rating\nnobody,2400\nno-one,2000\n")
     nobody = answer(capsys, *both, "--initial", str(known))

@@ -2,49 +2,76 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from typing import Annotated, Any
 
+import pytest
 import typer
 import typer.main
 
-from equipoise.cli.declaring import add_command, argument, option
+from equipoise.analysis.requests.typed import Typed
+from equipoise.cli.declaring import add_command, option
 from equipoise.cli.tables import cell, cut, dates, minutes, table
+from equipoise.errors import InvalidParameterError
 
 Loud: Any = Annotated[bool, option(False, "Louder.")]
+
+
+def letters(texts: list[str], name: str) -> str:
+    return f"{name} {''.join(texts)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pitch:
+    """A request within another one."""
+
+    high: Annotated[bool, Typed("Higher.")] = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sound:
     """What is heard."""
 
-    loud: Loud
-    times_: int = option(2, "How often.", min=1)
-    since: str | None = option(None, "From when. [default: now]", "TIME", name="--from")
+    word: Annotated[str, Typed("What is said.", "WORD", argument=True)]
+    loud: Annotated[bool, Typed("Louder.", without=("now",))] = False
+    times_: Annotated[int, Typed("How often.", least=1)] = 2
+    since: Annotated[
+        str | None,
+        Typed("From when. [default: now]", "TIME", name="--from", commands=("say",)),
+    ] = None
+    spelled: Annotated[str, Typed("Letters.", many=True, read=letters)] = ""
+    breath: Annotated[bool, Typed("No breath.", name="--no-breath", off=True)] = True
+    tune: Annotated[tuple[str, ...], Typed("Tones.")] = ()
+    ears: Annotated[int, Typed("Listeners. [default: all]", otherwise=lambda: 9)] = 1
+    title: Annotated[str | None, Typed("Of the chart.", needs="tune")] = None
+    pitch: Pitch = field(default_factory=Pitch)
+    unheard: int = 5
 
 
-@dataclass(frozen=True, kw_only=True)
-class SoundNow(Sound):
-    """The same without a beginning."""
-
-    since: None = None
-
-
-def command(*, word: str = argument("What is said.", "WORD"), sound: Sound, last: Loud) -> int:
+def command(*, sound: Sound, last: Loud) -> int:
     """Say it."""
-    assert (word, sound, last) == ("ho", Sound(loud=True, times_=3, since=None), False)
+    assert (sound, last) == (Sound(word="ho", loud=True, times_=3, ears=9), False)
     return 7
 
 
-def now(*, sound: SoundNow) -> int:
+def now(*, sound: Sound) -> int:
     """Say it at once."""
+    assert sound == Sound(
+        word="ho",
+        spelled="--spelled ab",
+        breath=False,
+        tune=("c", "d"),
+        ears=1,
+        title="t",
+        pitch=Pitch(high=True),
+    )
     return sound.times_
 
 
-def made(function: Any) -> Any:
+def made(function: Any, name: str = "say") -> Any:
     application = typer.Typer(rich_markup_mode=None, add_completion=False)
-    add_command(application, "say", function, "Example: say")
+    add_command(application, name, function, "Example: say")
     return typer.main.get_command(application)
 
 
@@ -54,25 +81,30 @@ def test_a_command_gets_its_groups_whole() -> None:
     assert made(command).main(words, standalone_mode=False) == 7
 
 
-def test_options_stand_where_their_group_does_and_say_their_defaults() -> None:
+def test_options_stand_where_their_field_does_and_say_their_defaults() -> None:
     *parameters, short_help = made(command).params
     assert (short_help.opts, short_help.hidden) == (["-h"], True)
-    assert [one.opts for one in parameters] == [
-        ["word"],
-        ["--loud"],
-        ["--times"],
-        ["--from"],
-        ["--last"],
-    ]
-    assert [one.secondary_opts for one in parameters] == [[]] * 5
-    helps = ["Louder.", "How often. [default: 2]", "From when. [default: now]", "Louder."]
-    assert [one.help for one in parameters[1:]] == helps
+    names = "word --loud --times --from --spelled --no-breath --tune --ears --title --high --last"
+    assert [one.opts for one in parameters] == [[name] for name in names.split()]
+    assert [one.secondary_opts for one in parameters] == [[]] * 11
+    helps = ["Louder.", "How often. [default: 2]", "From when. [default: now]", "Letters."]
+    assert [one.help for one in parameters[1:5]] == helps
 
 
-def test_a_group_can_leave_an_option_out() -> None:
-    one = made(now)
-    assert [parameter.opts for parameter in one.params[:-1]] == [["--loud"], ["--times"]]
-    assert one.main([], standalone_mode=False) == 2
+def test_values_are_those_of_the_fields_and_commands_can_lack_an_option() -> None:
+    one = made(now, "now")
+    names = [name for parameter in one.params for name in parameter.opts]
+    assert not {"--loud", "--from", "--unheard"} & {*names}
+    typed = ["--spelled", "a", "--spelled", "b", "--no-breath", "--tune", "c", "--tune", "d"]
+    words = ["ho", *typed, "--ears", "1", "--title", "t", "--high"]
+    assert one.main(words, standalone_mode=False) == 2
+
+
+def test_an_option_about_a_chart_needs_it() -> None:
+    with pytest.raises(
+        InvalidParameterError, match=r"^--title is about the chart, and needs --tune$"
+    ):
+        made(command).main(["ho", "--title", "t"], standalone_mode=False)
 
 
 def test_a_table_writes_numbers_by_their_column_and_leaves_unknown_ones_blank() -> None:

@@ -278,15 +278,16 @@ def test_wrong_usage_is_explained(
 
 
 def test_the_chain_begins_with_the_statistics(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What each statistic adds comes first, and adds up to the performance [TG2] (5)."""
     rows = ["match,player,team,rank,kills,deaths"]
     rows += ["1,ann,A,0,9,4", "1,bob,A,0,5,5", "1,cyd,B,1,7,6", "1,dan,B,1,2,8"]
     path = tmp_path / "teams.csv"
     path.write_text("\n".join(rows) + "\n")
-    weights = ["--stat=kills=1", "--stat=deaths=-0.5"]
-    arguments = [str(path), "--player=ann", "--system=team-glicko2", *weights, "--json"]
+    monkeypatch.chdir(tmp_path)
+    Path("equipoise.toml").write_text("[reading.stat]\nkills = 1\ndeaths = -0.5\n")
+    arguments = [str(path), "--player=ann", "--system=team-glicko2", "--json"]
     assert run(["explain", *arguments]) == 0
     quantities = json.loads(capsys.readouterr().out)["quantities"]
     named = {one["name"]: one["value"] for one in quantities}

@@ -66,10 +66,13 @@ def test_a_sheet_is_asked_for_with_an_option_that_can_be_copied(
     status, _, messages = run(capsys, "rate", "league.xlsx", "--system", "elo")
     assert status == 1
     assert "'Spring 24', 'Autumn'; for example --sheet 'Spring 24'" in messages
-    for command in (("rate", "--system", "elo"), ("performance",)):
-        status, _, messages = run(capsys, *command, "league.xlsx", "--sheet", "Spring 24")
+    assert run(capsys, "performance", "league.xlsx")[0] == 1
+    Path("equipoise.toml").write_text('[reading]\nsheet = "Spring 24"\n')
+    for command in (("rate", "--system", "elo", "--sheet", "Spring 24"), ("performance",)):
+        status, _, messages = run(capsys, *command, "league.xlsx")
         assert status == 0
         assert "sheet 'Spring 24'" in messages
+    Path("equipoise.toml").unlink()
 
 
 def test_no_output_replaces_one_of_the_files(capsys: pytest.CaptureFixture[str]) -> None:

@@ -167,7 +167,10 @@ def test_strict_takes_what_is_used(capsys: pytest.CaptureFixture[str], tmp_path:
     ],
 )
 def test_every_command_says_what_is_not_used(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: list[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    command: list[str],
 ) -> None:
     rows = [f"{m},{10**9 + m},{p},{(p > 'b') ^ (m % 3 > 0):d},0.5" for m in range(9) for p in "ab"]
     text = "match,time,player,rank,share\n" + "\n".join(rows).replace(",a,", ",ann,")
@@ -179,7 +182,9 @@ def test_every_command_says_what_is_not_used(
     err = capsys.readouterr().err.splitlines()
     for name in systems:
         assert err.count(f"{name} does not use share: no rating depends on it") == 1
-    assert run([*arguments, "--strict"]) == 2
+    monkeypatch.chdir(tmp_path)
+    Path("equipoise.toml").write_text("[reading]\nstrict = true\n")
+    assert run(arguments) == 2
     assert "elo does not use share" in capsys.readouterr().err
 
 
@@ -218,7 +223,7 @@ def test_what_has_no_effect_says_what_is_missing(
 
 
 def test_systems_and_searches_are_told_apart(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two of one name by their labels; a column counts where its parameter is searched."""
     rows = [
@@ -232,11 +237,14 @@ def test_systems_and_searches_are_told_apart(
     assert run(["backtest", source, *two, "--set", "elo.k=20"]) == 0
     told = [line for line in capsys.readouterr().err.splitlines() if "does not use" in line]
     assert told == [f"elo {unused}"]
-    assert run(["backtest", source, "--system", "home=elo", "--strict"]) == 2
+    monkeypatch.chdir(tmp_path)
+    Path("equipoise.toml").write_text("[reading]\nstrict = true\n")
+    assert run(["backtest", source, "--system", "home=elo"]) == 2
     assert f"home (elo) {unused}" in capsys.readouterr().err
     grid = ["--system", "elo", "--grid", "home_advantage=0,60", "--first", "50%"]
-    assert run(["tune", source, *grid, "--strict"]) == 0
+    assert run(["tune", source, *grid]) == 0
     assert "does not use" not in capsys.readouterr().err
+    Path("equipoise.toml").unlink()
     assert run(["tune", source, "--system", "elo", "--grid", "k=10,20", "--first", "50%"]) == 0
     assert f"elo {unused}" in capsys.readouterr().err
 

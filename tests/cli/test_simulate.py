@@ -9,15 +9,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import get_type_hints
 
 import numpy as np
 import polars as pl
 import pytest
 
 from equipoise.analysis.files import simulate as workflow
+from equipoise.analysis.requests.simulating import SimulateRequest
 from equipoise.cli import run
-from equipoise.cli.files.simulate import Model
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
 from equipoise.formats import read_history, write_history
@@ -29,6 +29,13 @@ MODEL = ContestModel(players=30, contests=6, attendance=0.6)
 
 def simulate(*arguments: str) -> int:
     return run(["simulate", *arguments])
+
+
+def population(folder: Path, *lines: str) -> str:
+    """Write a population of these lines and return its path."""
+    path = folder / "population.toml"
+    path.write_text("\n".join(lines))
+    return str(path)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "jsonl"])
@@ -70,9 +77,7 @@ def test_the_size_of_pieces_changes_nothing(tmp_path: Path, rows: int, suffix: s
     whole, pieces = tmp_path / f"whole.{suffix}", tmp_path / f"pieces.{suffix}"
     assert simulate(*SMALL, "--output", str(whole)) == 0
     parameters = {"players": 30, "contests": 6, "attendance": 0.6}
-    request = workflow.SimulateRequest(
-        kind="contests", parameters=parameters, seed=5, output=str(pieces)
-    )
+    request = SimulateRequest(kind="contests", population=parameters, seed=5, output=str(pieces))
     assert workflow.simulate(request, rows=rows, rows_written=rows).matches == 6
     one, other = read_history(whole), read_history(pieces)
     assert one.to_polars().equals(other.to_polars())
@@ -89,8 +94,9 @@ def test_the_same_seed_gives_the_same_file(tmp_path: Path) -> None:
 
 def test_ties_and_times_are_as_asked(tmp_path: Path) -> None:
     target = tmp_path / "s.csv"
-    times = ["--first-time", "2024-05-01T12:00:00", "--interval", "3600"]
-    assert simulate(*SMALL, "--score-step", "200", *times, "--output", str(target)) == 0
+    times = ['first_time = "2024-05-01T12:00:00"', "interval = 3600"]
+    made = population(tmp_path, "score-step = 200", *times)
+    assert simulate(made, *SMALL, "--output", str(target)) == 0
     history = read_history(target)
     assert np.all(history.distinct_ranks() < history.sizes())
     assert history.time is not None
@@ -117,25 +123,44 @@ def test_it_can_be_piped_into_rate(tmp_path: Path) -> None:
     assert len(done.stdout.splitlines()) == 31
 
 
-@pytest.mark.parametrize("model", [ContestModel, TeamModel])
-def test_defaults_in_the_help_are_those_of_the_models(model: type) -> None:
-    """The command line repeats them, as help must not load the models; flags are off."""
-    options: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(Model)}
+@pytest.mark.parametrize(
+    ("model", "part"), [(ContestModel, "## Contests"), (TeamModel, "## Teams")]
+)
+def test_defaults_in_the_guide_are_those_of_the_models(model: type, part: str) -> None:
+    """The guide lists every key of a population; flags are off."""
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "simulate.md").read_text()
+    rows = re.findall(
+        r"^\| (`.+?`) \| (.+?) \|", guide.partition(part)[2].partition("\n## ")[0], re.M
+    )
+    told = {
+        key.strip("`"): default
+        for keys, defaults in rows
+        for key, default in zip(keys.split(", "), defaults.split(", "), strict=True)
+    }
     for field in dataclasses.fields(model):
-        option = options[field.name]
+        default = told[field.name]
         if isinstance(field.default, bool):
-            assert not field.default
-            continue
-        told = re.search(r"\[default: (.+)\]$", option.help)
-        assert told is not None
-        contests, _, teams = told.group(1).partition("; teams: ")
-        default = teams if model is TeamModel and teams else contests
-        if field.name == "first_time":
+            assert (field.default, default) == (False, "off")
+        elif field.name == "first_time":
             assert instant(default, "") == field.default * 1_000_000
         elif field.name == "sizes":
             assert workflow.sizes_of(default) == field.default
         else:
             assert float(default) == field.default
+
+
+def test_defaults_in_the_help_are_those_of_the_models() -> None:
+    """The command line repeats them, as help must not load the models."""
+    hints = get_type_hints(SimulateRequest, include_extras=True)
+    for name in ("players", "contests", "matches", "attendance", "sizes"):
+        told = re.search(r"\[default: (.+)\]$", hints[name].__metadata__[0].help)
+        assert told is not None
+        contests, _, teams = told.group(1).partition("; teams: ")
+        for model, default in ((ContestModel, contests), (TeamModel, teams or contests)):
+            known = {field.name: field.default for field in dataclasses.fields(model)}
+            if name in known:
+                read = workflow.sizes_of if name == "sizes" else float
+                assert read(default) == known[name]
 
 
 @pytest.mark.parametrize(
@@ -146,9 +171,7 @@ def test_defaults_in_the_help_are_those_of_the_models(model: type) -> None:
         (["--players", "0"], "players must be at least 1"),
         (["--attendance", "0"], "attendance must be in (0, 1]"),
         (["--attendance", "1e-12"], "large enough that a player takes part"),
-        (["--drift-deviation", "-1"], "drift_deviation must be at least 0"),
         (["--seed", "-1"], "--seed"),
-        (["--first-time", "someday"], "--first-time"),
         (["--skills", "skills.doc"], ".parquet"),
         (["--output", "made.json"], "must end in .csv, .csv.gz, .tsv, .parquet, .jsonl"),
         (["--output", "nowhere/made.csv"], "directory of an output"),
@@ -177,36 +200,37 @@ TEAM_MODEL = TeamModel(players=40, matches=30)
 STATISTICS = ("kills", "deaths", "damage")
 WEIGHTS = ["--stat", "kills=1", "--stat", "deaths=-1", "--stat", "damage=0.0045"]
 
-#: Options of teams, and what they are in the model.
-TEAM_OPTIONS: list[tuple[list[str], dict[str, object]]] = [
+#: Lines of a population, and what they are in the model.
+TEAM_KEYS: list[tuple[list[str], dict[str, object]]] = [
     ([], {}),
-    (["--sizes", "5v5, 4V3"], {"sizes": ((5, 5), (4, 3))}),
-    (["--newcomers", "0.5"], {"newcomers": 0.5}),
-    (["--newcomer-gap", "150"], {"newcomer_gap": 150}),
-    (["--activity-deviation", "0"], {"activity_deviation": 0}),
-    (["--matchmade"], {"matchmade": True}),
-    (["--mean-skill", "1000"], {"mean_skill": 1000}),
-    (["--skill-deviation", "50"], {"skill_deviation": 50}),
-    (["--performance-deviation", "90"], {"performance_deviation": 90}),
-    (["--drift-deviation", "9"], {"drift_deviation": 9}),
-    (["--draw-margin", "60"], {"draw_margin": 60}),
-    (["--leavers", "0.2"], {"leavers": 0.2}),
-    (["--roles"], {"roles": True}),
-    (["--mean-kills", "3"], {"mean_kills": 3}),
-    (["--mean-deaths", "3"], {"mean_deaths": 3}),
-    (["--mean-damage", "900"], {"mean_damage": 900}),
-    (["--statistics-scale", "150"], {"statistics_scale": 150}),
-    (["--first-time", "1970-01-02", "--interval", "60"], {"first_time": 86_400, "interval": 60}),
+    (['sizes = "5v5, 4V3"'], {"sizes": ((5, 5), (4, 3))}),
+    (["newcomers = 0.5"], {"newcomers": 0.5}),
+    (["newcomer_gap = 150"], {"newcomer_gap": 150}),
+    (["activity-deviation = 0"], {"activity_deviation": 0}),
+    (["matchmade = true"], {"matchmade": True}),
+    (["mean-skill = 1000"], {"mean_skill": 1000}),
+    (["skill_deviation = 50.0"], {"skill_deviation": 50}),
+    (["performance_deviation = 90"], {"performance_deviation": 90}),
+    (["drift_deviation = 9"], {"drift_deviation": 9}),
+    (["draw_margin = 60"], {"draw_margin": 60}),
+    (["leavers = 0.2"], {"leavers": 0.2}),
+    (["roles = true"], {"roles": True}),
+    (["mean_kills = 3"], {"mean_kills": 3}),
+    (["mean_deaths = 3"], {"mean_deaths": 3}),
+    (["mean_damage = 900"], {"mean_damage": 900}),
+    (["statistics_scale = 150"], {"statistics_scale": 150}),
+    (['first_time = "1970-01-02"', "interval = 60"], {"first_time": 86_400, "interval": 60}),
+    (["first_time = 1970-01-02", "interval = 60"], {"first_time": 86_400, "interval": 60}),
 ]
 
 
-@pytest.mark.parametrize(("options", "parameters"), TEAM_OPTIONS)
+@pytest.mark.parametrize(("lines", "parameters"), TEAM_KEYS)
 def test_teams_are_written_as_the_library_makes_them(
-    tmp_path: Path, options: list[str], parameters: dict[str, object]
+    tmp_path: Path, lines: list[str], parameters: dict[str, object]
 ) -> None:
-    """Every option of the command changes what the model of that name changes."""
-    target = tmp_path / "teams.csv"
-    assert simulate(*TEAMS, *options, "--with-skill", "--output", str(target)) == 0
+    """Every key of a population changes what the model of that name changes."""
+    target, made = tmp_path / "teams.csv", population(tmp_path, *lines)
+    assert simulate(made, *TEAMS, "--with-skill", "--output", str(target)) == 0
     model = dataclasses.replace(TEAM_MODEL, **parameters)  # type: ignore[arg-type]
     history, skill = simulate_teams(model, rng=np.random.default_rng(5))
     table = history.file_table().with_columns(skill=skill)
@@ -223,11 +247,11 @@ def test_the_size_of_pieces_changes_nothing_of_teams(
     tmp_path: Path, rows: int, suffix: str
 ) -> None:
     whole, pieces = tmp_path / f"whole.{suffix}", tmp_path / f"pieces.{suffix}"
-    options = [*TEAMS, "--roles", "--leavers", "0.2", "--with-skill"]
+    options = [population(tmp_path, "leavers = 0.2"), *TEAMS, "--roles", "--with-skill"]
     assert simulate(*options, "--output", str(whole)) == 0
-    request = workflow.SimulateRequest(
+    request = SimulateRequest(
         kind="teams",
-        parameters={"players": 40, "matches": 30, "roles": True, "leavers": 0.2},
+        population={"players": 40, "matches": 30, "roles": True, "leavers": 0.2},
         seed=5,
         output=str(pieces),
         with_skill=True,
@@ -242,7 +266,7 @@ def test_teams_have_the_columns_that_mean_something(tmp_path: Path) -> None:
     head = ["match", "time", "player", "team", "rank"]
     assert simulate(*TEAMS, "--output", str(target)) == 0
     assert pl.read_csv(target).columns == [*head, *STATISTICS]
-    extra = ["--roles", "--leavers", "0.2", "--with-skill"]
+    extra = [population(tmp_path, "leavers = 0.2", "roles = true"), "--with-skill"]
     assert simulate(*TEAMS, *extra, "--output", str(target)) == 0
     assert pl.read_csv(target).columns == [*head, "share", *STATISTICS, "role", "skill"]
 
@@ -263,7 +287,7 @@ def test_teams_can_be_rated_by_their_statistics(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = tmp_path / "teams.csv"
-    extra = ["--roles", "--leavers", "0.2", "--draw-margin", "60"]
+    extra = [population(tmp_path, "leavers = 0.2", "draw_margin = 60"), "--roles"]
     assert simulate(*TEAMS, *extra, "--output", str(target)) == 0
     assert run(["rate", str(target), "--system", "team-glicko2", *WEIGHTS]) == 0
     out, err = capsys.readouterr()
@@ -287,12 +311,10 @@ def test_the_answer_of_teams_says_all_that_is_needed_to_repeat_it(
     ("arguments", "message"),
     [
         (["--contests", "3"], "--contests is not an option of --kind teams"),
-        (["--score-step", "3"], "--score-step is not an option of --kind teams"),
         (["--sizes", "5"], "--sizes takes sizes such as 5v5,5v4; got '5'"),
         (["--sizes", "5v5,"], "--sizes takes sizes"),
         (["--sizes", "0v5"], "sizes must be pairs of numbers from 1"),
         (["--sizes", "30v30"], "at least 60 who are not newcomers"),
-        (["--leavers", "2"], "leavers must be in [0, 1]"),
     ],
 )
 def test_wrong_usage_of_teams_is_refused_and_nothing_is_written(
@@ -306,3 +328,40 @@ def test_wrong_usage_of_teams_is_refused_and_nothing_is_written(
     assert simulate(*TEAMS, "--output", "made.csv", *arguments) == 2
     assert message in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["drift_deviation = -1"], "drift_deviation must be at least 0"),
+        (['first_time = "someday"'], "--first-time"),
+        (['kind = "teams"', "leavers = 2"], "leavers must be in [0, 1]"),
+        (["leavers = 0.2"], "leavers must be left out of a population of contests; got 0.2"),
+        (["players = 1.5"], "population.toml: players must be a whole number; got 1.5"),
+        (["players = true"], "population.toml: players must be a whole number; got True"),
+        (["roles = 1"], "population.toml: roles must be true or false; got 1"),
+        (["attendence = 1"], "population.toml: attendence must be one of kind, players, contests"),
+        (["players"], "population.toml must be TOML"),
+        (['kind = "duels"'], "--kind must be contests or teams; got 'duels'"),
+    ],
+)
+def test_a_wrong_population_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lines: list[str], message: str
+) -> None:
+    target = tmp_path / "made.csv"
+    assert simulate(population(tmp_path, *lines), "--output", str(target)) == 2
+    assert message in capsys.readouterr().err
+    assert not target.exists()
+
+
+def test_options_override_the_population_and_old_ones_name_their_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = str(tmp_path / "made.csv")
+    example = str(Path(__file__).parents[2] / "examples" / "population.toml")
+    assert simulate(example, "--players", "90", "--matches", "4", "--output", target) == 0
+    assert "4 matches, " in capsys.readouterr().err
+    assert simulate(str(tmp_path / "none.toml")) == 1
+    assert "no file" in capsys.readouterr().err
+    assert simulate("--newcomer-gap", "150") == 2
+    assert "It is the key `newcomer_gap` of the file of a population" in capsys.readouterr().err

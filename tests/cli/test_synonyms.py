@@ -1,4 +1,4 @@
-"""`--synonyms` in every command that reads a history."""
+"""Synonyms in every command that reads a history: an option, or a setting of the project."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_names_are_pointed_out_and_merged_on_request(
-    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    command: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Doubles are told on standard error, and nothing is told where they are known."""
     history = tmp_path / "history.csv"
@@ -38,7 +41,12 @@ def test_names_are_pointed_out_and_merged_on_request(
     told = capsys.readouterr().err
     assert "'Ann' and 'ann' may be one player: they differ only in case" in told
     (tmp_path / "pool.db").unlink(missing_ok=True)
-    assert run([*command.split(), str(history), *more, "--synonyms", str(synonyms)]) == 0
+    if command == "rate":
+        more += ["--synonyms", str(synonyms)]
+    else:
+        (tmp_path / "equipoise.toml").write_text(f'[reading]\nsynonyms = "{synonyms}"\n')
+        monkeypatch.chdir(tmp_path)
+    assert run([*command.split(), str(history), *more]) == 0
     assert "may be one player" not in capsys.readouterr().err
 
 

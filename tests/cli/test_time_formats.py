@@ -229,12 +229,15 @@ def test_simulated_times_are_read_as_they_were_made(tmp_path, capsys):
         ("20240131", "1706659200"),
         ("1900-01-01", "1900-01-01T00:00:00.000000"),
     ):
-        options = ["--players", "4", "--contests", "3", "--seed", "1", "--first-time", first]
-        assert run(["simulate", *options, "--output", made]) == 0
+        population = tmp_path / "population.toml"
+        population.write_text(f'first_time = "{first}"')
+        options = ["--players", "4", "--contests", "3", "--seed", "1"]
+        assert run(["simulate", str(population), *options, "--output", made]) == 0
         assert Path(made).read_text().splitlines()[1].split(",")[1] == written
         assert run(["rate", made, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["summary"]["matches"] == 3
-    assert run(["simulate", "--first-time", "45322", "--output", made]) == 2
+    population.write_text('first_time = "45322"')
+    assert run(["simulate", str(population), "--output", made]) == 2
 
 
 def test_a_prediction_takes_a_time_as_it_is_written(history, tmp_path, capsys):

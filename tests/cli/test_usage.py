@@ -66,9 +66,9 @@ from equipoise.cli.helping import HEADINGS, OFTEN
             ],
         ),
         (
-            ["simulate", "--mean-skill", "wide"],
+            ["simulate", "--attendance", "wide"],
             [
-                "equipoise: --mean-skill must be a number; got 'wide'",
+                "equipoise: --attendance must be a number; got 'wide'",
                 "See `equipoise simulate --help`.",
             ],
         ),

@@ -1,7 +1,7 @@
 """How commands declare their arguments and options, and how to write out a command line.
 
 A command is a function with keyword-only parameters. A parameter is an argument, an option, or a
-dataclass whose fields are options: a group that several commands share.
+request: a dataclass whose fields are arguments and options, see `analysis/requests/typed.py`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,25 @@ import inspect
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping
 from copy import copy
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 from typer.models import OptionInfo, ParameterInfo
 
+from equipoise.analysis.requests.typed import Typed, typed_of
+from equipoise.cli import completion
 from equipoise.cli.helping import Command, print_short_help
+from equipoise.cli.project_file import reading_settings, say_used
+from equipoise.errors import InvalidParameterError
 
 #: Options that also have a letter. A letter means the same in every command.
 LETTERS = {"--output": "-o", "--system": "-s"}
+
+
+#: Parameters of commands that stand after the options of reading.
+_LAST = ("dry_run", "as_json")
 
 
 def option(
@@ -52,57 +60,145 @@ def add_command(
     application: typer.Typer, name: str, function: Callable[..., int | None], example: str
 ) -> None:
     """Add a command under a name, with the example that ends its help."""
-    application.command(name, cls=Command, epilog=example)(_plain(function))
+    application.command(name, cls=Command, epilog=example)(_plain(function, name))
 
 
-def _plain(function: Callable[..., int | None]) -> Callable[..., int | None]:
-    """Return a command with the options of its groups one by one, as Typer needs it."""
+def _plain(function: Callable[..., int | None], command: str) -> Callable[..., int | None]:
+    """Return a command with the options of its requests one by one, as Typer needs it."""
     hints = get_type_hints(function, include_extras=True)
-    groups: dict[str, tuple[type, list[str]]] = {}
+    groups: dict[str, _Group] = {}
+    own: list[str] = []
+    reading: list[inspect.Parameter] = []
     parameters: list[inspect.Parameter] = []
     for one in inspect.signature(function).parameters.values():
         kind = hints[one.name]
-        if isinstance(kind, type) and is_dataclass(kind):
-            own = list(_options_of(kind))
-            groups[one.name] = (kind, [option.name for option in own])
-            parameters += own
+        if is_dataclass(kind):
+            groups[one.name] = group = _Group(kind, command)
+            parameters += group.parameters()
+            reading += group.parameters(reading=True)
         else:
+            own.append(one.name)
             parameters.append(_parameter(one.name, kind, one.default))
+
+    # The help has options of reading after the others.
+    last = [at for at, one in enumerate(parameters) if one.name in _LAST] or [len(parameters)]
+    parameters[last[0] : last[0]] = reading
 
     @functools.wraps(function)
     def called(short_help: bool, **given: Any) -> int | None:
-        for name, (kind, names) in groups.items():
-            given[name] = kind(**{option: given.pop(option) for option in names})
-        return function(**given)
+        quiet = bool(given.get("as_json"))
+        made = {name: group.made(given, quiet) for name, group in groups.items()}
+        return function(**made, **{name: given[name] for name in own})
 
     # Typer's own -h would be the same as --help.
     short_help = typer.Option(False, "-h", hidden=True, is_eager=True, callback=print_short_help)
-    parameters.append(_parameter("short_help", bool, short_help))
     shown: Any = called
-    shown.__signature__ = inspect.Signature(parameters)
-    shown.__annotations__ = {one.name: one.annotation for one in parameters}
+    parameters_and_help = [*parameters, _parameter("short_help", bool, short_help)]
+    shown.__signature__ = inspect.Signature(parameters_and_help)
+    shown.__annotations__ = {one.name: one.annotation for one in parameters_and_help}
     return called
 
 
-def _options_of(group: type[Any]) -> Iterator[inspect.Parameter]:
-    """Yield the options of a group; a field of type None is not an option."""
-    hints: Mapping[str, Any] = get_type_hints(group, include_extras=True)
-    for field in fields(group):
-        if hints[field.name] is not type(None):
-            yield _parameter(field.name, hints[field.name], field.default)
+class _Group:
+    """The options of a request: its fields that are `Typed`, and those of requests in it."""
+
+    def __init__(self, kind: Any, command: str) -> None:
+        self._kind = kind
+        self._groups: dict[str, _Group] = {}
+        self._fields: dict[str, tuple[Typed, str, inspect.Parameter | None]] = {}
+        hints = get_type_hints(kind, include_extras=True)
+        for field in fields(kind):
+            hint = hints[field.name]
+            if is_dataclass(hint):
+                self._groups[field.name] = _Group(hint, command)
+            elif (typed := typed_of(hint)) is not None:
+                required = field.default is field.default_factory is MISSING
+                default = ... if required else None if field.default is MISSING else field.default
+                option = typed.metavar if typed.argument else typed.option(field.name)
+                one = _parameter(field.name, hint, default) if typed.is_of(command) else None
+                self._fields[field.name] = (typed, str(option), one)
+        # Settings of the file are for fields of the request that names a section of it.
+        self._set = {
+            one.name for base in kind.__mro__ if "SECTION" in vars(base) for one in fields(base)
+        }
+
+    def parameters(self, reading: bool = False) -> Iterator[inspect.Parameter]:
+        """Yield the options in the order of the fields: those of reading, or the others."""
+        for field in fields(self._kind):
+            if field.name in self._groups:
+                yield from self._groups[field.name].parameters(reading)
+                continue
+            typed, _, parameter = self._fields.get(field.name, (Typed(""), "", None))
+            if parameter and reading == (field.name in self._set and not typed.argument):
+                yield parameter
+
+    def made(self, given: Mapping[str, Any], quiet: bool) -> Any:
+        """Return the request of what was typed, and of what the file of the project sets.
+
+        quiet : whether nothing is said of the file
+        Raises : InvalidParameterError, InvalidDataError
+        """
+        values = {name: group.made(given, quiet) for name, group in self._groups.items()}
+        settings = reading_settings() if self._set else {}
+        used: dict[str, str] = {}
+        for name, (typed, option, parameter) in self._fields.items():
+            value, called = None if parameter is None else given[parameter.name], option
+            if name in self._set and option in settings and value in (None, False, []):
+                value, called = settings[option]
+                used[option] = called
+            if value is None or value == []:
+                if typed.otherwise is not None:
+                    values[name] = typed.otherwise()
+            elif typed.needs and value and not given[typed.needs]:
+                other = self._fields[typed.needs][1]
+                raise InvalidParameterError(f"{option} is about the chart, and needs {other}")
+            elif typed.read is not None:
+                values[name] = typed.read(value, called)
+            elif typed.off:
+                values[name] = not value
+            else:
+                values[name] = tuple(value) if isinstance(value, list) else value
+        if used:
+            values["set_by_project"] = tuple(used)
+            if not quiet:
+                say_used(list(used.values()))
+        return self._kind(**values)
+
+
+def _declared(kind: Any, typed: Typed, default: Any) -> tuple[Any, ParameterInfo]:
+    """Return type and declaration for Typer of a field with this type and default."""
+    required = default is ... and typed.otherwise is None
+    listed = get_origin(kind) is tuple
+    if typed.read is not None or listed:
+        text = list[str] if typed.many or listed else str
+        kind, default = text if required else text | None, None
+    elif typed.off:
+        kind, default = bool, False
+    elif typed.otherwise is not None:
+        kind, default = kind | None, None
+    if required:
+        default = ...
+    if typed.argument:
+        assert typed.metavar is not None
+        return kind, argument(typed.help, typed.metavar, default=default)
+    more: dict[str, Any] = {"min": typed.least, "max": typed.most}
+    if typed.completes:
+        more["autocompletion"] = getattr(completion, typed.completes)
+    return kind, option(default, typed.help, typed.metavar, name=typed.name, **more)
 
 
 def _parameter(name: str, kind: Any, declared: Any) -> inspect.Parameter:
     """Return a parameter whose default is its declaration, with name and placeholder."""
+    typed = typed_of(kind)
     if get_origin(kind) is Annotated:
-        kind, declared = get_args(kind)
+        kind, declared = get_args(kind)[0], declared if typed else get_args(kind)[1]
+    if typed is not None:
+        kind, declared = _declared(kind, typed, declared)
     if isinstance(declared, OptionInfo):
         declared = copy(declared)
-        if not declared.param_decls:
-            # With the full name, Typer does not add a second option that switches a flag off.
-            spelled = f"--{name.strip('_').replace('_', '-')}"
-            letter = LETTERS.get(spelled)
-            declared.param_decls = (spelled,) if letter is None else (spelled, letter)
+        # With the full name, Typer does not add a second option that switches a flag off.
+        names = declared.param_decls or (Typed("").option(name),)
+        declared.param_decls = (*names, *(LETTERS[one] for one in names if one in LETTERS))
         if declared.metavar is None:
             choices = (one for one in (kind, *get_args(kind)) if get_origin(one) is Literal)
             declared.metavar = "|".join(get_args(next(choices, None))) or None

@@ -13,6 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
+from equipoise.cli.project_file import NAME, settings_alone
 from equipoise.cli.renamed import with_new_options
 from equipoise.cli.report import print_lines
 
@@ -50,6 +51,11 @@ OFTEN = (
     "metric newcomer objective order output overwrite party places player players pool "
     "posterior range ratings report save set size skip-bad state superiority system team teams "
     "ties tie-breaks top trials what-if where"
+)
+#: What the help says below the options of reading.
+_IN_FILE = (
+    "These are also keys below [reading] in this file, found in the working directory or a folder "
+    f"above it. Other keys: {', '.join(settings_alone())}."
 )
 #: The most options of a command that `-h` shows all.
 _FEW = 10
@@ -105,6 +111,8 @@ class Command(TyperCommand):
             else:
                 title = _OWN if short else _heading(ctx, one)
             found.setdefault(title, []).append((name, _first_sentence(text) if short else text))
+        if not short and "Reading" in found and any("--where" in one.opts for one in self.params):
+            found["Reading"].append((NAME, _IN_FILE))
         found[_OWN].append(("-h, --help", "Show the most used options, or all of them."))
         for title, rows in found.items():
             if rows:

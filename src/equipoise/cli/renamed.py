@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from equipoise.analysis.requests.reading import reading_options
 from equipoise.cli.report import say
+from equipoise.wording import NO_STANDBY, SEVERAL_SERVICES
 
 #: Old name of an option -> its name today, in every command that has the latter.
 _OPTIONS = {
@@ -32,12 +34,27 @@ GONE_COMMANDS = {
     "completion": "Type `equipoise --install-completion` in the shell that is to complete, or "
     "`equipoise --show-completion` to see the script.",
 }
+#: What `equipoise simulate` takes from the file of a population.
+_POPULATION = (
+    "newcomers newcomer-gap activity-deviation matchmade mean-skill skill-deviation "
+    "performance-deviation drift-deviation score-step draw-margin leavers mean-kills mean-deaths "
+    "mean-damage statistics-scale first-time interval"
+)
+_STUDY = "The study of new accounts is in the repository: `benchmarks/new_accounts.py`."
+_STANDBY = f"{NO_STANDBY[:1].upper()}{NO_STANDBY[1:]}."
 #: Options that are gone, by command: where to look instead.
 _GONE = {
-    ("equipoise audit incentives", option): (
-        "The study of new accounts is in the repository: `benchmarks/new_accounts.py`."
-    )
-    for option in ("--accounts", "--accounts-in")
+    "audit incentives": {"--accounts": _STUDY, "--accounts-in": _STUDY},
+    "serve": {
+        "--workers": f"The service is one process: {SEVERAL_SERVICES}.",
+        "--replica": _STANDBY,
+        "--replica-lag": _STANDBY,
+    },
+    "simulate": {
+        f"--{name}": f"It is the key `{name.replace('-', '_')}` of the file of a population, as in "
+        "examples/population.toml."
+        for name in _POPULATION.split()
+    },
 }
 _CERTIFICATES = "The certificates for --cluster are those of Dask's configuration"
 #: Options that are gone from all commands that had them.
@@ -80,4 +97,25 @@ def with_new_options(words: Sequence[str], known: Collection[str]) -> list[str]:
 
 def why_gone(command: str, option: str) -> str | None:
     """Return where to look instead of an option that is gone; None if there was none."""
-    return _GONE.get((command, option)) or _GONE_EVERYWHERE.get(option)
+    name = command.partition(" ")[2]
+    found = _GONE.get(name, {}).get(option) or _GONE_EVERYWHERE.get(option)
+    return found or (_setting(option) if name in _READING else None)
+
+
+#: Commands that read, and have some of the options of reading.
+_READING = (
+    *("explain", "plot", "performance", "strengths", "backtest", "leaderboard", "tune"),
+    *("audit drift", "audit incentives", "db import", "convert", "inspect"),
+)
+
+
+def _setting(option: str) -> str | None:
+    """Return where an option of reading belongs that the command does not have."""
+    known = reading_options().get(option)
+    if known is None or not known[0].commands:
+        return None
+    words = (f"`equipoise {'db ' if one == 'import' else ''}{one}`" for one in known[0].commands)
+    return (
+        f"It is an option of {', '.join(words)}; for other commands set "
+        f"`{option[2:].replace('-', '_')}` below [reading] in the file equipoise.toml."
+    )

@@ -124,9 +124,11 @@ def _prepare(database: str) -> None:
     """Open the database and load kernels, so that the first request does not wait for them."""
     import io
 
-    from equipoise.analysis.files.performance import PerformanceRequest, rate_performance
-    from equipoise.analysis.files.reading import HistoryRequest
-    from equipoise.analysis.files.strengths import StrengthsRequest, estimate_strengths
+    from equipoise.analysis.files.performance import rate_performance
+    from equipoise.analysis.files.strengths import estimate_strengths
+    from equipoise.analysis.requests.rating import StrengthsRequest
+    from equipoise.analysis.requests.reading import HistoryRequest
+    from equipoise.analysis.requests.tournaments import PerformanceRequest
 
     with suppress(EquipoiseError):
         _store(database)

@@ -10,17 +10,14 @@ import msgspec
 from msgspec import Meta
 
 from equipoise.errors import InvalidParameterError
+from equipoise.wording import NO_STANDBY
 
 #: Prefix of the environment variables: EQUIPOISE_DATABASE, ...
 PREFIX = "EQUIPOISE_"
 _MEGABYTE = 1_000_000
 
-_STANDBY = (
-    "the service no longer reads from a standby, because reads are not what limits it: run several "
-    'services behind HAProxy, as "Several machines" in docs/guides/production.md says'
-)
 #: Settings of earlier versions, and why they are refused.
-_DROPPED = {"replica": _STANDBY, "replica_lag_seconds": _STANDBY}
+_DROPPED = {"replica": NO_STANDBY, "replica_lag_seconds": NO_STANDBY}
 
 _Positive: TypeAlias = Annotated[int, Meta(ge=1)]
 _Seconds: TypeAlias = Annotated[float, Meta(gt=0, le=86_400)]

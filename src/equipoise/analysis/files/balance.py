@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from equipoise.analysis.files.lobby_additions import Additions, check_state
+from equipoise.analysis.files.lobby_additions import (
+    check_defaults,
+    check_newcomers,
+    check_state,
+    with_constraints,
+    with_newcomers,
+)
+from equipoise.analysis.requests.teams import BalanceRequest, SplitRequest
+from equipoise.analysis.requests.typed import shared
 from equipoise.data.history import MICROSECONDS_PER_DAY
-from equipoise.data.lobby import Balance, Lobby, Objective
+from equipoise.data.lobby import Balance, Lobby
 from equipoise.data.prediction import Prediction, team_mean_prediction
 from equipoise.data.times import as_written
 from equipoise.errors import InvalidParameterError
@@ -33,52 +41,6 @@ _AS_OF_LAST = "deviations are as of each player's last match"
 
 #: Returns the prediction for teams, given the rows of their players in the lobby.
 Predict = Callable[[Sequence[Sequence[int]]], Prediction]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitRequest:
-    """How to split a lobby.
-
-    teams : number of teams; size : players of the largest team, instead of `teams`
-    The others are parameters of `equipoise.balance`.
-    """
-
-    teams: int | None = None
-    size: int | None = None
-    objective: Objective | None = None
-    uncertainty_weight: float = 0.8
-    top_two: bool | None = None
-    uneven: bool | None = None
-    alternatives: int = 5
-    seed: int = 0
-    time_limit: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BalanceRequest(SplitRequest):
-    """Which players to split, and how.
-
-    lobby : path or stream of a lobby; or else ids in `players` with `state` or `ratings`
-    state, at : path of a saved state, and the time for which its ratings are read, as text; None
-        means the time of its last match
-    time_format : format of `at`
-    ratings : path or stream of a table of ratings
-    additions : newcomers, parties and avoid pairs besides those of the lobby
-    format : of the lobby or table, if the file name does not show it
-    output : path of a table of the teams
-    raw : whether CSV and TSV have text that spreadsheets run as it is
-    """
-
-    lobby: object = None
-    state: str | None = None
-    at: str | None = None
-    time_format: str | None = None
-    ratings: object = None
-    players: Sequence[str] | None = None
-    additions: Additions = field(default_factory=Additions)
-    format: str | None = None
-    output: str | None = None
-    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -119,17 +81,7 @@ def split_lobby(
     predict : by the system that rated the players; None compares mean ratings (READINGS A15)
     Raises : EquipoiseError
     """
-    result = balance(
-        lobby,
-        _teams(request, lobby),
-        uncertainty_weight=request.uncertainty_weight,
-        objective=request.objective,
-        top_two=request.top_two,
-        uneven=request.uneven,
-        alternatives=request.alternatives,
-        seed=request.seed,
-        time_limit=request.time_limit,
-    )
+    result = balance(lobby, _teams(request, lobby), **shared(request, balance))
     row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
     rows = [[row_of[one] for one in team] for team in result.teams]
     if predict is None:
@@ -193,7 +145,7 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
             "--at needs --state: a table of ratings already belongs to one time"
         )
     added = request.additions
-    added.check(from_state=request.state is not None)
+    check_defaults(added, from_state=request.state is not None)
     if request.lobby is not None:
         lobby, read_as = read_lobby_noting(
             request.lobby, format=request.format, default_deviation=added.default_deviation
@@ -219,8 +171,8 @@ def _split(request: BalanceRequest) -> BalanceAnswer:
 def _split_with(lobby: Lobby, request: BalanceRequest) -> BalanceAnswer:
     """Return the teams of a lobby of a file, with what the request adds."""
     added = request.additions
-    lobby = added.with_constraints(added.with_newcomers(lobby))
-    answer = split_lobby(lobby, request)
+    lobby = with_constraints(with_newcomers(lobby, added), added)
+    answer = split_lobby(lobby, request.split)
     return replace(answer, prediction=replace(answer.prediction, newcomers=lobby.newcomers))
 
 
@@ -233,10 +185,10 @@ def _split_of_state(path: str, players: Sequence[str], request: BalanceRequest) 
 
     state = PoolState.load(path)
     added = request.additions
-    added.check_newcomers(state.player_ids.tolist())
+    check_newcomers(added.newcomers, state.player_ids.tolist())
     lobby = lobby_of(state, [*players, *added.newcomers], at=_day(state, request))
-    lobby = added.with_constraints(lobby)
-    answer = split_lobby(lobby, request, lambda rows: lobby_prediction(state, lobby, rows))
+    lobby = with_constraints(lobby, added)
+    answer = split_lobby(lobby, request.split, lambda rows: lobby_prediction(state, lobby, rows))
     known = state.player_ids.tolist()
     # Nobody has to be told of newcomers whom the command names.
     unnamed = [one for one in lobby.newcomers if str(one) not in added.newcomers]

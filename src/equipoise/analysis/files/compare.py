@@ -2,42 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from equipoise.analysis.requests.comparing import CompareRequest
+from equipoise.analysis.requests.typed import shared
 from equipoise.charts import theme
 from equipoise.charts.values import comparison_chart
 from equipoise.data.comparison import MovedBy, RatingComparison
 from equipoise.data.files import check_distinct
-from equipoise.evaluate.rating_comparison import ScaleChoice, compare_ratings
+from equipoise.evaluate.rating_comparison import compare_ratings
 from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import plain
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRequest:
-    """Which ratings to compare, and what to write.
-
-    old, new : paths or streams of tables, or paths of saved states
-    output : path of the table of all players; chart : path of the chart; title : its title
-    raw : whether CSV and TSV have text that spreadsheets run as it is
-    The others are parameters of `equipoise.compare_ratings`.
-    """
-
-    old: object
-    new: object
-    scale: ScaleChoice = "auto"
-    min_matches: int = 0
-    synonyms: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    format: str | None = None
-    output: str | None = None
-    chart: str | None = None
-    title: str | None = None
-    raw: bool = False
 
 
 def compare(request: CompareRequest) -> RatingComparison:
@@ -52,15 +29,7 @@ def compare(request: CompareRequest) -> RatingComparison:
         check_target(request.output)
     if request.chart is not None:
         theme.check_file(request.chart)
-    found = compare_ratings(
-        request.old,
-        request.new,
-        scale=request.scale,
-        min_matches=request.min_matches,
-        synonyms=request.synonyms,
-        columns=request.columns,
-        format=request.format,
-    )
+    found = compare_ratings(request.old, request.new, **shared(request, compare_ratings))
     if request.output is not None:
         write_table(found, request.output, raw=request.raw)
     if request.chart is not None:

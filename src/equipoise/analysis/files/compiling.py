@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from equipoise._jit import cache_folder, compiles_kernels, keeps_kernels
-from equipoise.analysis.files.explain import ExplainRequest, explain_match
-from equipoise.analysis.files.predict import PredictRequest, predict_match
+from equipoise.analysis.files.explain import explain_match
+from equipoise.analysis.files.predict import predict_match
 from equipoise.analysis.files.rating import RateRequest, rate
 from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.analysis.files.strengths import StrengthsRequest, estimate_strengths
-from equipoise.analysis.studies.backtest import BacktestRequest, compare
+from equipoise.analysis.files.strengths import estimate_strengths
+from equipoise.analysis.requests.predicting import PredictRequest
+from equipoise.analysis.requests.rating import ExplainRequest, StrengthsRequest
+from equipoise.analysis.requests.studies import BacktestRequest
+from equipoise.analysis.studies.backtest import compare
 from equipoise.errors import UnavailableError
 from equipoise.rating.registry import make_system
 
@@ -53,7 +56,12 @@ def compile_for_commands(system: str) -> None:
         explain_match(made, ExplainRequest(history=history, player=_PLAYERS[0]))
         predict_match(
             PredictRequest(
-                state=str(state), teams=list(_PLAYERS[:2]), samples=10, what_if=True, players="a"
+                state=str(state),
+                teams=tuple(_PLAYERS[:2]),
+                places=True,
+                samples=10,
+                what_if=True,
+                players=("a",),
             )
         )
         estimate_strengths(StrengthsRequest(history=history, top=1, ties="breslow", prior=1.0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import msgspec
@@ -13,13 +13,13 @@ import numpy as np
 from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.rating import NOT_COMPARED, state_to_resume
 from equipoise.analysis.files.reading import (
-    HistoryRequest,
     check_outputs,
     history_message,
     missing_notes,
     read,
 )
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
+from equipoise.analysis.requests.rating import ExplainRequest
 from equipoise.charts import theme
 from equipoise.charts.belief import posterior_figure
 from equipoise.data.explanations.belief import Belief
@@ -44,29 +44,6 @@ WITH_POSTERIOR = ("elo-mmr", "elo-mmx")
 
 #: Endings of files that can only have been meant for a chart.
 _PICTURES = (".svg", ".png", ".pdf", ".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps", ".tiff")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainRequest:
-    """Which match to explain, and for which player.
-
-    player, match : ids as text; None means the player's last rated match
-    state : path of a saved state that the history continues
-    restart : rate from the beginning; the history must have all matches of that state
-    initial : path of known ratings with which players begin; initial_mapping : see `ScaleMapping`
-    posterior : add the posterior density of the skill; chart : path of a chart of it
-    """
-
-    history: HistoryRequest
-    player: str
-    match: str | None = None
-    state: str | None = None
-    restart: bool = False
-    initial: str | None = None
-    initial_mapping: str | None = None
-    posterior: bool = False
-    chart: str | None = None
-    threads: int = 1
 
 
 def _refuse_pictures(source: object) -> None:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from equipoise.analysis.requests.teams import Additions
 from equipoise.data.lobby import DEVIATION, LARGEST, ONCE, RATING, Lobby
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.sources import format_of
@@ -40,120 +41,106 @@ def check_state(path: str, option: str, other: str) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Additions:
-    """Newcomers, parties and avoid pairs for a lobby.
+def check_defaults(added: Additions, from_state: bool) -> None:
+    """Refuse defaults that are out of range, missing or of no use.
 
-    parties : ids of the players of each party
-    avoid : groups of ids; the players of a group avoid each other
-    newcomers : ids of players without a rating
-    default_rating : of newcomers; default_deviation : of newcomers and of players without one.
-        A saved state has both for newcomers.
+    from_state : whether the players come from a saved state
+    Raises : InvalidParameterError
     """
-
-    parties: Sequence[Sequence[str]] = ()
-    avoid: Sequence[Sequence[str]] = ()
-    newcomers: Sequence[str] = ()
-    default_rating: float | None = None
-    default_deviation: float | None = None
-
-    def check(self, from_state: bool) -> None:
-        """Refuse defaults that are out of range, missing or of no use.
-
-        from_state : whether the players come from a saved state
-        Raises : InvalidParameterError
-        """
-        for option, value, low, rule in (
-            (DEFAULT_RATING, self.default_rating, -LARGEST, RATING),
-            (DEFAULT_DEVIATION, self.default_deviation, 0.0, DEVIATION),
-        ):
-            if value is None:
-                continue
-            if from_state:
-                raise InvalidParameterError(
-                    f"{option} cannot be combined with --state, which has the rating and "
-                    "deviation of newcomers"
-                )
-            if not low <= value <= LARGEST:
-                raise InvalidParameterError(f"{option} {rule}; got {value}")
-        if self.newcomers and not from_state and self.default_rating is None:
+    for option, value, low, rule in (
+        (DEFAULT_RATING, added.default_rating, -LARGEST, RATING),
+        (DEFAULT_DEVIATION, added.default_deviation, 0.0, DEVIATION),
+    ):
+        if value is None:
+            continue
+        if from_state:
             raise InvalidParameterError(
-                f"{NEWCOMER} {self.newcomers[0]} needs {DEFAULT_RATING}: a lobby and a table of "
-                "ratings do not say how newcomers start; a saved state does (--state)"
+                f"{option} cannot be combined with --state, which has the rating and "
+                "deviation of newcomers"
             )
-        if self.default_rating is not None and not self.newcomers:
-            raise InvalidParameterError(f"{DEFAULT_RATING} needs {NEWCOMER}")
-
-    def check_newcomers(self, known: Sequence[object]) -> None:
-        """Refuse newcomers who are known or named twice. Raises : InvalidDataError."""
-        rated = {str(one) for one in known}
-        found, seen = [], set()
-        for one in self.newcomers:
-            if one in rated or one in seen:
-                found.append(_problem(NEWCOMER, ONCE if one in seen else NOT_YET, one))
-            seen.add(one)
-        _refuse(found)
-
-    def with_newcomers(self, lobby: Lobby) -> Lobby:
-        """Return the lobby with the newcomers, who have the default rating and deviation.
-
-        Raises : InvalidParameterError   the lobby has deviations, and there is no default
-        Raises : InvalidDataError        newcomers are in the lobby or named twice
-        """
-        if not self.newcomers:
-            return lobby
-        self.check_newcomers(lobby.player_ids.tolist())
-        deviation = self.default_deviation
-        if deviation is None and lobby.deviation.any():
-            raise InvalidParameterError(
-                f"{NEWCOMER} {self.newcomers[0]} needs {DEFAULT_DEVIATION}: the other players have "
-                "deviations"
-            )
-        count = len(self.newcomers)
-        ratings = np.full(count, self.default_rating)
-        ids = _as_ids(lobby, self.newcomers)
-        none = np.full(count, None, dtype=object)
-        return replace(
-            lobby,
-            player_ids=np.array([*lobby.player_ids.tolist(), *ids], dtype=object),
-            rating=np.concatenate([lobby.rating, ratings]),
-            deviation=np.concatenate([lobby.deviation, np.full(count, deviation or 0.0)]),
-            effective_rating=np.concatenate([lobby.strength, ratings]),
-            party=None if lobby.party is None else np.concatenate([lobby.party, none]),
-            team=None if lobby.team is None else np.concatenate([lobby.team, none]),
-            newcomers=(*lobby.newcomers, *ids),
+        if not low <= value <= LARGEST:
+            raise InvalidParameterError(f"{option} {rule}; got {value}")
+    if added.newcomers and not from_state and added.default_rating is None:
+        raise InvalidParameterError(
+            f"{NEWCOMER} {added.newcomers[0]} needs {DEFAULT_RATING}: a lobby and a table of "
+            "ratings do not say how newcomers start; a saved state does (--state)"
         )
+    if added.default_rating is not None and not added.newcomers:
+        raise InvalidParameterError(f"{DEFAULT_RATING} needs {NEWCOMER}")
 
-    def with_constraints(self, lobby: Lobby) -> Lobby:
-        """Return the lobby with the parties and avoid pairs. Raises : InvalidDataError."""
-        if not self.parties and not self.avoid:
-            return lobby
-        ids = lobby.player_ids.tolist()
-        row_of = {str(one): row for row, one in enumerate(ids)}
-        _refuse([*_unknown(PARTY, self.parties, row_of), *_unknown(AVOID, self.avoid, row_of)])
-        labels = [None] * len(ids) if lobby.party is None else lobby.party.tolist()
-        locks = [None] * len(ids) if lobby.team is None else lobby.team.tolist()
-        _refuse(list(_add_parties(self.parties, row_of, labels, locks)))
-        added = tuple((a, b) for group in self.avoid for a, b in combinations(group, 2))
-        found = []
-        for option, pairs in ((AVOID, added), (PARTY, lobby.avoid)):
-            for a, b in pairs:
-                one, other = row_of[str(a)], row_of[str(b)]
-                if labels[one] is not None and labels[one] == labels[other]:
-                    rule = f"must not be in party {labels[one]!r} with {b!r}, whom to avoid"
-                    found.append(_problem(option, rule, str(a)))
-                elif option == AVOID and locks[one] is not None and locks[one] == locks[other]:
-                    rule = f"must not be locked to team {locks[one]!r} with {b!r}, whom to avoid"
-                    found.append(_problem(option, rule, str(a)))
-        _refuse(found)
-        pairs = tuple((ids[row_of[a]], ids[row_of[b]]) for a, b in added)
-        party = np.full(len(ids), None, dtype=object)
-        party[:] = labels
-        return replace(
-            lobby,
-            party=party if self.parties else lobby.party,
-            avoid=(*lobby.avoid, *pairs),
+
+def check_newcomers(newcomers: Sequence[str], known: Sequence[object]) -> None:
+    """Refuse newcomers who are known or named twice. Raises : InvalidDataError."""
+    rated = {str(one) for one in known}
+    found, seen = [], set()
+    for one in newcomers:
+        if one in rated or one in seen:
+            found.append(_problem(NEWCOMER, ONCE if one in seen else NOT_YET, one))
+        seen.add(one)
+    _refuse(found)
+
+
+def with_newcomers(lobby: Lobby, added: Additions) -> Lobby:
+    """Return the lobby with the newcomers, who have the default rating and deviation.
+
+    Raises : InvalidParameterError   the lobby has deviations, and there is no default
+    Raises : InvalidDataError        newcomers are in the lobby or named twice
+    """
+    if not added.newcomers:
+        return lobby
+    check_newcomers(added.newcomers, lobby.player_ids.tolist())
+    deviation = added.default_deviation
+    if deviation is None and lobby.deviation.any():
+        raise InvalidParameterError(
+            f"{NEWCOMER} {added.newcomers[0]} needs {DEFAULT_DEVIATION}: the other players have "
+            "deviations"
         )
+    count = len(added.newcomers)
+    ratings = np.full(count, added.default_rating)
+    ids = _as_ids(lobby, added.newcomers)
+    none = np.full(count, None, dtype=object)
+    return replace(
+        lobby,
+        player_ids=np.array([*lobby.player_ids.tolist(), *ids], dtype=object),
+        rating=np.concatenate([lobby.rating, ratings]),
+        deviation=np.concatenate([lobby.deviation, np.full(count, deviation or 0.0)]),
+        effective_rating=np.concatenate([lobby.strength, ratings]),
+        party=None if lobby.party is None else np.concatenate([lobby.party, none]),
+        team=None if lobby.team is None else np.concatenate([lobby.team, none]),
+        newcomers=(*lobby.newcomers, *ids),
+    )
+
+
+def with_constraints(lobby: Lobby, added: Additions) -> Lobby:
+    """Return the lobby with the parties and avoid pairs. Raises : InvalidDataError."""
+    if not added.parties and not added.avoid:
+        return lobby
+    ids = lobby.player_ids.tolist()
+    row_of = {str(one): row for row, one in enumerate(ids)}
+    _refuse([*_unknown(PARTY, added.parties, row_of), *_unknown(AVOID, added.avoid, row_of)])
+    labels = [None] * len(ids) if lobby.party is None else lobby.party.tolist()
+    locks = [None] * len(ids) if lobby.team is None else lobby.team.tolist()
+    _refuse(list(_add_parties(added.parties, row_of, labels, locks)))
+    avoiding = tuple((a, b) for group in added.avoid for a, b in combinations(group, 2))
+    found = []
+    for option, pairs in ((AVOID, avoiding), (PARTY, lobby.avoid)):
+        for a, b in pairs:
+            one, other = row_of[str(a)], row_of[str(b)]
+            if labels[one] is not None and labels[one] == labels[other]:
+                rule = f"must not be in party {labels[one]!r} with {b!r}, whom to avoid"
+                found.append(_problem(option, rule, str(a)))
+            elif option == AVOID and locks[one] is not None and locks[one] == locks[other]:
+                rule = f"must not be locked to team {locks[one]!r} with {b!r}, whom to avoid"
+                found.append(_problem(option, rule, str(a)))
+    _refuse(found)
+    pairs = tuple((ids[row_of[a]], ids[row_of[b]]) for a, b in avoiding)
+    party = np.full(len(ids), None, dtype=object)
+    party[:] = labels
+    return replace(
+        lobby,
+        party=party if added.parties else lobby.party,
+        avoid=(*lobby.avoid, *pairs),
+    )
 
 
 def _add_parties(

@@ -7,12 +7,13 @@ and with `--attribute mmr=effective_rating` also `mmr`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from equipoise.analysis.files.lobby_additions import DEFAULT_DEVIATION, DEFAULT_RATING
+from equipoise.analysis.requests.teams import RatingSource
 from equipoise.data.lobby import DEVIATION, LARGEST, RATING, Id
 from equipoise.data.rebalancing import HAS_ATTRIBUTE, RebalanceRequest
 from equipoise.display import names_in_words
@@ -28,45 +29,31 @@ RATINGS, ATTRIBUTE = "--ratings", "--attribute"
 GIVEN = ("rating", "effective_rating", "deviation")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatingSource:
-    """Where the ratings of matched players come from.
-
-    path : of a table of ratings or of a saved state; None leaves the request as it is
-    attributes : further attributes -> the number that they are, one of `GIVEN`
-    default_rating, default_deviation : of players who are not in a table; a saved state has both
-    """
-
-    path: object = None
-    attributes: Mapping[str, str] = field(default_factory=dict)
-    default_rating: float | None = None
-    default_deviation: float | None = None
-
-    def check(self) -> None:
-        """Refuse options that are out of range or of no use. Raises : InvalidParameterError."""
-        defaults = (
-            (DEFAULT_RATING, self.default_rating, -LARGEST, RATING),
-            (DEFAULT_DEVIATION, self.default_deviation, 0.0, DEVIATION),
-        )
-        for option, value, low, rule in defaults:
-            if value is None:
-                continue
-            if self.path is None:
-                raise InvalidParameterError(f"{option} needs {RATINGS}")
-            if is_saved_state(self.path):
-                raise InvalidParameterError(
-                    f"{option} cannot be combined with a saved state, which has the rating and "
-                    "deviation of newcomers"
-                )
-            if not low <= value <= LARGEST:
-                raise InvalidParameterError(f"{option} {rule}; got {value}")
-        if self.attributes and self.path is None:
-            raise InvalidParameterError(f"{ATTRIBUTE} needs {RATINGS}")
-        for name, number in self.attributes.items():
-            if number not in GIVEN:
-                raise InvalidParameterError(
-                    f"{ATTRIBUTE} must name one of {', '.join(GIVEN)}; got {name}={number}"
-                )
+def _check(ratings: RatingSource) -> None:
+    """Refuse options that are out of range or of no use. Raises : InvalidParameterError."""
+    defaults = (
+        (DEFAULT_RATING, ratings.default_rating, -LARGEST, RATING),
+        (DEFAULT_DEVIATION, ratings.default_deviation, 0.0, DEVIATION),
+    )
+    for option, value, low, rule in defaults:
+        if value is None:
+            continue
+        if ratings.path is None:
+            raise InvalidParameterError(f"{option} needs {RATINGS}")
+        if is_saved_state(ratings.path):
+            raise InvalidParameterError(
+                f"{option} cannot be combined with a saved state, which has the rating and "
+                "deviation of newcomers"
+            )
+        if not low <= value <= LARGEST:
+            raise InvalidParameterError(f"{option} {rule}; got {value}")
+    if ratings.attributes and ratings.path is None:
+        raise InvalidParameterError(f"{ATTRIBUTE} needs {RATINGS}")
+    for name, number in ratings.attributes.items():
+        if number not in GIVEN:
+            raise InvalidParameterError(
+                f"{ATTRIBUTE} must name one of {', '.join(GIVEN)}; got {name}={number}"
+            )
 
 
 class _Known(NamedTuple):
@@ -82,7 +69,7 @@ def read_matched(source: object, ratings: RatingSource) -> RebalanceRequest:
     Raises : NotFoundError for players who are not in a table; InvalidDataError,
         InvalidParameterError
     """
-    ratings.check()
+    _check(ratings)
     opened = open_rebalance_request(source)
     if ratings.path is None:
         return opened.read({})

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 
 from equipoise.analysis.files.rating import check_conservative
 from equipoise.analysis.files.reading import (
-    HistoryRequest,
     check_outputs,
     history_message,
     read,
     without_dates,
 )
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
+from equipoise.analysis.requests.rating import PlotRequest
 from equipoise.charts import theme
 from equipoise.charts.canvas import Row, Sheet, Span
 from equipoise.charts.distribution import Distribution, distribution, distribution_rows
@@ -46,33 +46,6 @@ if TYPE_CHECKING:
 CONSERVATIVE_WORDS = "conservative ratings: the rating minus three deviations"
 #: Smallest and largest side of a figure, in inches.
 _SIZES = (3.0, 40.0)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlotRequest:
-    """What to draw, and where.
-
-    players : ids of players whose ratings are drawn, or marked in the distribution
-    spread : whether to draw the distribution of all ratings instead of lines
-    min_matches : least number of rated matches of players in the distribution
-    conservative : whether the distribution is that of conservative ratings
-    along : "time", "match" or "played"; None means time, or match without times
-    output : path that ends in .svg, .png or .pdf; None writes no file
-    size : of the file, WIDTHxHEIGHT in inches
-    """
-
-    history: HistoryRequest
-    players: tuple[str, ...] = ()
-    spread: bool = False
-    min_matches: int | None = None
-    conservative: bool = False
-    along: str | None = None
-    band: bool = True
-    performances: bool = True
-    output: str | None = None
-    size: str | None = None
-    title: str | None = None
-    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -15,6 +15,7 @@ from equipoise.analysis.files.initial import initial_ratings, notes_of
 from equipoise.analysis.files.lobby_additions import check_state
 from equipoise.analysis.files.reading import unused_at, unused_notes
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
+from equipoise.analysis.requests.predicting import PredictRequest
 from equipoise.data.places import place_distribution
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
@@ -46,41 +47,6 @@ ALL_PLACES = 1000
 
 #: Places for which the probability to reach at least this place is given.
 _WITHIN = (1, 3, 10)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictRequest:
-    """A match to predict, as users name it, and what to compute.
-
-    state : path of a saved state; None before the first match, with known ratings
-    initial : path of known ratings with which players begin; initial_mapping : see `ScaleMapping`
-    teams : text for each team, ids separated by commas; an id with a comma is quoted as in CSV
-    field : path or open file with one player on each line, who are further teams of one player
-    at : time of the match, as text; None: that of the last match
-    time_format : format of `at`; None means ISO 8601
-    home : id of a player whose team is at home
-    draw_rate : how likely equal teams draw; None: as often as in the state
-    beta, gamma : deviations of the match's own
-    samples, seed : of the place distribution; no samples, no distribution
-    what_if : whether to compute ratings after each place
-    players : ids for the what-if; empty means the first player
-    """
-
-    state: str | None = None
-    initial: str | None = None
-    initial_mapping: str | None = None
-    teams: Sequence[str] = ()
-    field: str | TextIO | None = None
-    at: str | None = None
-    time_format: str | None = None
-    home: str | None = None
-    draw_rate: float | None = None
-    beta: float | None = None
-    gamma: float | None = None
-    samples: int | None = None
-    seed: int = 0
-    what_if: bool = False
-    players: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -279,7 +245,7 @@ def _match(request: PredictRequest, system: RatingSystem | None) -> ComingMatch:
         draw_rate=request.draw_rate,
         beta=request.beta,
         gamma=request.gamma,
-        samples=request.samples,
+        samples=request.samples if request.places else None,
         seed=request.seed,
         players=(request.players or teams[0][:1]) if request.what_if else (),
         notes=notes,

@@ -12,7 +12,6 @@ from equipoise.analysis.clock import working_time
 from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.out_of_core import Rated, memory_for, memory_of, rate_in_blocks
 from equipoise.analysis.files.reading import (
-    HistoryRequest,
     check_outputs,
     missing_notes,
     read,
@@ -22,6 +21,8 @@ from equipoise.analysis.files.reading import (
     without_dates,
 )
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
+from equipoise.analysis.requests.rating import RateRequest as RateRequest
+from equipoise.analysis.requests.reading import HistoryRequest
 from equipoise.data.comparison import RatingComparison
 from equipoise.data.files import check_place
 from equipoise.data.history import History
@@ -54,39 +55,6 @@ _OTHER_DEVIATIONS = {
     "codeforces": "the same for all players, so --conservative does not change their order",
     "topcoder": "the volatility of a player's performances, not how uncertain the rating is",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateRequest:
-    """What to rate and what to write.
-
-    output, trace, save : paths; nothing is written before everything is rated
-    initial : path of a table, or of a saved state, of known ratings with which players begin
-    initial_mapping : how these correspond to ratings of the system, as text; None if they are such
-    state : path of a saved state
-    restart : rate from the beginning; the history must have all matches of that state
-    at : time for which ratings are read, as text
-    conservative : add the conservative rating to the table, and sort by it
-    diff : path of ratings to compare the new ones with; it may also be the path of `output`
-    raw : whether CSV and TSV have text that spreadsheets run as it is
-    memory_limit : size such as 2GB in which a Parquet file is rated in blocks; None decides by the
-        size of the file
-    """
-
-    history: HistoryRequest
-    output: str | None = None
-    trace: str | None = None
-    save: str | None = None
-    initial: str | None = None
-    initial_mapping: str | None = None
-    state: str | None = None
-    restart: bool = False
-    at: str | None = None
-    conservative: bool = False
-    diff: str | None = None
-    raw: bool = False
-    memory_limit: str | None = None
-    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

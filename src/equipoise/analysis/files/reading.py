@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import replace
 
 from equipoise.analysis.advice import advice_on
+from equipoise.analysis.requests.reading import HistoryRequest as HistoryRequest
+from equipoise.analysis.requests.typed import shared
 from equipoise.data.files import check_distinct
 from equipoise.data.history import History, with_performance
 from equipoise.data.reading import HistoryReading
@@ -40,29 +41,6 @@ _TURNED_ON_BY = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryRequest:
-    """Which history to read, and how; the options of every command that reads one.
-
-    strict : refuse columns and options that a system does not use, instead of noting them
-    """
-
-    source: object
-    format: str | None = None
-    sheet: str | None = None
-    columns: Mapping[str, str] = field(default_factory=dict)
-    statistics: Mapping[str, float] = field(default_factory=dict)
-    skip_bad: Literal["matches", "rows"] | None = None
-    since: str | None = None
-    until: str | None = None
-    time_format: str | None = None
-    where: Mapping[str, str] = field(default_factory=dict)
-    lower_score_is_better: bool = False
-    unplaced: Literal["last"] | None = None
-    synonyms: str | None = None
-    strict: bool = False
-
-
 def scanned_history(request: HistoryRequest, source: object) -> HistoryReading:
     """Return the history of a request, or its problems.
 
@@ -71,18 +49,7 @@ def scanned_history(request: HistoryRequest, source: object) -> HistoryReading:
     """
     return scan_history(
         source,
-        format=request.format,
-        sheet=request.sheet,
-        columns=request.columns,
-        statistics=tuple(request.statistics),
-        skip_bad=request.skip_bad,
-        since=request.since,
-        until=request.until,
-        time_format=request.time_format,
-        where=request.where,
-        lower_score_is_better=request.lower_score_is_better,
-        unplaced=request.unplaced,
-        synonyms=request.synonyms,
+        **{**shared(request, scan_history), "statistics": tuple(request.statistics)},
     )
 
 

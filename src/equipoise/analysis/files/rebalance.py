@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import polars as pl
 
-from equipoise.analysis.files.party_ratings import RatingSource, read_matched
+from equipoise.analysis.files.party_ratings import read_matched
+from equipoise.analysis.requests.teams import RebalanceOrder
+from equipoise.analysis.requests.typed import shared
 from equipoise.data.lobby import Id, Lobby
 from equipoise.data.rebalancing import (
     Candidate,
@@ -25,31 +27,10 @@ from equipoise.messages.conversion import to_message
 from equipoise.messages.teams import ComparedMessage
 from equipoise.teams.lobby.lobby_split import balance
 from equipoise.teams.parties.placing import Matched
-from equipoise.teams.parties.rebalance import MAX_SEQUENCES, chosen_method, rebalance
+from equipoise.teams.parties.rebalance import chosen_method, rebalance
 
 #: The methods that are compared, in the order of the answer.
 COMPARED: tuple[Method, ...] = ("permutation", "combination", "greedy", "optimal")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebalanceOrder:
-    """What to rebalance, and how.
-
-    source : path or stream of a request; ratings : of its players, from elsewhere
-    output : path of a table of the teams
-    raw : whether CSV and TSV have text that spreadsheets run as it is
-    The others are parameters of `equipoise.rebalance`.
-    """
-
-    source: object
-    ratings: RatingSource = field(default_factory=RatingSource)
-    method: Method | None = None
-    candidates: bool = False
-    max_sequences: int = MAX_SEQUENCES
-    nodes: int | None = None
-    time_limit: float | None = None
-    output: str | None = None
-    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +54,7 @@ def rebalance_request(order: RebalanceOrder) -> RebalanceAnswer:
 
 def rebalanced(request: RebalanceRequest, order: RebalanceOrder) -> Rebalance:
     """Return the teams of a request."""
-    return rebalance(
-        request,
-        method=order.method,
-        candidates=order.candidates,
-        max_sequences=order.max_sequences,
-        nodes=order.nodes,
-        time_limit=order.time_limit,
-    )
+    return rebalance(request, **shared(order, rebalance))
 
 
 def table_of(answer: RebalanceAnswer) -> pl.DataFrame:

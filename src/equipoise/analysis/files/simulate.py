@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import IO, Any, NamedTuple, TypeAlias
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from equipoise.analysis.requests.simulating import SimulateRequest
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.files import check_distinct
 from equipoise.data.times import MICROSECONDS, as_written, read_as_seconds
-from equipoise.errors import InvalidParameterError, require
+from equipoise.errors import InvalidParameterError, NotFoundError, require
 from equipoise.evaluate.synthetic_contests import Contest, ContestModel, contests
 from equipoise.evaluate.synthetic_teams import (
     ROLES,
@@ -35,26 +38,6 @@ ROWS = 50_000
 _REPORTS = 200
 #: A simulated match: numbered from 1, with its players and their true skills.
 Made: TypeAlias = Contest | TeamMatch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimulateRequest:
-    """What to simulate and where to write it.
-
-    kind : a key of `KINDS`
-    parameters : parameters of its model that differ from the defaults, by name; `first_time` may
-        be text in any format of times, `sizes` text such as "5v5,5v4"
-    output : path, or a binary stream that gets CSV
-    skills : path of a table of the players' true skills
-    with_skill : whether to add a column with the true skill of each player at each match
-    """
-
-    kind: str
-    parameters: Mapping[str, Any]
-    seed: int
-    output: str | IO[bytes]
-    skills: str | None = None
-    with_skill: bool = False
 
 
 def simulate(
@@ -79,7 +62,7 @@ def simulate(
     if request.skills is not None:
         write_table(known.table(), request.skills)
     return SimulateMessage(
-        kind=request.kind,
+        kind=_kind_of(request),
         seed=request.seed,
         parameters=dataclasses.asdict(model),
         matches=known.seen,
@@ -234,9 +217,53 @@ _TEXTS: dict[str, Callable[[str], object]] = {
 }
 
 
+#: Fields of a request that are parameters of a model, and override those of its population.
+_OVERRIDE = ("players", "contests", "matches", "attendance", "sizes", "roles")
+#: What a value of a parameter must be in a file, by its type in a model.
+_RULES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "bool": ("true or false", (bool,)),
+    "sizes": ("text such as 5v5,5v4", (str,)),
+    "first_time": ("a time", (int, str, date)),
+}
+
+
+def read_population(path: str) -> dict[str, Any]:
+    """Return the kind and the parameters of a model in a TOML file.
+
+    Raises : NotFoundError, InvalidParameterError
+    """
+    try:
+        content = tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise NotFoundError(f"no file {path} with a population: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidParameterError(f"{path} must be TOML: {error}") from None
+    types = {
+        one.name: str(one.type) for kind in KINDS.values() for one in dataclasses.fields(kind.model)
+    }
+    found: dict[str, Any] = {}
+    for key, value in content.items():
+        name = key.replace("-", "_")
+        known = name in types or name == "kind"
+        require(known, f"{path}: {key}", f"one of {', '.join(['kind', *types])}", value)
+        if name != "kind":
+            rule, fit = _RULES[name if name in _RULES else types[name]]
+            fits = isinstance(value, fit) and (bool in fit or not isinstance(value, bool))
+            require(fits, f"{path}: {key}", rule, value)
+        found[name] = value.isoformat() if isinstance(value, date) else value
+    return found
+
+
+def _kind_of(request: SimulateRequest) -> str:
+    return str(request.kind or request.population.get("kind", "contests"))
+
+
 def _checked(request: SimulateRequest) -> tuple[Kind, Any]:
     """Refuse a wrong request before writing any file; return its kind and model."""
-    require(request.kind in KINDS, "--kind", " or ".join(KINDS), request.kind)
+    name_of_kind = _kind_of(request)
+    require(name_of_kind in KINDS, "--kind", " or ".join(KINDS), name_of_kind)
     require(request.seed >= 0, "--seed", "a whole number from 0", request.seed)
     output = request.output if isinstance(request.output, str) else None
     check_distinct({"--output": output, "--skills": request.skills})
@@ -244,12 +271,18 @@ def _checked(request: SimulateRequest) -> tuple[Kind, Any]:
         check_pieces_target(request.output)
     if request.skills is not None:
         check_target(request.skills)
-    kind, parameters = KINDS[request.kind], dict(request.parameters)
+    kind = KINDS[name_of_kind]
+    given = {name: getattr(request, name) for name in _OVERRIDE}
+    given = {name: one for name, one in given.items() if one is not None and one is not False}
+    parameters = {**request.population, **given}
+    parameters.pop("kind", None)
     known = {field.name for field in dataclasses.fields(kind.model)}
     for name in parameters:
-        if name not in known:
-            option = name.replace("_", "-")
-            raise InvalidParameterError(f"--{option} is not an option of --kind {request.kind}")
+        if name in given and name not in known:
+            raise InvalidParameterError(f"--{name} is not an option of --kind {name_of_kind}")
+        require(
+            name in known, name, f"left out of a population of {name_of_kind}", parameters[name]
+        )
     for name, read in _TEXTS.items():
         if isinstance(parameters.get(name), str):
             parameters[name] = read(parameters[name])

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.analysis.files.reading import HistoryRequest, check_outputs, history_message, read
+from equipoise.analysis.files.reading import check_outputs, history_message, read
+from equipoise.analysis.requests.rating import StrengthsRequest
+from equipoise.analysis.requests.typed import shared
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
@@ -17,33 +19,12 @@ from equipoise.formats.writing import check_target, write_table
 from equipoise.messages.conversion import to_message
 from equipoise.messages.tournaments.strengths import StrengthRow, StrengthsMessage
 from equipoise.tournament.equilibrium.uncertainty import DENSE_PLAYERS
-from equipoise.tournament.rankings.choices import Ties
 from equipoise.tournament.rankings.strengths import RankingStrengths, ranking_strengths
 from equipoise.tournament.tournament import FIRST_PLAYERS, MOST_SURE
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StrengthsRequest:
-    """Which rankings to read, how to estimate strengths, and what to write.
-
-    confidence : of the errors; output : path of the table
-    raw : whether CSV and TSV have text that spreadsheets run as it is
-    The others are parameters of `equipoise.ranking_strengths`.
-    """
-
-    history: HistoryRequest
-    top: int | None = None
-    ties: Ties = "refuse"
-    prior: float = 0.0
-    scale: float = 1.0
-    anchor: float = 0.0
-    confidence: float = 0.95
-    output: str | None = None
-    raw: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -80,14 +61,7 @@ def estimate_strengths(request: StrengthsRequest) -> StrengthsAnswer:
     if request.output is not None:
         check_target(request.output)
     history, reading = read(request.history)
-    found = ranking_strengths(
-        history,
-        top=request.top,
-        ties=request.ties,
-        prior=request.prior,
-        scale=request.scale,
-        anchor=request.anchor,
-    )
+    found = ranking_strengths(history, **shared(request, ranking_strengths))
     best = np.argsort(-np.where(np.isnan(found.rating), -np.inf, found.rating), kind="stable")
     rows = best if len(best) <= DENSE_PLAYERS else best[:FIRST_PLAYERS]
     error = np.full(len(found.rating), np.nan)

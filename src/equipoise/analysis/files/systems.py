@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import tomli_w
 
 from equipoise.analysis.clock import working_time
+from equipoise.analysis.requests.typed import assignments, numbers
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
@@ -109,32 +110,6 @@ def write_parameters(
     top = "".join(f"# {line}\n" for line in comments)
     with whole_file(path) as file:
         file.write((top + tomli_w.dumps(content)).encode())
-
-
-def assignments(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Return {NAME: VALUE} of NAME=VALUE texts. Raises : InvalidParameterError."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise InvalidParameterError(f"{option} takes NAME=VALUE; got {text!r}")
-        if name.strip() in found:
-            raise InvalidParameterError(f"{option} names {name.strip()!r} twice")
-        found[name.strip()] = value.strip()
-    return found
-
-
-def numbers(values: Mapping[str, object], what: str) -> dict[str, float]:
-    """Return values as numbers. Raises : InvalidParameterError."""
-    found = {}
-    for name, value in values.items():
-        try:
-            found[name] = float(str(value))
-        except ValueError:
-            raise InvalidParameterError(
-                f"{what}: the weight of {name} must be a number; got {value!r}"
-            ) from None
-    return found
 
 
 def chosen_system(

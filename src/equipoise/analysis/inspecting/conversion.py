@@ -113,7 +113,8 @@ def _as_report(request: ConvertRequest, started: float) -> ConvertMessage:
         "--unplaced": wanted.unplaced,
     }
     for option, given in refused.items():
-        require(not given, option, "left out for a FIDE report", given)
+        typed = given and option not in wanted.set_by_project
+        require(not typed, option, "left out for a FIDE report", given)
     reading = games_of(wanted, wanted.source)
     if reading.games is None:
         raise InvalidDataError(reading.problems, summarise(reading.problems, wanted.source))

@@ -18,12 +18,11 @@ from equipoise.analysis.inspecting.columns import (
     columns_with_values,
 )
 from equipoise.analysis.inspecting.next_commands import (
-    command,
     command_for_history,
     command_to_mend,
+    reading_command,
     source_in_words,
     system_for,
-    words_of,
 )
 from equipoise.analysis.inspecting.oddities import find_oddities
 from equipoise.analysis.inspecting.other_kinds import OtherKind, games_of, other_kind
@@ -153,7 +152,7 @@ def _inspect_history(
         cost += ", if the lowest rank is the best"
     next_command = command_for_history(read_as, reading, history, cost)
     if (reading.format == "trf" or reading.kind == "crosstable") and _reads_games(read_as, source):
-        next_command = command("performance", words_of(read_as), f"rates the performances{cost}")
+        next_command = reading_command("performance", read_as, f"rates the performances{cost}")
     ready = read_as == request.history and system_for(history) is not None and not misfits
     # Names that differ in form are among the oddities.
     said = set(describe_spellings(history.player_ids))
@@ -284,7 +283,7 @@ def _inspect_games(request: InspectRequest, source: Callable[[], object]) -> Ins
     good = games_of(skipping, source())
     if good.games is None:
         return _of_games(request, reading, False, None)
-    instead = command("performance", words_of(skipping), "rates the games without them")
+    instead = reading_command("performance", skipping, "rates the games without them")
     return _of_games(request, good, False, instead)
 
 

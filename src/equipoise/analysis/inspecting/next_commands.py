@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from equipoise.analysis.files.reading import HistoryRequest, scanned_history
+from equipoise.analysis.files.reading import scanned_history
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM
+from equipoise.analysis.requests.reading import HistoryRequest, reading_options
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import EquipoiseError, Problem
@@ -58,8 +59,25 @@ def command(name: str, words: Sequence[str], does: str) -> NextMessage:
     return NextMessage(shlex.join(["equipoise", *name.split(), *words]), does)
 
 
-def words_of(request: HistoryRequest) -> list[str]:
-    """Return the file and the reading options of a request, as typed after a command."""
+def reading_command(name: str, request: HistoryRequest, does: str, *more: str) -> NextMessage:
+    """Return a command of Equipoise that reads the files of a request as it does.
+
+    What the command has no option for is named as a setting of equipoise.toml.
+    more : further words
+    """
+    known, words, settings = reading_options(), sources_of(request), dict[str, None]()
+    for option, typed in _options_of(request):
+        if known[option][0].is_of(name):
+            words += typed
+        elif option != "--from":
+            settings[option.removeprefix("--").replace("-", "_")] = None
+    if settings:
+        does += f", with {', '.join(settings)} below [reading] in the file equipoise.toml"
+    return command(name, [*words, *more], does)
+
+
+def _options_of(request: HistoryRequest) -> Iterator[tuple[str, list[str]]]:
+    """Yield the reading options of a request, each with its words."""
     options: list[tuple[str, str | None]] = [
         ("--format", request.format),
         ("--sheet", request.sheet),
@@ -72,14 +90,13 @@ def words_of(request: HistoryRequest) -> list[str]:
         ("--synonyms", request.synonyms),
         *(("--where", f"{name}={wanted}") for name, wanted in request.where.items()),
     ]
-    words = sources_of(request)
     for option, value in options:
-        words += [] if value is None else [option, value]
+        if value is not None:
+            yield option, [option, value]
     if request.lower_score_is_better:
-        words.append("--lower-score-is-better")
+        yield "--lower-score-is-better", ["--lower-score-is-better"]
     if request.skip_bad is not None:
-        words.append("--skip-bad" if request.skip_bad == "matches" else "--skip-bad=rows")
-    return words
+        yield "--skip-bad", ["--skip-bad" if request.skip_bad == "matches" else "--skip-bad=rows"]
 
 
 def command_for_history(
@@ -92,13 +109,13 @@ def command_for_history(
     names = {spelling(name) for name in (*request.columns, *reading.columns.values())}
     if reading.kind == "games" and any({*pair} <= names for pair in _VOTES):
         does = f"ranks by all votes at once and by system, with error bars{cost}"
-        return command("leaderboard", words_of(request), does)
+        return reading_command("leaderboard", request, does)
     system = system_for(history)
     if system is None:
         return None
     chosen = [] if system == DEFAULT_SYSTEM else ["--system", system]
     does = f"rates {counted(history.players, 'player')} with {system}{cost}"
-    return command("rate", [*words_of(request), *chosen], does)
+    return reading_command("rate", request, does, *chosen)
 
 
 def system_for(history: History) -> str | None:
@@ -124,7 +141,7 @@ def command_to_mend(
     formats = _time_formats(reading.problems)
     if formats:
         wanted = replace(request, time_format=formats[0])
-        return command("inspect", words_of(wanted), f"reads the times as {_in_words(formats[0])}")
+        return reading_command("inspect", wanted, f"reads the times as {_in_words(formats[0])}")
     broken = {problem.field for problem in reading.problems if problem.line is not None}
     taken = {column for meaning, column in reading.columns.items() if meaning in _SPARED}
     if len(broken) != 1 or not broken <= taken or "unused" in request.columns:
@@ -143,7 +160,7 @@ def command_to_mend(
         does += f", and reads the times as {_in_words(formats[0])}"
     elif again.history is None:
         return None
-    return command("inspect", words_of(wanted), does)
+    return reading_command("inspect", wanted, does)
 
 
 def _time_formats(problems: Sequence[Problem]) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.analysis.inspecting.next_commands import command, words_of
+from equipoise.analysis.inspecting.next_commands import command, reading_command, sources_of
 from equipoise.data.reading import GamesReading
 from equipoise.errors import EquipoiseError
 from equipoise.formats.games.reading import scan_games
@@ -56,7 +56,7 @@ def _log(request: HistoryRequest, source: object) -> OtherKind | None:
         if file.read(len(_LOG)) != _LOG:
             return None
     text = "the log of a pool: `equipoise db import` records it in a database"
-    words = [*words_of(request), "--pool", "imported", "--create"]
+    words = [*sources_of(request), "--pool", "imported", "--create"]
     return OtherKind(
         "log",
         text,
@@ -88,7 +88,7 @@ def _tournament(request: HistoryRequest, source: object) -> OtherKind | None:
         "games of a tournament: `equipoise performance` reads them, and the commands that rate a "
         "history do not"
     )
-    rates = command("performance", words_of(request), "rates the performances")
+    rates = reading_command("performance", request, "rates the performances")
     return OtherKind("tournament", text, rates, reading)
 
 
@@ -99,7 +99,7 @@ def _request(request: HistoryRequest, source: object) -> OtherKind:
         "reads it"
     )
     return OtherKind(
-        "request", text, command("rebalance", words_of(request), "makes even teams of them")
+        "request", text, command("rebalance", sources_of(request), "makes even teams of them")
     )
 
 
@@ -110,7 +110,8 @@ def _players(request: HistoryRequest, source: object) -> OtherKind:
         f"{count} with ratings: `equipoise balance` makes even teams of them, and `equipoise rate "
         "--initial` begins with them"
     )
-    words, does = words_of(request), f"splits {count} into two even teams"
+    words, does = sources_of(request), f"splits {count} into two even teams"
+    words += [] if request.format is None else ["--format", request.format]
     if len(players) > _LARGEST_LOBBY:
         some = (f'"{one}"' if "," in str(one) else str(one) for one in players[:_NAMED])
         words = ["--ratings", *words, "--players", ",".join(some)]

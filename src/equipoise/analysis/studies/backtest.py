@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ import numpy as np
 
 from equipoise.analysis.files.initial import initial_notes, initial_ratings
 from equipoise.analysis.files.reading import (
-    HistoryRequest,
     check_outputs,
     history_message,
     missing_notes,
@@ -24,6 +22,7 @@ from equipoise.analysis.files.reading import (
     without_dates,
 )
 from equipoise.analysis.files.systems import plain_parameters, without_runaways
+from equipoise.analysis.requests.studies import BacktestRequest, TuneRequest
 from equipoise.analysis.studies.small_histories import USUAL_FEWEST, fewest_earlier
 from equipoise.charts import theme
 from equipoise.data.backtest import (
@@ -60,51 +59,6 @@ _MOST_PAIRS = 100_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScoringRequest:
-    """What to score, and how.
-
-    min_history, min_total, ties_as_authors : as `backtest` has them; without `min_history` it is
-        5, or less if that leaves nothing to score
-    least_differences : metric -> differences below this do not matter, if not the default
-    seed : random seed of the resamples
-    workers, executor : do independent parts of the work; they never change a number
-    """
-
-    history: HistoryRequest
-    min_history: int | None = None
-    min_total: int | None = None
-    ties_as_authors: bool = False
-    least_differences: Mapping[str, float] = field(default_factory=dict)
-    resamples: int = 1000
-    confidence: float = 0.95
-    seed: int = 0
-    threads: int = 1
-    workers: int = 1
-    executor: Executor | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BacktestRequest(ScoringRequest):
-    """What to score, how, and where the answer goes.
-
-    first : where scoring starts: a share of the matches ("10%", "0.1") or a time, as text
-    if_able : labels of systems that are left out, with a note, if they cannot rate the history
-    initial : path of known ratings with which players begin; initial_mapping : see `ScaleMapping`
-    output : path of the table
-    report : path of the page
-    command : the command that the page shows; "" for none
-    """
-
-    first: str = "0"
-    if_able: frozenset[str] = frozenset()
-    initial: str | None = None
-    initial_mapping: str | None = None
-    output: str | None = None
-    report: str | None = None
-    command: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestAnswer:
     """Result of a backtest.
 
@@ -129,6 +83,8 @@ def compare(
 
     Raises : EquipoiseError, and then nothing was written
     """
+    _check_fewest(request)
+    least = least_differences(request.least_difference)
     outputs = {"--output": request.output, "--report": request.report}
     check_outputs(request.history, {"--initial": request.initial, **outputs})
     if request.output is not None:
@@ -149,7 +105,9 @@ def compare(
     fewest, relaxed = fewest_earlier(history, first, request.min_history, request.min_total)
     request = replace(request, min_history=fewest)
     reading = replace(reading, notes=(*reading.notes, *relaxed))
-    answer = scored(systems, request, history, reading, first, progress, initial=initial)
+    answer = scored(
+        systems, request, history, reading, first, progress, least=least, initial=initial
+    )
     _write(answer, request)
     return answer
 
@@ -202,16 +160,18 @@ def _pairs(system: RatingSystem, history: History) -> int:
 
 def scored(
     systems: Mapping[str, RatingSystem],
-    request: ScoringRequest,
+    request: BacktestRequest | TuneRequest,
     history: History,
     reading: HistoryReading,
     first: int,
     progress: Callable[[int, int], None] | None = None,
     *,
+    least: Mapping[str, float],
     initial: InitialRatings | Ratings | None = None,
 ) -> BacktestAnswer:
     """Return how well systems predict a history from match number `first` on.
 
+    least : metric -> differences below this do not matter, if not the default
     initial : known ratings with which players begin
     """
     seconds: dict[str, float] = {}
@@ -224,11 +184,11 @@ def scored(
         first=first,
         initial=initial,
         ties_as_authors=request.ties_as_authors,
-        least_differences=request.least_differences,
+        least_differences=least,
         resamples=request.resamples,
         confidence=request.confidence,
         threads=request.threads,
-        workers=request.workers,
+        workers=request.workers or 1,
         executor=request.executor,
         progress=progress,
         timed=seconds.__setitem__,
@@ -382,17 +342,13 @@ def least_differences(
     return found
 
 
-def chosen_history(min_history: int | None, min_total: int | None) -> int | None:
-    """Return the least number of earlier matches of players to score; None for the default.
-
-    Raises : InvalidParameterError   both were given
-    """
-    if min_history is not None and min_total is not None:
+def _check_fewest(request: BacktestRequest) -> None:
+    """Refuse both least numbers of matches of players to score. Raises : InvalidParameterError."""
+    if request.min_history is not None and request.min_total is not None:
         raise InvalidParameterError(
             "--min-total cannot be combined with --min-history: it counts all matches of a player "
             "instead of the earlier ones"
         )
-    return min_history
 
 
 def check_times(system: RatingSystem, history: History) -> None:

@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from equipoise.analysis.files.reading import (
-    HistoryRequest,
     check_outputs,
     history_message,
     read,
     without_dates,
 )
 from equipoise.analysis.files.systems import audit_each, plain_parameters
+from equipoise.analysis.requests.studies import DriftRequest
 from equipoise.charts import theme
 from equipoise.charts.values import drift_subtitle
 from equipoise.data.audits import ActivityWindow, Drift
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, require
-from equipoise.evaluate.drift import POINTS, check_window, default_window, drift
+from equipoise.evaluate.drift import check_window, default_window, drift
 from equipoise.formats import write_table
 from equipoise.formats.writing import check_target
 from equipoise.messages.conversion import plain
@@ -33,27 +33,6 @@ from equipoise.rating.system import RatingSystem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriftRequest:
-    """What to measure, and where the answer goes.
-
-    active_days, active_matches : how long players are active after a match; at most one of them
-    points : number of times to measure at
-    output : path of a table, or of a chart (.svg, .png, .pdf); None writes neither
-    band : whether a chart of one system shows the standard deviation of the ratings
-    title : of the chart; None means the default title
-    """
-
-    history: HistoryRequest
-    active_days: float | None = None
-    active_matches: int | None = None
-    points: int = POINTS
-    output: str | None = None
-    band: bool = True
-    title: str | None = None
-    threads: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import polars as pl
 
 from equipoise.analysis.files.plot import player_rows
-from equipoise.analysis.files.reading import HistoryRequest, check_outputs, history_message, read
+from equipoise.analysis.files.reading import check_outputs, history_message, read
 from equipoise.analysis.files.systems import audit_each, plain_parameters
+from equipoise.analysis.requests.studies import IncentivesRequest
+from equipoise.analysis.requests.typed import shared
 from equipoise.charts import theme
 from equipoise.charts.values import incentives_subtitle
 from equipoise.data.audits import Incentive, Others
@@ -36,29 +37,6 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IncentivesRequest:
-    """Whom to examine, with what effort, and where the answer goes.
-
-    players : ids as text; empty means the most active and some of medium activity
-    output, chart : paths of a table and of a chart (.svg, .png, .pdf); None writes none
-    title : of the chart; None means the default title
-    workers, executor : do independent parts of the work; they never change a number
-    """
-
-    history: HistoryRequest
-    players: tuple[str, ...] = ()
-    others: Others = "frozen"
-    effort: Effort = field(default_factory=Effort)
-    seed: int = 0
-    output: str | None = None
-    chart: str | None = None
-    title: str | None = None
-    threads: int = 1
-    workers: int = 1
-    executor: Executor | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class IncentivesAnswer:
     """Result of an incentive audit; `found` (for the same players) and `seconds`, by label."""
 
@@ -79,6 +57,7 @@ def audit_incentives(
 
     Raises : EquipoiseError, and then nothing was written
     """
+    effort = Effort(**shared(request, Effort))
     _check(request, len(systems))
     history, reading = read(request.history, systems)
     players = _players(next(iter(systems.values())), history, request.players)
@@ -86,12 +65,7 @@ def audit_incentives(
         incentives,
         history=history,
         players=players,
-        others=request.others,
-        effort=request.effort,
-        seed=request.seed,
-        threads=request.threads,
-        workers=request.workers,
-        executor=request.executor,
+        **{**shared(request, incentives), "effort": effort, "workers": request.workers or 1},
     )
     found, seconds = audit_each(systems, audit, progress)
     answer = IncentivesAnswer(
@@ -176,7 +150,7 @@ def figure_of(answer: IncentivesAnswer, *, title: str | None) -> Figure:
     return incentives_figure(
         shown(answer),
         title=title or title_of(answer),
-        subtitle=incentives_subtitle(answer.request.others),
+        subtitle=incentives_subtitle(cast(Others, answer.request.others)),
     )
 
 
@@ -186,7 +160,7 @@ _OF_PLAYER = ("player", "played", "before", "gain", "gain_frozen", "plans", "fai
 
 def incentives_json(answer: IncentivesAnswer) -> dict[str, Any]:
     """Return what `equipoise audit incentives --json` prints."""
-    request, effort = answer.request, answer.request.effort
+    request = answer.request
     return {
         "systems": [
             {
@@ -199,9 +173,9 @@ def incentives_json(answer: IncentivesAnswer) -> dict[str, Any]:
             for label, found in answer.found.items()
         ],
         "others": request.others,
-        "last_matches": effort.matches,
-        "budget": effort.budget,
-        "replays": effort.replays if request.others == "replayed" else None,
+        "last_matches": request.matches,
+        "budget": request.budget,
+        "replays": request.replays if request.others == "replayed" else None,
         "seed": request.seed,
         "history": history_message(answer.history, answer.reading),
     }

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 import numpy as np
 
 from equipoise.analysis.files.reading import (
-    HistoryRequest,
     check_outputs,
     history_message,
     missing_notes,
@@ -24,6 +23,7 @@ from equipoise.analysis.files.reading import (
 )
 from equipoise.analysis.files.strengths import all_tied_notes
 from equipoise.analysis.files.systems import Settings, chosen_systems, without_runaways
+from equipoise.analysis.requests.studies import LeaderboardRequest
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.charts import theme
 from equipoise.charts.leaderboard import leaderboard_figure
@@ -64,39 +64,6 @@ _LINES = 5
 MOST_GROUPS = 100
 #: Least and most resampled histories.
 _ROUNDS = (20, 10_000)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeaderboardRequest:
-    """Which history to read, how to divide it, and what to write.
-
-    systems : texts [LABEL=]NAME; a name may be `performance` or `strengths`. Empty: elo,
-        bradley-terry (unless its ratings would run away), and, without teams, one of these two
-    assigned : texts [LABEL.]NAME=VALUE, parameters of systems
-    by : column whose values are groups of matches, each with a leaderboard of its own
-    every : length of the periods, each with a leaderboard at its end; None is one for all matches
-    errors : "auto" takes all results for bradley-terry in duels (`duel_errors`); "auto" and
-        "deviation" take the deviations of other systems that have them, and else the bootstrap
-    rounds, seed : of the bootstrap
-    anchor : mean of the performances and strengths
-    """
-
-    history: HistoryRequest
-    systems: tuple[str, ...] = ()
-    settings: Settings
-    assigned: tuple[str, ...] = ()
-    by: str | None = None
-    every: Period | None = None
-    errors: Errors = "auto"
-    rounds: int = 100
-    seed: int = 0
-    anchor: float = 1500.0
-    confidence: float = 0.95
-    output: str | None = None
-    raw: bool = False
-    chart: str | None = None
-    title: str | None = None
-    threads: int = 1
 
 
 class Estimates(NamedTuple):
@@ -306,7 +273,7 @@ def _systems(
             rating_texts.append(text)
     systems: dict[str, RatingSystem] = {}
     if rating_texts:
-        systems = chosen_systems(rating_texts, request.settings, request.assigned)
+        systems = chosen_systems(rating_texts, Settings(), request.assigned)
     elif request.assigned:
         raise InvalidParameterError(
             f"--set needs a rating system, and {' and '.join(labels)} have no such parameters; got "

@@ -12,18 +12,19 @@ from typing import Any, Literal, TypeAlias
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.files.reading import check_outputs, history_message, read
 from equipoise.analysis.files.systems import (
-    assignments,
     check_parameter_file,
     plain_parameters,
     plain_value,
     write_parameters,
 )
+from equipoise.analysis.requests.studies import TuneRequest
+from equipoise.analysis.requests.typed import assignments, shared
 from equipoise.analysis.studies.backtest import (
     BacktestAnswer,
-    ScoringRequest,
     backtest_json,
     check_times,
     first_scored,
+    least_differences,
     scored,
 )
 from equipoise.analysis.studies.small_histories import USUAL_FEWEST, SearchPart, split_for_search
@@ -46,33 +47,6 @@ from equipoise.wording import counted
 
 #: Labels of the two sets of parameters in the comparison.
 TUNED, GIVEN = "tuned", "given"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TuneRequest(ScoringRequest):
-    """What to search, on which matches, and where the answer goes.
-
-    choices, trials, metric : as `tune` has them; it uses the same random seed, and workers
-    under_way : as `tune` has it; None for that of the study, or the default
-    entry : without choices, search the constants of the entry and of the level
-    first : where the search ends: a share of the matches ("10%", "0.1") or a time, as text; without
-        it, 10%, or more if that leaves nothing to score
-    study : URL or path of a database that keeps the trials; study_name : its name in the database
-    output : path of the parameters; trials_output : of the table of trials; chart : of the figure
-    """
-
-    choices: Mapping[str, Choice] | None = None
-    entry: bool = False
-    trials: int | None = None
-    metric: str = "pair_inversion"
-    first: str | None = None
-    study: str | None = None
-    study_name: str | None = None
-    output: str | None = None
-    trials_output: str | None = None
-    chart: str | None = None
-    title: str | None = None
-    under_way: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +84,10 @@ def search(
     resumed : called with the number of trials that a study already has, if any
     Raises : EquipoiseError, and then nothing was written but trials in the study
     """
+    named = choices_of(system.name, request.grid, request.ranges, request.trials)
+    least = least_differences(request.least_difference, request.metric)
     _check(request)
-    choices = _choices(system, request)
+    choices = _choices(system, request, named)
     history, reading = read(request.history, {system.name: system}, choices)
     check_times(system, history)
     split = _split(request, history)
@@ -129,15 +105,11 @@ def search(
         system,
         head,
         choices,
-        metric=request.metric,
-        trials=request.trials,
-        seed=request.seed,
-        min_history=split.fewest,
-        ties_as_authors=request.ties_as_authors,
-        workers=request.workers,
-        threads=request.threads,
-        under_way=under_way,
-        executor=request.executor,
+        **{
+            **shared(request, tune),
+            "workers": request.workers or 1,
+            "under_way": under_way,
+        },
         record=study,
         progress=progress,
     )
@@ -156,17 +128,25 @@ def search(
         recorded=recorded,
         under_way=under_way,
         seconds=seconds,
-        held_out=scored({TUNED: tuned, GIVEN: system}, request, history, reading, first),
+        held_out=scored(
+            {TUNED: tuned, GIVEN: system}, request, history, reading, first, least=least
+        ),
     )
     _write(answer)
     return answer
 
 
-def _choices(system: RatingSystem, request: TuneRequest) -> dict[str, Choice]:
-    """Return the values or ranges to try. Raises : InvalidParameterError."""
+def _choices(
+    system: RatingSystem, request: TuneRequest, named: Mapping[str, Choice] | None
+) -> dict[str, Choice]:
+    """Return the values or ranges to try.
+
+    named : by the request
+    Raises : InvalidParameterError
+    """
     if not request.entry:
-        return checked_choices(system, request.choices, request.trials)
-    if request.choices is not None:
+        return checked_choices(system, named, request.trials)
+    if named is not None:
         raise InvalidParameterError(
             "--entry cannot be combined with --grid and --range: it chooses the parameters itself"
         )
@@ -238,7 +218,9 @@ def _under_way(request: TuneRequest, study: Study | None) -> int:
     """Return how many sampled trials are under way. Raises : ConflictError."""
     if study is None or request.trials is None:
         return request.under_way or UNDER_WAY
-    return study.settle_under_way(request.under_way, earlier=request.workers, default=UNDER_WAY)
+    return study.settle_under_way(
+        request.under_way, earlier=request.workers or 1, default=UNDER_WAY
+    )
 
 
 #: Verdicts of the held-out matches on the tuned parameters.
@@ -321,7 +303,7 @@ def tune_json(answer: TuneAnswer) -> dict[str, Any]:
             "min_history": request.min_history,
             "ties_as_authors": request.ties_as_authors,
             "seed": request.seed if sampled else None,
-            "workers": request.workers,
+            "workers": request.workers or 1,
             "under_way": answer.under_way if sampled else None,
             "study": request.study,
             "recorded": answer.recorded,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from equipoise.analysis.requests.teams import BalanceRequest
 from equipoise.cli import options
-from equipoise.cli.declaring import argument, option
 from equipoise.cli.report import print_json, print_lines, print_table, say
 from equipoise.cli.tables import cut, minutes, table
 from equipoise.wording import counted
@@ -19,96 +19,7 @@ Example:
   equipoise balance examples/lobby.csv"""
 
 
-def balance(
-    *,
-    lobby: str | None = argument(
-        "The lobby: a .csv, .tsv, .parquet, .json or .jsonl file with columns player and rating, "
-        "and optionally deviation, effective_rating or form, party, team (locked) and avoid (ids "
-        "separated by ;). Or - for standard input (with --format).",
-        "LOBBY",
-        default=None,
-    ),
-    ratings: str | None = option(
-        None,
-        "Ratings instead of LOBBY: a table of `equipoise rate`, another one with columns player "
-        "and rating, or a saved state (.npz), as --state.",
-        "FILE",
-    ),
-    state: str | None = option(
-        None, "A state that `equipoise rate --save` wrote, instead of LOBBY.", "FILE.npz"
-    ),
-    at: str | None = option(
-        None, "Time of the match, with --state. [default: time of the last match]", "TIME"
-    ),
-    time_format: str | None = option(
-        None, "Format of --at: iso, s, ms, ..., as for `equipoise rate`.", "FORMAT"
-    ),
-    players: str | None = option(
-        None,
-        "Players of the lobby, with --state or --ratings. Put an id that contains a comma in "
-        "double quotes, as in CSV.",
-        "A,B,...",
-    ),
-    party: list[str] | None = option(
-        None,
-        "Keep these players together. Repeatable. Quote an id that contains a comma as in "
-        "--players.",
-        "A,B,...",
-    ),
-    avoid: list[str] | None = option(
-        None,
-        "Put these players in different teams. Repeatable. Quote an id that contains a comma as in "
-        "--players.",
-        "A,B,...",
-    ),
-    newcomer: list[str] | None = option(
-        None,
-        "Add a player without a rating, who starts as --state says, or at --default-rating. "
-        "Repeatable. The id is taken as it is, also with a comma.",
-        "NAME",
-    ),
-    default_rating: float | None = option(
-        None, "Rating of each --newcomer, if there is no --state.", "R"
-    ),
-    default_deviation: float | None = option(
-        None,
-        "Deviation of each --newcomer and of players without one, if there is no --state.",
-        "D",
-    ),
-    teams: int | None = option(None, "Number of teams. [default: 2]", min=2),
-    size: int | None = option(
-        None, "Number of players of the largest team, instead of --teams.", min=1
-    ),
-    top_two: bool | None = option(
-        None,
-        "Keep the two best players in different teams; --no-top-two allows them in the same team. "
-        "[default: keep, but not with the objective chance]",
-        name="--top-two/--no-top-two",
-    ),
-    uneven: bool | None = option(
-        None,
-        "If sizes differ, keep the best player in a smaller team; --no-uneven allows a larger one. "
-        "[default: keep, but not with the objective chance]",
-        name="--uneven/--no-uneven",
-    ),
-    uncertainty_weight: float = option(
-        0.8, "Weight lambda of the difference of uncertainties.", min=0.0
-    ),
-    objective: Literal["chance", "mean", "sum"] | None = option(
-        None,
-        "Compare chances to win, mean ratings and uncertainties, or only sums of ratings. "
-        "[default: chance with --state if its system predicts such teams, otherwise mean]",
-    ),
-    alternatives: int = option(5, "Number of other splits to show.", min=0, max=1000),
-    time_limit: float | None = option(
-        None, "Time limit of the search for more than two teams.", "SECONDS", min=0.0
-    ),
-    seed: int = option(0, "Random seed of the search.", min=0),
-    output: options.TeamsTable,
-    format_: str | None = option(None, "Format of the input, if the file name does not show it."),
-    raw: options.RawText,
-    as_json: options.Json,
-) -> None:
+def balance(*, request: BalanceRequest, as_json: options.Json) -> None:
     """Split a lobby into fair teams.
 
     With --state, the fairest split has the smallest difference of the chances to win, which are
@@ -119,43 +30,13 @@ def balance(
     Parties stay together, locked players are in their teams, and players who avoid each other are
     in different teams.
     """
-    from equipoise.analysis.files.balance import BalanceRequest, balance_lobby, message_of
-    from equipoise.analysis.files.lobby_additions import Additions
-    from equipoise.formats.lobby import ids_of
+    from equipoise.analysis.files.balance import balance_lobby, message_of
 
-    answer = balance_lobby(
-        BalanceRequest(
-            lobby=options.given_file(lobby),
-            state=state,
-            at=at,
-            time_format=time_format,
-            ratings=options.given_file(ratings),
-            players=None if players is None else ids_of(players, "--players"),
-            additions=Additions(
-                parties=[ids_of(one, "--party") for one in party or []],
-                avoid=[ids_of(one, "--avoid") for one in avoid or []],
-                newcomers=newcomer or [],
-                default_rating=default_rating,
-                default_deviation=default_deviation,
-            ),
-            format=format_,
-            teams=teams,
-            size=size,
-            objective=objective,
-            uncertainty_weight=uncertainty_weight,
-            top_two=top_two,
-            uneven=uneven,
-            alternatives=alternatives,
-            seed=seed,
-            time_limit=time_limit,
-            output=output,
-            raw=raw,
-        )
-    )
+    answer = balance_lobby(request)
     if as_json:
         print_json(message_of(answer))
     else:
-        _print_balance(answer, uncertainty_weight=uncertainty_weight)
+        _print_balance(answer, uncertainty_weight=request.split.uncertainty_weight)
 
 
 #: Width of a team in the table of alternatives.

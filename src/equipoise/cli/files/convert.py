@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from equipoise.analysis.requests.rating import RawText
+from equipoise.analysis.requests.reading import HistoryRequest
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
 from equipoise.cli.report import print_json, reading_lines, say
@@ -28,7 +30,7 @@ _FORMS = {
 
 def convert(
     *,
-    history: options.History,
+    history: HistoryRequest,
     output: str = argument(
         "The file to write: .csv, .csv.gz, .tsv, .parquet, .jsonl, .json or .arrow for a table, "
         "or .trf for a FIDE report.",
@@ -42,8 +44,7 @@ def convert(
         name="--as",
     ),
     overwrite: bool = option(False, "Replace OUT if it exists."),
-    raw: options.RawText,
-    reading: options.ReadingOnly,
+    raw: RawText = False,
     as_json: options.Json,
 ) -> None:
     """Write the matches of a file in another format, so that other tools can read them.
@@ -51,13 +52,12 @@ def convert(
     The file is read as `equipoise rate` reads it, with the same options. What the new format cannot
     hold is said. OUT is written completely or not at all, and never over HISTORY.
     """
-    from equipoise.analysis.files.systems import Settings
     from equipoise.analysis.inspecting.conversion import ConvertRequest
     from equipoise.analysis.inspecting.conversion import convert as converted
 
     answer = converted(
         ConvertRequest(
-            history=reading.request(history, Settings()),
+            history=history,
             target=output,
             form=form,
             overwrite=overwrite,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from equipoise.analysis.requests.rating import ExplainRequest
 from equipoise.cli import options
-from equipoise.cli.declaring import option
 from equipoise.cli.report import print_json, print_lines, print_table, reading_lines, say, working
 from equipoise.cli.tables import cell, table
 
@@ -20,64 +20,27 @@ Example:
   equipoise explain examples/contests.csv --player jade-kite"""
 
 
-def explain(
-    *,
-    history: options.History,
-    player: str = option(..., "The player whose change of rating is explained.", "PLAYER"),
-    match: str | None = option(
-        None, "The match. [default: the last rated match of the player]", "MATCH"
-    ),
-    system: options.System,
-    state: str | None = option(
-        None, "Continue from a saved state, with its system. HISTORY continues it.", "FILE.npz"
-    ),
-    restart: options.Restart,
-    initial: options.Initial,
-    initial_mapping: options.InitialMapping,
-    posterior: bool = option(
-        False,
-        "Add the posterior density of the skill after the match, with mean, median, standard "
-        "deviation and 95 % range. For elo-mmr and elo-mmx.",
-    ),
-    chart: str | None = option(
-        None, "Draw this density (.svg, .png or .pdf), with --posterior.", "FILE"
-    ),
-    threads: options.Threads,
-    reading: options.Reading,
-    as_json: options.Json,
-) -> None:
+def explain(*, system: options.System, request: ExplainRequest, as_json: options.Json) -> None:
     """Explain why a match changed a player's rating.
 
     The parts of the explanation add up to the change. The history is rated up to the match with
     the given system and parameters, as `equipoise rate` does.
     """
-    from equipoise.analysis.files.explain import ExplainRequest, explain_match
+    from equipoise.analysis.files.explain import explain_match
     from equipoise.analysis.files.systems import DEFAULT_SYSTEM
 
     settings = system.settings()
-    request = ExplainRequest(
-        history=reading.request(history, settings),
-        player=player,
-        match=match,
-        state=state,
-        restart=restart,
-        initial=initial,
-        initial_mapping=initial_mapping,
-        posterior=posterior,
-        chart=chart,
-        threads=options.thread_count(threads),
-    )
     chosen = system.chosen(settings)
     with working("rating") as job:
-        answer, read = explain_match(chosen, request, job.progress)
+        answer, read = explain_match(chosen, options.weighed(request, settings), job.progress)
     if as_json:
         print_json(answer)
         return
     print_explanation(answer)
     _print_posterior(answer)
-    if chart is not None:
-        say(f"drew {chart}")
-    if chosen is None and state is None:
+    if request.chart is not None:
+        say(f"drew {request.chart}")
+    if chosen is None and request.state is None:
         say(f"rated by {DEFAULT_SYSTEM}; --system chooses another system")
     say(*reading_lines(read))
 

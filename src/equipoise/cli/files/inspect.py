@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from equipoise.analysis.requests.reading import HistoryRequest
 from equipoise.cli import options
 from equipoise.cli.declaring import command_line, option
 from equipoise.cli.report import compiling, print_json, print_lines, print_table, problem_lines, say
@@ -14,7 +15,6 @@ from equipoise.cli.tables import cut, minutes, table
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
-    from equipoise.analysis.files.reading import HistoryRequest
     from equipoise.messages.sources.inspection import ContentsMessage, InspectMessage
     from equipoise.rating.system import RatingSystem
 
@@ -48,9 +48,8 @@ _PROBLEMS = 5
 
 def inspect(
     *,
-    history: options.History,
     matches: int = option(5, "Number of first matches to show.", min=0),
-    reading: options.ReadingOnly,
+    history: HistoryRequest,
     as_json: options.Json,
 ) -> int:
     """Say what a file holds, what is odd in it, and what to type next.
@@ -59,13 +58,10 @@ def inspect(
     same options. If it is no history, the answer names the command that reads it. The exit status
     is 1 if the file has problems, so that no command reads it as it is.
     """
-    from equipoise.analysis.files.systems import Settings
     from equipoise.analysis.inspecting.inspection import InspectRequest, inspect_source
 
     with compiling():
-        answer = inspect_source(
-            InspectRequest(history=reading.request(history, Settings()), matches=matches)
-        )
+        answer = inspect_source(InspectRequest(history=history, matches=matches))
     return _answered(answer, as_json)
 
 

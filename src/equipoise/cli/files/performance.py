@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import typer
 
+from equipoise.analysis.requests.reading import HistoryRequest
+from equipoise.analysis.requests.tournaments import PerformanceRequest
+from equipoise.analysis.requests.typed import shared
 from equipoise.cli import options
-from equipoise.cli.declaring import argument, option
 from equipoise.cli.files.inspect import inspected
 from equipoise.cli.report import print_json, print_lines, print_table, problem_lines, say
 from equipoise.cli.tables import table
-from equipoise.errors import InvalidParameterError
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -33,144 +34,7 @@ Example:
 def performance(
     *,
     context: typer.Context,
-    games: list[str] = argument(
-        f"The games: .pgn, a FIDE report (.trf), or {options.SOURCES} A table has columns white, "
-        "black, result or player, opponent, points, games, or it is a cross table, or a long "
-        "history of duels.",
-        "GAMES",
-    ),
-    anchor: list[str] | None = option(
-        None,
-        "Average rating to use instead of the mean of the rated players; or a player whose rating "
-        "is fixed. Repeatable.",
-        "R|PLAYER=R",
-    ),
-    select: Literal["equal", "mean", "initial", "document"] = option(
-        "equal",
-        "Which equilibrium to print; they differ only by a constant. equal: the one reached if all "
-        "players start at the average rating. mean: the one whose mean is the average "
-        "rating. initial: the one reached if players start at their own ratings.",
-        "equal|mean|initial",
-    ),
-    confidence: float = option(
-        0.95, "Confidence level of error bars and bounds, above 0 and below 1."
-    ),
-    scale: float = option(
-        1.0, "Scale of the curve. 1 is that of Elo: 400 points mean odds of ten to one."
-    ),
-    curve: Literal["elo", "normal", "laplace", "cauchy"] = option(
-        "elo",
-        "Function from a difference of ratings to an expected score. laplace and cauchy give the "
-        "weaker player a better chance if the difference is large.",
-        "elo|normal|laplace|cauchy",
-    ),
-    draws: Literal["ignore", "davidson"] = option(
-        "ignore",
-        "ignore: a draw counts as half a win. davidson: model how often equal players draw.",
-    ),
-    colour_advantage: str | None = option(
-        None,
-        "Rating points added to white (or the home side); estimate computes them from the games.",
-        "R|estimate",
-    ),
-    prior: float = option(
-        0.0,
-        "Number of drawn games against an average player to add for every player. Ratings then "
-        "always exist, but they are not an equilibrium and are labelled as regularised.",
-        "GAMES",
-        min=0.0,
-    ),
-    superiority: bool = option(
-        False, "Compute the probability that one player is better than another."
-    ),
-    superiority_prior: Literal["field", "flat"] = option(
-        "field",
-        "What --superiority takes players for before the tournament. field: of one field, with "
-        "the spread that the ratings show. flat: of any strength.",
-        "field|flat",
-    ),
-    player: list[str] | None = option(
-        None,
-        "A player to compare with --superiority, whose error is also computed in a large "
-        "tournament. "
-        "Repeatable. [default: the first 20]",
-        "P",
-    ),
-    also: list[str] | None = option(None, "Add a column. Repeatable.", "linear|recursive"),
-    tie_breaks: list[str] | None = option(
-        None,
-        "Add tie-breaks as columns, with the place by points and then by them. Names: buchholz, "
-        "fore-buchholz (each also -cut1, -cut2, -median, -median2), average-buchholz, "
-        "sonneborn-berger, progressive (also -cut1, -cut2), direct-encounter, koya, wins, "
-        "rounds-won, black-games, black-wins, rounds-elected, aro (also -cut1, -cut2, -median, "
-        "-median2), fide-performance, ptp, apro, appo; or FIDE's codes, such as bh-c1,sb,de. "
-        "Separated by commas, or repeatable.",
-        "NAMES",
-    ),
-    order: Literal["ppr", "points"] = option(
-        "ppr", "Order of the table: by PPR, or by points and then by the tie-breaks.", "ppr|points"
-    ),
-    details: list[str] | None = option(
-        None,
-        "Show how the tie-breaks of a player came about: which games and rounds count, with which "
-        "scores, and which are cut. Repeatable.",
-        "P",
-    ),
-    unplayed: Literal["fide", "absent", "ignore"] = option(
-        "fide",
-        "Rounds without a game in tie-breaks. fide: by FIDE's rules, empty where the games do not "
-        "say what a round was. absent: the same, and players were absent there. ignore: count the "
-        "played games only.",
-        "fide|absent|ignore",
-    ),
-    pairing: Literal["auto", "swiss", "round-robin"] = option(
-        "auto",
-        "Whether tie-breaks count a forfeit as a game against the opponent, as in a round robin. "
-        "auto: if every pair of players is scheduled equally often.",
-        "auto|swiss|round-robin",
-    ),
-    tie_break_rules: Literal["2024-08", "2026-03"] = option(
-        "2026-03",
-        "Date of FIDE's rules for tie-breaks. They differ in unplayed rounds.",
-        "2024-08|2026-03",
-    ),
-    k_factor: float | None = option(
-        None, "Add the rating change by FIDE's table with this K for all players.", "K"
-    ),
-    rating_rules: Literal["2022-01", "2024-03", "2025-10"] = option(
-        "2025-10",
-        "Date of FIDE's rules for differences above 400 points, with --k-factor.",
-        "2022-01|2024-03|2025-10",
-    ),
-    synonyms: options.Synonyms,
-    strict: bool = option(False, "Fail with exit status 1 if no equilibrium exists."),
-    output: str | None = option(
-        None, "Write the complete table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
-    ),
-    chart: str | None = option(
-        None,
-        "Draw a chart (.svg, .png or .pdf): ratings with error bars, or who swept whom if no "
-        "equilibrium exists.",
-        "FILE",
-    ),
-    title: str | None = option(
-        None, "Name of the tournament in the chart. [default: name of the file]"
-    ),
-    skip_bad: str | None = option(None, "Skip games with problems. The problems are listed.", ""),
-    column: options.Column,
-    since: str | None = option(
-        None, "Use only games at or after this time.", "TIME", name="--from"
-    ),
-    until: str | None = option(None, "Use only games before this time.", "TIME"),
-    time_format: options.TimeFormat,
-    where: list[str] | None = option(
-        None, "Use only games with this value of a tag or column. Repeatable.", "NAME=VALUE"
-    ),
-    format_: str | None = option(
-        None, "Format of the games, if neither the name nor the content shows it."
-    ),
-    sheet: options.Sheet,
-    raw: options.RawText,
+    request: PerformanceRequest,
     dry_run: options.DryRun,
     as_json: options.Json,
 ) -> int | None:
@@ -181,85 +45,18 @@ def performance(
     others, PPRs do not exist: the answer then says who swept whom, and gives the ratings and bounds
     that do exist.
     """
-    from equipoise.analysis.files.performance import (
-        PerformanceRequest,
-        advantage_of,
-        anchors_of,
-        extra_columns,
-        message_of,
-        rate_performance,
-        tie_breaks_of,
-    )
-    from equipoise.analysis.files.reading import HistoryRequest
-    from equipoise.analysis.files.systems import assignments
+    from equipoise.analysis.files.performance import message_of, rate_performance
 
     if dry_run:
-        history = HistoryRequest(
-            source=options.given_files(games),
-            format=format_,
-            sheet=sheet,
-            columns=assignments(column or [], "--column"),
-            where=assignments(where or [], "--where"),
-            since=since,
-            until=until,
-            time_format=time_format,
-            synonyms=synonyms,
-            skip_bad="matches" if _skips_bad(skip_bad) else None,
-        )
+        own = {"skip_bad": "matches" if request.skip_bad else None, "strict": False}
+        history = HistoryRequest(source=request.games, **{**shared(request, HistoryRequest), **own})
         return inspected(context, history, as_json, reads=("games",))
-    average, held = anchors_of(anchor or [], "--anchor")
-    answer = rate_performance(
-        PerformanceRequest(
-            games=options.given_files(games),
-            format=format_,
-            sheet=sheet,
-            columns=assignments(column or [], "--column"),
-            where=assignments(where or [], "--where"),
-            since=since,
-            until=until,
-            time_format=time_format,
-            synonyms=synonyms,
-            skip_bad=_skips_bad(skip_bad),
-            anchor=average,
-            anchors=held,
-            select=select,
-            confidence=confidence,
-            scale=scale,
-            curve=curve,
-            draws=draws,
-            colour_advantage=advantage_of(colour_advantage, "--colour-advantage"),
-            prior=prior,
-            superiority=superiority,
-            superiority_prior=superiority_prior,
-            players=tuple(player or ()),
-            also=extra_columns(also or [], "--also"),
-            tie_breaks=tie_breaks_of(tie_breaks or [], "--tie-breaks"),
-            unplayed=unplayed,
-            pairing=pairing,
-            tie_break_rules=tie_break_rules,
-            by_points=order == "points",
-            details=tuple(details or ()),
-            k_factor=k_factor,
-            rating_rules=rating_rules,
-            strict=strict,
-            output=output,
-            raw=raw,
-            chart=chart,
-            title=title,
-        )
-    )
+    answer = rate_performance(request)
     if as_json:
         print_json(message_of(answer))
     else:
         _print_performance(answer)
     return None
-
-
-def _skips_bad(given: str | None) -> bool:
-    """Return whether `--skip-bad` is given. Raises : InvalidParameterError."""
-    if given not in (None, "matches"):
-        raise InvalidParameterError(f"--skip-bad takes no value for games; got {given!r}")
-    return given is not None
 
 
 #: Players shown on a terminal; a file or a pipe gets all of them.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from equipoise.analysis.requests.predicting import PredictRequest
 from equipoise.cli import options
-from equipoise.cli.declaring import option
 from equipoise.cli.report import print_json, print_lines, print_table, say, working
 from equipoise.cli.tables import cut, table
 from equipoise.wording import counted
@@ -26,96 +26,16 @@ _SHOWN = 20
 _NAME = 40
 
 
-def predict(
-    *,
-    state: str | None = option(
-        None, "A state that `equipoise rate --save` wrote, with its system.", "FILE.npz"
-    ),
-    initial: str | None = option(
-        None,
-        "Instead of a state, before the first match: known ratings, a table with the columns "
-        "player, rating and, optionally, deviation. Players who are not in it are newcomers.",
-        "FILE",
-    ),
-    initial_mapping: options.InitialMapping,
-    system: options.System,
-    team: list[str] | None = option(
-        None,
-        "Players of one team. Repeat the option for every team. Put an id that contains a comma in "
-        "double quotes, as in CSV.",
-        "A,B,...",
-    ),
-    field: str | None = option(
-        None,
-        "More teams, each of one player: a file with one player on each line, or a CSV file with a "
-        "column player; - for standard input.",
-        "FILE",
-    ),
-    at: str | None = option(
-        None, "Time of the match. [default: time of the last match of the state]", "TIME"
-    ),
-    time_format: str | None = option(
-        None, "Format of --at: iso, s, ms, ..., as for `equipoise rate`.", "FORMAT"
-    ),
-    home: str | None = option(
-        None, "A player whose team plays at home (systems with home_advantage).", "PLAYER"
-    ),
-    draw_rate: float | None = option(
-        None,
-        "How likely equal teams draw, from 0 to 1, for systems that do not model draws. "
-        "[default: as often as in the state, which needs 50 matches of two teams]",
-        "RATE",
-    ),
-    beta: float | None = option(
-        None,
-        "Deviation of a performance in this match, instead of that of the system (elo-mmr, "
-        "elo-mmx).",
-        "POINTS",
-    ),
-    gamma: float | None = option(
-        None,
-        "Deviation of the change of skill before this match, instead of that of the system "
-        "(elo-mmr, elo-mmx).",
-        "POINTS",
-    ),
-    places: bool = option(False, "Sample how likely each place is for every team."),
-    samples: int = option(10_000, "Number of matches to sample for --places.", min=1),
-    seed: int = option(0, "Random seed of the samples.", min=0),
-    what_if: bool = option(False, "Compute a player's rating after each possible place."),
-    player: list[str] | None = option(
-        None,
-        "A player for --what-if. Repeatable. [default: the first player of the first team]",
-        "PLAYER",
-    ),
-    as_json: options.Json,
-) -> None:
+def predict(*, request: PredictRequest, system: options.System, as_json: options.Json) -> None:
     """Predict a match between players of a saved state, or with known ratings, and newcomers.
 
     Prints expected scores; for two teams the probabilities of a win and of a draw; and for few
     teams the win probability of every pair. --places adds the probability of each place. --what-if
     adds the change of rating for each place, if the others finish in the order of their ratings.
     """
-    from equipoise.analysis.files.predict import PredictRequest, predict_match
+    from equipoise.analysis.files.predict import predict_match
 
-    request = PredictRequest(
-        state=state,
-        initial=initial,
-        initial_mapping=initial_mapping,
-        teams=team or [],
-        field=sys.stdin if field == "-" else field,
-        at=at,
-        time_format=time_format,
-        home=home,
-        draw_rate=draw_rate,
-        beta=beta,
-        gamma=gamma,
-        samples=samples if places else None,
-        seed=seed,
-        what_if=what_if,
-        players=player or [],
-    )
-    settings = system.settings()
-    chosen = system.chosen(settings)
+    chosen = system.chosen(system.settings())
     with working("trying places") as job:
         answer = predict_match(request, chosen, job.progress)
     if as_json:

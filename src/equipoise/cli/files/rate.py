@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from equipoise.analysis.requests.rating import RateRequest
 from equipoise.cli import options
 from equipoise.cli.declaring import option
 from equipoise.cli.files.comparison_tables import print_comparison
@@ -49,42 +50,8 @@ _MEASURABLE = 0.01
 def rate(
     *,
     context: typer.Context,
-    history: options.History,
     system: options.System,
-    output: str | None = option(
-        None, "Write the ratings: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
-    ),
-    trace: str | None = option(
-        None, "Write a table of every player's changes in every match.", "FILE"
-    ),
-    save: str | None = option(None, "Write the state, from which --state continues.", "FILE.npz"),
-    state: str | None = option(
-        None,
-        "Continue from a saved state, with its system. HISTORY is the complete history or its "
-        "continuation.",
-        "FILE.npz",
-    ),
-    restart: options.Restart,
-    initial: options.Initial,
-    initial_mapping: options.InitialMapping,
-    at: str | None = option(None, "Compute the ratings as of this time, including decay.", "TIME"),
-    conservative: bool = option(
-        False,
-        "Add the conservative rating, which is the rating minus three deviations, and order the "
-        "table by it.",
-    ),
-    diff: str | None = option(
-        None,
-        "Compare the new ratings with earlier ones, as `equipoise compare` does: a table or a "
-        "saved state. It may be the file of --output, which is read before it is replaced.",
-        "OLD",
-    ),
-    memory_limit: str | None = option(
-        None,
-        "Rate a Parquet file of any size in blocks, in about this much memory beside the players: "
-        "2GB. It is sorted by time on disk if it is not in order. [default: chosen by its size]",
-        "SIZE",
-    ),
+    request: RateRequest,
     by: str | None = option(
         None,
         "Rate the matches with each combination of values of these columns alone, as a pool of "
@@ -95,9 +62,6 @@ def rate(
     ),
     workers: int | None = option(None, "With --by: number of processes. [default: 1]", "N", min=1),
     cluster: options.Cluster,
-    threads: options.Threads,
-    raw: options.RawText,
-    reading: options.Reading,
     dry_run: options.DryRun,
     as_json: options.Json,
 ) -> int | None:
@@ -109,34 +73,15 @@ def rate(
     from equipoise.messages.histories import RateMessage
 
     settings = system.settings()
+    request = options.weighed(request, settings)
     if dry_run:
         if by is not None:
             raise InvalidParameterError("--dry-run cannot be combined with --by")
         chosen = system.chosen(settings)
-        return inspected(
-            context,
-            reading.request(history, settings),
-            as_json,
-            systems=[] if chosen is None else [chosen],
-        )
-    request = rating.RateRequest(
-        history=reading.request(history, settings),
-        output=output,
-        trace=trace,
-        save=save,
-        state=state,
-        restart=restart,
-        initial=initial,
-        initial_mapping=initial_mapping,
-        at=at,
-        conservative=conservative,
-        diff=diff,
-        raw=raw,
-        memory_limit=memory_limit,
-        threads=options.thread_count(threads),
-    )
+        systems = [] if chosen is None else [chosen]
+        return inspected(context, request.history, as_json, systems=systems)
     if by is not None:
-        if memory_limit is not None:
+        if request.memory_limit is not None:
             raise InvalidParameterError(
                 "--memory-limit cannot be used with --by: each pool is read whole"
             )
@@ -156,14 +101,14 @@ def rate(
     if as_json:
         from equipoise.analysis.files.compare import comparison_json
 
-        rows = [] if output else answer.table.to_dicts()
+        rows = [] if request.output else answer.table.to_dicts()
         compared = None if answer.diff is None else comparison_json(answer.diff)
         print_json(RateMessage(summary, rows, compared))
         return None
-    if output is None:
+    if request.output is None:
         _print_ratings(answer)
     if answer.diff is not None:
-        if output is None:
+        if request.output is None:
             print_lines("")
         print_comparison(answer.diff, _MOVED, command="equipoise compare ")
     say_compiled(job.compilation)

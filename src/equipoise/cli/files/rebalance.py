@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from equipoise.analysis.requests.teams import RebalanceOrder
 from equipoise.cli import options
-from equipoise.cli.declaring import argument, option
+from equipoise.cli.declaring import option
 from equipoise.cli.report import print_json, print_lines, print_table
 from equipoise.cli.tables import Table, cut, table
 from equipoise.wording import counted
@@ -23,53 +24,10 @@ Example:
 
 def rebalance(
     *,
-    request: str = argument(
-        "JSON with a ruleset, parties and optionally a session to fill, or - for standard input.",
-        "REQUEST",
-    ),
-    ratings: str | None = option(
-        None,
-        "Ratings of the players, as attributes rating, effective_rating and deviation: a table of "
-        "`equipoise rate` or another one with columns player and rating, or a state that "
-        "`equipoise rate --save` wrote (.npz).",
-        "FILE",
-    ),
-    attribute: list[str] | None = option(
-        None,
-        "With --ratings: an attribute of the ruleset, and the number that it is: "
-        "mmr=effective_rating. Repeatable.",
-        "NAME=NUMBER",
-    ),
-    default_rating: float | None = option(
-        None, "Rating of players who are not in the table of --ratings.", "R"
-    ),
-    default_deviation: float | None = option(
-        None, "Deviation of players who have none in the table of --ratings.", "D"
-    ),
-    method: Literal["permutation", "combination", "greedy", "optimal", "vertical"] | None = option(
-        None, "Method to use. [default: the method of the ruleset]"
-    ),
-    all_: bool = option(False, "List every sequence, in the order in which they are tried."),
-    max_sequences: int = option(
-        100_000, "Largest number of sequences that --all lists.", min=1, max=1000000
-    ),
+    order: RebalanceOrder,
     compare: bool = option(
         False, "Compare all methods, and `equipoise balance` for two teams: distance, gap and time."
     ),
-    nodes: int | None = option(
-        None,
-        "Largest number of partial compositions in branch and bound. [default: 1000000 for "
-        "optimal, 100000 for other methods]",
-        min=1,
-    ),
-    time_limit: float | None = option(
-        None,
-        "Time limit of branch and bound. The result then depends on the speed of the machine.",
-        "SECONDS",
-        min=0.0,
-    ),
-    output: options.TeamsTable,
-    raw: options.RawText,
     as_json: options.Json,
 ) -> None:
     """Make even teams of matched parties, by the method of the ruleset.
@@ -78,30 +36,9 @@ def rebalance(
     as equal as possible first, then mean attributes. A session or a loose ruleset is rebalanced by
     permutation, a strict ruleset by combination up to 12 players and by greedy above that.
     """
-    from equipoise.analysis.files.party_ratings import RatingSource
-    from equipoise.analysis.files.rebalance import (
-        RebalanceOrder,
-        compare_methods,
-        rebalance_request,
-    )
+    from equipoise.analysis.files.rebalance import compare_methods, rebalance_request
     from equipoise.messages.teams import ComparisonMessage, rebalance_message
 
-    order = RebalanceOrder(
-        source=options.given_file(request),
-        ratings=RatingSource(
-            path=ratings,
-            attributes=options.named_values(attribute, "--attribute"),
-            default_rating=default_rating,
-            default_deviation=default_deviation,
-        ),
-        method=method,
-        candidates=all_,
-        max_sequences=max_sequences,
-        nodes=nodes,
-        time_limit=time_limit,
-        output=output,
-        raw=raw,
-    )
     if compare:
         rows = compare_methods(order)
         if as_json:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal
 
 import typer
 
+from equipoise.analysis.requests.rating import Initial, InitialMapping, RawText
+from equipoise.analysis.requests.reading import ImportedRequest
 from equipoise.cli import options
 from equipoise.cli.declaring import argument, option
 from equipoise.cli.files.inspect import inspected
@@ -38,7 +40,7 @@ def export(
         ".parquet, for `equipoise rate`). ratings: the rating table. changes: what every match did "
         "to every player in it.",
     ),
-    raw: options.RawText,
+    raw: RawText = False,
     database: options.Database,
     as_json: options.Json,
 ) -> None:
@@ -67,11 +69,6 @@ Example:
 def import_(
     *,
     context: typer.Context,
-    source: str = argument(
-        "A log that `equipoise db export` wrote, a history in any format that `equipoise rate` "
-        "reads, or - for a history on standard input (with --format).",
-        "FILE",
-    ),
     pool: str | None = option(
         None, "Name of the pool that receives the matches. Needed without --each.", "POOL"
     ),
@@ -91,12 +88,12 @@ def import_(
         "What a new pool does with matches older than its last match. [default: reject]",
     ),
     public: bool = option(False, "Let anybody read a new pool without a key."),
-    initial: options.Initial,
-    initial_mapping: options.InitialMapping,
+    initial: Initial = None,
+    initial_mapping: InitialMapping = None,
     allow_future: bool = option(
         False, "Import matches more than a day ahead of the clock, which are refused otherwise."
     ),
-    reading: options.Reading,
+    history: ImportedRequest,
     dry_run: options.DryRun,
     database: options.Database,
     workers: int | None = option(
@@ -118,7 +115,7 @@ def import_(
     from equipoise.pools.posting.planning import FUTURE_SECONDS
 
     from_file = system.settings()
-    history = reading.request(source, from_file)
+    history = options.with_weights(history, from_file)
     if dry_run:
         if each:
             raise InvalidParameterError(
@@ -128,7 +125,9 @@ def import_(
         chosen = system.chosen(from_file)
         systems = [] if chosen is None else [chosen]
         return inspected(context, history, as_json, systems=systems, reads=("history", "log"))
-    settings = _settings(system, from_file, history.statistics, late, public)
+    # Weights that the file of the project sets are for pools that are created.
+    weights = history.statistics if create or "--stat" not in history.set_by_project else {}
+    settings = _settings(system, from_file, weights, late, public)
     _check_usage(settings, create)
     request = ImportRequest(
         history=history,
@@ -142,7 +141,9 @@ def import_(
         if pool is not None:
             raise InvalidParameterError("--pool cannot be combined with --each")
         with cluster.executor(workers) as executor:
-            return _import_each(source, request, database, executor, workers or 1, as_json)
+            return _import_each(
+                str(history.source), request, database, executor, workers or 1, as_json
+            )
     if workers is not None or cluster.cluster is not None:
         raise InvalidParameterError("--workers and --cluster need --each")
     if pool is None:
@@ -207,7 +208,8 @@ def _settings(
     public: bool,
 ) -> dict[str, object]:
     """Return the settings of a new pool that options and parameter file set."""
-    from equipoise.analysis.files.systems import DEFAULT_SYSTEM, assignments
+    from equipoise.analysis.files.systems import DEFAULT_SYSTEM
+    from equipoise.analysis.requests.typed import assignments
 
     found: dict[str, object] = {}
     name = system.system or from_file.system

@@ -43,9 +43,6 @@ def serve(
         "Add a public pool `demo` with the sample season. Without --database, its database is "
         "deleted when the service stops.",
     ),
-    workers: int = option(1, "Refused above 1: it was an option once.", min=1, hidden=True),
-    replica: str | None = option(None, "Refused: it was an option once.", hidden=True),
-    replica_lag: str | None = option(None, "Refused: it was an option once.", hidden=True),
 ) -> None:
     """Run the service until it is stopped by SIGINT or SIGTERM.
 
@@ -56,21 +53,13 @@ def serve(
     import signal
     import tempfile
 
-    from equipoise.analysis.files.systems import assignments
-    from equipoise.errors import InvalidParameterError
+    from equipoise.analysis.requests.typed import assignments
 
-    if workers > 1:
-        raise InvalidParameterError(
-            "--workers is gone, because the service is one process: run several services behind "
-            'HAProxy, as "Several machines" in docs/guides/production.md says'
-        )
     check_installed("starlette", "uvicorn", "prometheus_client")
     check_installed("sqlalchemy", "alembic")
     from equipoise.web.serve import serve as run
 
     chosen = assignments(set_ or [], "--set")
-    chosen |= {} if replica is None else {"replica": replica}
-    chosen |= {} if replica_lag is None else {"replica_lag_seconds": replica_lag}
     with contextlib.ExitStack() as stack:
         # The first process of a container has no handler by default, and would ignore the signal.
         before = signal.signal(signal.SIGTERM, _end)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from equipoise.analysis.requests.studies import BacktestRequest
 from equipoise.cli import options
 from equipoise.cli.declaring import command_line, option
 from equipoise.cli.files.inspect import inspected
@@ -36,51 +37,14 @@ Example:
 def backtest(
     *,
     context: typer.Context,
-    history: options.History,
     systems: options.Systems,
-    first: str = option(
-        "0%",
-        "Where scoring starts: a share of the matches (10%) or a time. Earlier matches are only "
-        "rated.",
-        "SHARE|TIME",
-        name="--from",
-    ),
-    min_history: int | None = option(
-        None,
-        "Score only players with at least this many earlier matches. [default: 5, or fewer if that "
-        "leaves nothing to score]",
-        min=0,
-    ),
-    min_total: int | None = option(
-        None,
-        "Score only players with at least this many matches in the complete history, including "
-        "later ones. This is another reading of the Elo-MMR paper. Replaces --min-history.",
-        min=0,
-    ),
-    initial: options.Initial,
-    initial_mapping: options.InitialMapping,
-    ties_as_authors: options.TiesAsAuthors,
-    least_difference: options.LeastDifference,
+    request: BacktestRequest,
     details: bool = option(
         False,
         "Print scores by experience, intervals, differences, slices and calibration to standard "
         "output too. A terminal always shows them.",
     ),
-    resamples: int = option(1000, "Number of resamples of the matches, for intervals.", min=0),
-    confidence: options.Confidence,
-    seed: int = option(0, "Random seed of the resamples.", min=0),
-    output: str | None = option(
-        None, "Write the table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
-    ),
-    report: str | None = option(
-        None,
-        "Write an HTML page with all charts and tables. It needs no other files.",
-        "FILE.html",
-    ),
-    workers: options.Workers,
     cluster: options.Cluster,
-    threads: options.Threads,
-    reading: options.ReadingWhole,
     dry_run: options.DryRun,
     as_json: options.Json,
 ) -> int | None:
@@ -96,39 +60,22 @@ def backtest(
     from equipoise.analysis.studies import backtest as work
 
     settings = systems.settings()
+    request = options.weighed(request, settings)
     chosen, added = systems.chosen_or_every(settings)
     if dry_run:
         needed = [system for label, system in chosen.items() if label not in added]
-        return inspected(context, reading.request(history, settings), as_json, systems=needed)
-    request = work.BacktestRequest(
-        history=reading.request(history, settings),
-        if_able=added,
-        first=first,
-        min_history=work.chosen_history(min_history, min_total),
-        min_total=min_total,
-        initial=initial,
-        initial_mapping=initial_mapping,
-        ties_as_authors=ties_as_authors,
-        least_differences=work.least_differences(least_difference or []),
-        resamples=resamples,
-        confidence=confidence,
-        seed=seed,
-        output=output,
-        report=report,
-        command=command_line(context, ("history", "parameters", "initial", "output", "report")),
-        workers=workers or 1,
-        threads=options.thread_count(threads),
-    )
-    with cluster.executor(workers) as executor, working("backtest") as job:
-        asked = replace(request, executor=executor)
+        return inspected(context, request.history, as_json, systems=needed)
+    shown = command_line(context, ("source", "parameters", "initial", "output", "report"))
+    with cluster.executor(request.workers) as executor, working("backtest") as job:
+        asked = replace(request, if_able=added, command=shown, executor=executor)
         answer = work.compare(chosen, asked, job.progress)
     if as_json:
         print_json(work.backtest_json(answer))
         return None
-    first_table = output is None
+    first_table = request.output is None
     _print(answer, first_table, details or (first_table and sys.stdout.isatty()))
-    if report is not None:
-        say(f"wrote {report}")
+    if request.report is not None:
+        say(f"wrote {request.report}")
     say_compiled(job.compilation)
     return None
 

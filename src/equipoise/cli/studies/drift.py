@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from equipoise.analysis.requests.studies import DriftRequest
 from equipoise.cli import options
-from equipoise.cli.declaring import option
 from equipoise.cli.report import (
     print_json,
     print_lines,
@@ -18,7 +18,6 @@ from equipoise.cli.report import (
     working,
 )
 from equipoise.cli.tables import Table, cell, minutes, table
-from equipoise.errors import InvalidParameterError
 from equipoise.wording import counted
 
 if TYPE_CHECKING:
@@ -31,46 +30,7 @@ Example:
   equipoise audit drift examples/contests.csv --system elo-mmr --system elo --output drift.svg"""
 
 
-def drift(
-    *,
-    history: options.History,
-    systems: options.Systems,
-    active_days: float | None = option(
-        None,
-        "Number of days for which a player is active after a match. [default: 90, if there are "
-        "times]",
-        "DAYS",
-    ),
-    active_matches: int | None = option(
-        None,
-        "Number of matches of the history for which a player is active after a match. [default: a "
-        "tenth of the matches, if there are no times]",
-        "N",
-    ),
-    points: int = option(
-        25,
-        "Number of times to measure at, evenly spaced in time, or in matches if activity is "
-        "counted in matches.",
-    ),
-    output: str | None = option(
-        None,
-        "Write the table (.csv, .parquet, .json, .jsonl, .tsv) or the chart (.svg, .png, .pdf). "
-        "[default: print the table]",
-        "FILE",
-    ),
-    details: bool = option(
-        False,
-        "Print all times of every system, instead of only the last, and the players who got most "
-        "to hold the level.",
-    ),
-    no_band: bool = option(
-        False, "Leave out the band of the standard deviation in the chart of FILE."
-    ),
-    title: options.Title,
-    threads: options.Threads,
-    reading: options.Reading,
-    as_json: options.Json,
-) -> None:
+def drift(*, systems: options.Systems, request: DriftRequest, as_json: options.Json) -> None:
     """Measure how the ratings of active players rise or fall as a whole, and why.
 
     Shows their mean rating and deviation over time; how much matches, new players and players who
@@ -81,27 +41,16 @@ def drift(
     """
     from equipoise.analysis.studies import drift as work
 
-    if output is None and (title is not None or no_band):
-        named = "--no-band" if title is None else "--title"
-        raise InvalidParameterError(f"{named} is about the chart, and needs --output")
     settings = systems.settings()
-    request = work.DriftRequest(
-        history=reading.request(history, settings),
-        active_days=active_days,
-        active_matches=active_matches,
-        points=points,
-        output=output,
-        band=not no_band,
-        title=title,
-        threads=options.thread_count(threads),
-    )
+    request = options.weighed(request, settings)
     chosen = systems.chosen(settings)
     with working("rating") as job:
         answer = work.audit_drift(chosen, request, job.progress)
     if as_json:
         print_json(work.drift_json(answer))
         return
-    _print(answer, details, to_file=output is not None)
+    output = request.output
+    _print(answer, request.details, to_file=output is not None)
     if output is not None:
         say(f"{'drew' if work.is_chart(output) else 'wrote'} {output}")
     say_compiled(job.compilation)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
+from equipoise.analysis.requests.studies import IncentivesRequest
 from equipoise.cli import options
-from equipoise.cli.declaring import option
 from equipoise.cli.report import (
     print_json,
     print_lines,
@@ -32,47 +32,9 @@ Example:
 
 def incentives(
     *,
-    history: options.History,
     systems: options.Systems,
-    player: list[str] | None = option(
-        None,
-        "A player to examine. Repeatable. [default: the two most active players and two of medium "
-        "activity]",
-        "ID",
-    ),
-    others: str = option(
-        "frozen",
-        "Ratings of the other players. frozen: they keep the ratings that they had before every "
-        "match. replayed: all matches are rated again with the worse places.",
-        "frozen|replayed",
-    ),
-    matches: int = option(
-        40, "Number of a player's last rated matches in which the place may be worse.", "N"
-    ),
-    budget: int = option(
-        500, "Largest number of plans for each player while the others are frozen.", "N"
-    ),
-    replays: int = option(
-        20, "Largest number of plans for each player if everything is replayed.", "N"
-    ),
-    seed: int = option(0, "Random seed of the plans.", "N"),
-    output: str | None = option(
-        None,
-        "Write a table of all matches considered (.csv, .parquet, .json, .jsonl, .tsv), instead of "
-        "printing one.",
-        "FILE",
-    ),
-    chart: str | None = option(
-        None,
-        "Draw a chart of the player who gains most: .svg, .png or .pdf.",
-        "FILE",
-    ),
-    details: bool = option(False, "Print the thrown matches too."),
-    title: options.Title,
-    workers: options.Workers,
+    request: IncentivesRequest,
     cluster: options.Cluster,
-    threads: options.Threads,
-    reading: options.Reading,
     as_json: options.Json,
 ) -> None:
     """Search for players who would have ended higher by coming in worse.
@@ -82,33 +44,21 @@ def incentives(
     measure how much results vary can be exploited. The gain found is a lower bound.
     """
     from equipoise.analysis.studies import incentives as work
-    from equipoise.evaluate.incentives.audit import Effort
 
     settings = systems.settings()
-    request = work.IncentivesRequest(
-        history=reading.request(history, settings),
-        players=tuple(player or ()),
-        others=cast(Literal["frozen", "replayed"], others),
-        effort=Effort(matches=matches, budget=budget, replays=replays),
-        seed=seed,
-        output=output,
-        chart=chart,
-        title=title,
-        workers=workers or 1,
-        threads=options.thread_count(threads),
-    )
+    request = options.weighed(request, settings)
     chosen = systems.chosen(settings)
-    with cluster.executor(workers) as executor, working("trying plans") as job:
+    with cluster.executor(request.workers) as executor, working("trying plans") as job:
         asked = replace(request, executor=executor)
         answer = work.audit_incentives(chosen, asked, job.progress)
     if as_json:
         print_json(work.incentives_json(answer))
         return
-    _print(answer, details)
-    if output is not None:
-        say(f"wrote {output}")
-    if chart is not None:
-        say(f"drew {chart}")
+    _print(answer, request.details)
+    if request.output is not None:
+        say(f"wrote {request.output}")
+    if request.chart is not None:
+        say(f"drew {request.chart}")
     say_compiled(job.compilation)
 
 
@@ -172,7 +122,7 @@ def _table(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Table:
 
 def incentives_lines(answer: IncentivesAnswer) -> list[str]:
     """Return lines on what was searched and found."""
-    effort = answer.request.effort
+    effort = answer.request
     last = f"the last {counted(effort.matches, 'rated match', 'rated matches')} of each player"
     tried = f"at most {counted(effort.budget, 'plan')} per player"
     if answer.request.others == "replayed":

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
+from equipoise.analysis.requests.studies import LeaderboardRequest
 from equipoise.cli import options
-from equipoise.cli.declaring import option
 from equipoise.cli.report import (
     print_json,
     print_lines,
@@ -33,59 +33,7 @@ Example:
 _SHOWN = 60
 
 
-def leaderboard(
-    *,
-    history: options.History,
-    system: list[str] | None = option(
-        None,
-        "A rating system, or performance or strengths, optionally with a label. Repeatable. "
-        "[default: elo, bradley-terry unless matches have too many teams for it, and, if no team "
-        "has several players, performance, or strengths if matches have more than two players]",
-        "[LABEL=]NAME",
-    ),
-    set_: list[str] | None = option(
-        None,
-        "Set a parameter of the system with this label. Repeatable. The default label of a system "
-        "is its name.",
-        "[LABEL.]NAME=VALUE",
-    ),
-    by: str | None = option(
-        None,
-        "Make a leaderboard for each value of this column, from its matches alone.",
-        "COLUMN",
-    ),
-    every: Literal["day", "week", "month", "year"] | None = option(
-        None,
-        "Make a leaderboard for each day, week (from Monday), month or year: ratings at its end, "
-        "performances and strengths from its matches alone.",
-        "day|week|month|year",
-    ),
-    errors: Literal["auto", "deviation", "bootstrap", "none"] = option(
-        "auto",
-        "Error bars of rating systems. auto: from all results for bradley-terry in duels, from the "
-        "deviations of other systems, or else by the bootstrap. deviation: the same, also for "
-        "bradley-terry. bootstrap: from the ratings of resampled matches.",
-        "auto|deviation|bootstrap|none",
-    ),
-    rounds: int = option(100, "Number of resampled histories of the bootstrap.", "N"),
-    seed: int = option(0, "Random seed of the bootstrap.", "N"),
-    anchor: float = option(1500.0, "Mean of performances and strengths.", "R"),
-    confidence: options.Confidence,
-    output: str | None = option(
-        None, "Write the table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
-    ),
-    chart: str | None = option(
-        None,
-        "Draw a chart (.svg, .png or .pdf): a panel for each system, dots with error bars. With "
-        "--every, one system over time: the first five players of the last period.",
-        "FILE",
-    ),
-    title: options.Title,
-    threads: options.Threads,
-    raw: options.RawText,
-    reading: options.Reading,
-    as_json: options.Json,
-) -> None:
+def leaderboard(*, request: LeaderboardRequest, as_json: options.Json) -> None:
     """Rate the same matches by several systems, side by side, with error bars.
 
     A rating system goes through the matches in order. performance (PPR) and strengths
@@ -93,39 +41,19 @@ def leaderboard(
     the first of these two, or else by the first system.
     """
     from equipoise.analysis.files.reading import history_message
-    from equipoise.analysis.files.systems import read_settings
     from equipoise.analysis.studies import leaderboard as work
 
-    settings = read_settings(None)
-    request = work.LeaderboardRequest(
-        history=reading.request(history, settings),
-        systems=tuple(system or ()),
-        settings=settings,
-        assigned=tuple(set_ or ()),
-        by=by,
-        every=every,
-        errors=errors,
-        rounds=rounds,
-        seed=seed,
-        anchor=anchor,
-        confidence=confidence,
-        output=output,
-        raw=raw,
-        chart=chart,
-        title=title,
-        threads=options.thread_count(threads),
-    )
     with working("rating") as job:
         answer = work.make_leaderboards(request, job.progress)
     if as_json:
         print_json(work.leaderboard_json(answer))
         return
-    if output is None:
+    if request.output is None:
         _print(answer)
     else:
-        say(f"wrote {output}")
-    if chart is not None:
-        say(f"drew {chart}")
+        say(f"wrote {request.output}")
+    if request.chart is not None:
+        say(f"drew {request.chart}")
     say_compiled(job.compilation)
     say(*answer.notes, *reading_lines(history_message(answer.history, answer.reading)))
 

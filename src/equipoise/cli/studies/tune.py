@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from equipoise.analysis.requests.studies import TuneRequest
 from equipoise.cli import options
-from equipoise.cli.declaring import option
 from equipoise.cli.files.inspect import inspected
 from equipoise.cli.report import (
     print_json,
@@ -38,85 +38,9 @@ Example:
 def tune(
     *,
     context: typer.Context,
-    history: options.History,
     system: options.System,
-    metric: str = option(
-        "pair_inversion",
-        "Metric to optimise: pair_inversion, rank_deviation, pair_inversion_top100, "
-        "rank_deviation_top100, ndcg, log_loss or brier.",
-        "METRIC",
-    ),
-    first: str | None = option(
-        None,
-        "Search on the first matches: a share of them (10%), or those before a time. The others "
-        "are held out for the comparison. [default: 10%, or 25% or 50% if that leaves nothing to "
-        "score]",
-        "SHARE|TIME",
-    ),
-    grid: list[str] | None = option(
-        None,
-        "Values of a parameter to try. All combinations are tried. Repeatable. [default: values "
-        "that suit the system]",
-        "NAME=V1,V2,...",
-    ),
-    trials: int | None = option(
-        None, "Number of samples to draw from ranges, instead of a grid.", min=1
-    ),
-    range_: list[str] | None = option(
-        None,
-        "Range from which --trials draws a parameter. Repeatable. [default: ranges that suit the "
-        "system]",
-        "NAME=LOW:HIGH[:log]",
-    ),
-    entry: bool = option(
-        False,
-        "Search the constants of a learned entry and of a held level, instead of those of the "
-        "system. Needs --set entry=learned or --set hold_level=0.05.",
-    ),
-    seed: int = option(0, "Random seed of samples and resamples.", min=0),
-    study: str | None = option(
-        None,
-        "Keep the trials in a database: sqlite:///file.db, or a file name. The same command "
-        "continues an earlier search.",
-        "URL",
-    ),
-    study_name: str | None = option(
-        None, "Name of the study in the database. [default: system and metric]", "NAME"
-    ),
-    workers: options.Workers,
+    request: TuneRequest,
     cluster: options.Cluster,
-    under_way: int | None = option(
-        None,
-        "Number of sampled trials that run while the next one is proposed. It belongs to the study "
-        "and changes what is sampled; more --workers than this are never busy. [default: 8]",
-        min=1,
-    ),
-    min_history: int | None = option(
-        None,
-        "Score only players with at least this many earlier matches. [default: 5, or fewer if that "
-        "leaves nothing to score]",
-        min=0,
-    ),
-    ties_as_authors: options.TiesAsAuthors,
-    least_difference: options.LeastDifference,
-    resamples: int = option(
-        1000, "Number of resamples of the held-out matches, for intervals.", min=1
-    ),
-    confidence: options.Confidence,
-    output: str | None = option(
-        None, "Write the best parameters to this file, for use with --parameters.", "FILE.toml"
-    ),
-    trials_output: str | None = option(
-        None, "Write a table of all trials: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
-    ),
-    chart: str | None = option(None, "Draw a chart of all trials: .svg, .png or .pdf.", "FILE"),
-    title: options.Title,
-    threads: int | None = option(
-        None,
-        "Number of threads of a single worker. It does not change results. [default: all cores]",
-        min=1,
-    ),
-    reading: options.ReadingWhole,
     dry_run: options.DryRun,
     as_json: options.Json,
 ) -> int | None:
@@ -127,41 +51,17 @@ def tune(
     """
     from equipoise.analysis.files.systems import DEFAULT_SYSTEM
     from equipoise.analysis.studies import tune as work
-    from equipoise.analysis.studies.backtest import least_differences
-    from equipoise.analysis.studies.tune import choices_of, tune_json
     from equipoise.rating.registry import make_system
 
     settings = system.settings()
+    request = options.weighed(request, settings)
     given = system.chosen(settings) or make_system(DEFAULT_SYSTEM)
     if dry_run:
-        return inspected(context, reading.request(history, settings), as_json, systems=[given])
-    request = work.TuneRequest(
-        history=reading.request(history, settings),
-        choices=choices_of(given.name, grid or [], range_ or [], trials),
-        entry=entry,
-        trials=trials,
-        metric=metric,
-        first=first,
-        seed=seed,
-        min_history=min_history,
-        ties_as_authors=ties_as_authors,
-        least_differences=least_differences(least_difference or [], metric),
-        resamples=resamples,
-        confidence=confidence,
-        study=study,
-        study_name=study_name,
-        output=output,
-        trials_output=trials_output,
-        chart=chart,
-        title=title,
-        workers=workers or 1,
-        under_way=under_way,
-        threads=options.thread_count(threads),
-    )
+        return inspected(context, request.history, as_json, systems=[given])
     with (
-        cluster.executor(workers) as executor,
+        cluster.executor(request.workers) as executor,
         working("trials") as job,
-        _resume_hint(study),
+        _resume_hint(request.study),
     ):
         answer = work.search(
             given,
@@ -170,7 +70,7 @@ def tune(
             lambda count: say(f"the study already has {counted(count, 'trial')}"),
         )
     if as_json:
-        print_json(tune_json(answer))
+        print_json(work.tune_json(answer))
     else:
         _print(answer)
         say_compiled(job.compilation)

@@ -442,7 +442,7 @@ def _check_no_options(wanted: ImportRequest) -> None:
         "--unplaced": request.unplaced,
         "--strict": request.strict,
     }
-    named = [name for name, value in given.items() if value]
+    named = [name for name, value in given.items() if value and name not in request.set_by_project]
     if named:
         raise InvalidParameterError(
             f"leave out {', '.join(named)}: a log of `equipoise db export` is imported unchanged"

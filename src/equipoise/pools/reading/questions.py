@@ -13,8 +13,9 @@ import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.analysis import clock
-from equipoise.analysis.files.balance import SplitRequest, message_of, split_lobby
+from equipoise.analysis.files.balance import message_of, split_lobby
 from equipoise.analysis.files.predict import ComingMatch, predicted
+from equipoise.analysis.requests.teams import SplitRequest
 from equipoise.arrays import Flags, Floats, Ids
 from equipoise.data.lobby import ONCE, Lobby, Objective
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require

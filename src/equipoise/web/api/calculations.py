@@ -8,20 +8,21 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from equipoise.analysis.files.performance import (
+from equipoise.analysis.files.performance import message_of, rate_performance
+from equipoise.analysis.files.rebalance import rebalance_request
+from equipoise.analysis.files.strengths import estimate_strengths
+from equipoise.analysis.files.strengths import message_of as strengths_message_of
+from equipoise.analysis.requests.rating import StrengthsRequest
+from equipoise.analysis.requests.reading import HistoryRequest
+from equipoise.analysis.requests.teams import RebalanceOrder
+from equipoise.analysis.requests.tournaments import (
     PerformanceRequest,
     advantage_of,
     anchors_of,
     extra_columns,
-    message_of,
-    rate_performance,
     tie_breaks_of,
 )
-from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.analysis.files.rebalance import RebalanceOrder, rebalance_request
-from equipoise.analysis.files.strengths import StrengthsRequest, estimate_strengths
-from equipoise.analysis.files.strengths import message_of as strengths_message_of
-from equipoise.analysis.files.systems import assignments
+from equipoise.analysis.requests.typed import assignments
 from equipoise.data.rebalancing import MOST_MEGABYTES
 from equipoise.messages.teams import RebalanceMessage, rebalance_message
 from equipoise.messages.tournaments.performance import PerformanceMessage
@@ -205,7 +206,6 @@ async def performance(request: ApiRequest) -> PerformanceMessage:
 
 
 def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
-    average, held = anchors_of(query.anchor, "anchor")
     order = PerformanceRequest(
         games=io.BytesIO(content),
         format=query.format,
@@ -213,8 +213,7 @@ def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
         where=assignments(query.where, "where"),
         since=query.since,
         until=query.until,
-        anchor=average,
-        anchors=held,
+        anchor=anchors_of(query.anchor, "anchor"),
         select=query.select,
         confidence=query.confidence,
         scale=query.scale,
@@ -230,7 +229,7 @@ def _rated(content: bytes, query: PerformanceQuery) -> PerformanceMessage:
         unplayed=query.unplayed,
         pairing=query.pairing,
         tie_break_rules=query.tie_break_rules,
-        by_points=query.by_points,
+        order="points" if query.by_points else "ppr",
         details=query.details,
         k_factor=query.k_factor,
         rating_rules=query.rating_rules,

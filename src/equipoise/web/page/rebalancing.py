@@ -78,11 +78,8 @@ def rebalanced(
     content: bytes, method: Method | None, compare: bool
 ) -> tuple[RebalanceMessage, list[ComparedMessage], dict[str, str]]:
     """Return the teams, the results of all methods if `compare`, and the players' attributes."""
-    from equipoise.analysis.files.rebalance import (
-        RebalanceOrder,
-        compare_methods,
-        rebalance_request,
-    )
+    from equipoise.analysis.files.rebalance import compare_methods, rebalance_request
+    from equipoise.analysis.requests.teams import RebalanceOrder
 
     order = RebalanceOrder(source=content, method=method, time_limit=_SECONDS)
     found = rebalance_message(rebalance_request(order).result)

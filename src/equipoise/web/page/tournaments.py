@@ -143,14 +143,11 @@ async def tournament(context: PageContext) -> Response:
 
 def performance_of(content: bytes, kind: str, confidence: float, average: float | None) -> Rated:
     """Return the performance table and the cross table of games."""
-    from equipoise.analysis.files.performance import (
-        PerformanceRequest,
-        message_of,
-        rate_performance,
-    )
+    from equipoise.analysis.files.performance import message_of, rate_performance
+    from equipoise.analysis.requests.tournaments import Anchors, PerformanceRequest
 
     request = PerformanceRequest(
-        games=io.BytesIO(content), format=kind, confidence=confidence, anchor=average
+        games=io.BytesIO(content), format=kind, confidence=confidence, anchor=Anchors(average)
     )
     answer = rate_performance(request)
     message, games = check_sweeps(message_of(answer)), answer.reading.games

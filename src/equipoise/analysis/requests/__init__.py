@@ -1,0 +1,1 @@
+"""What commands are asked: requests, whose fields are the options of the command line."""

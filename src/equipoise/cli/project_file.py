@@ -1,0 +1,80 @@
+"""The file `equipoise.toml` of a project: settings for all commands that are run in its folder.
+
+It is looked for in the working directory, and then in the folders above it. Its section `[reading]`
+has keys that are options of reading, also of commands that do not have the option.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from equipoise.analysis.requests.reading import reading_options
+from equipoise.analysis.requests.typed import Typed
+from equipoise.cli.report import say
+from equipoise.errors import InvalidParameterError
+
+NAME = "equipoise.toml"
+
+
+def reading_settings() -> dict[str, tuple[Any, str]]:
+    """Return the settings of reading as if they were typed: option -> value, and what to call it.
+
+    Raises : InvalidParameterError
+    """
+    path = _file()
+    if path is None:
+        return {}
+    try:
+        given = tomllib.loads(path.read_text("utf-8")).get("reading", {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidParameterError(f"{path} must be TOML: {error}") from None
+    if not isinstance(given, dict):
+        raise InvalidParameterError(f"{path}: reading must be a table; got {given!r}")
+    known = reading_options()
+    found = {}
+    for key, value in given.items():
+        where, option = f"{path}: [reading] {key}", f"--{key.replace('_', '-')}"
+        if option not in known:
+            keys = ", ".join(one.removeprefix("--") for one in known)
+            raise InvalidParameterError(f"{where} must be one of {keys}; got {value!r}")
+        found[option] = (_as_typed(value, *known[option], where), where)
+    return found
+
+
+def settings_alone() -> list[str]:
+    """Return the settings that are options of few commands."""
+    known = reading_options().items()
+    return [option.removeprefix("--") for option, (typed, _) in known if typed.commands]
+
+
+def say_used(settings: Sequence[str]) -> None:
+    """Say which settings of the file are used."""
+    section = settings[0].rpartition(" ")[0]
+    say(f"{section} sets {', '.join(one.rpartition(' ')[2] for one in settings)}")
+
+
+def _file() -> Path | None:
+    """Return the file of the working directory, or else of the nearest folder above."""
+    folder = Path.cwd()
+    places = (one / NAME for one in (folder, *folder.parents))
+    return next((place for place in places if place.is_file()), None)
+
+
+def _as_typed(value: Any, typed: Typed, is_flag: bool, where: str) -> Any:
+    """Return a value of TOML as the command line would have it. Raises : InvalidParameterError."""
+    if is_flag:
+        rule, fits = "true or false", isinstance(value, bool)
+    elif typed.metavar == "[=rows]":
+        rule, fits = 'true, false, "matches" or "rows"', isinstance(value, bool | str)
+        value = {True: "matches", False: None}.get(value, value)
+    elif typed.many:
+        rule, fits = "a table", isinstance(value, dict)
+        value = [f"{name}={one}" for name, one in value.items()] if fits else value
+    else:
+        rule, fits = "text", isinstance(value, str)
+    if not fits:
+        raise InvalidParameterError(f"{where} must be {rule}; got {value!r}")
+    return value

@@ -1,0 +1,149 @@
+"""The file `equipoise.toml` of a project."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from equipoise.cli import run
+
+RESULTS = "match,when,player,goals\n1,2024-01-01,ann,3\n1,2024-01-01,bob,1\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give the folder of a project, in which commands run."""
+    (tmp_path / "games.csv").write_text(RESULTS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def settings(text: str) -> None:
+    Path("equipoise.toml").write_text(text)
+
+
+def test_it_says_how_files_are_read_and_options_win(capsys: pytest.CaptureFixture[str]) -> None:
+    settings('[reading]\nlower-score-is-better = true\ncolumn = { score = "goals" }\n')
+    assert run(["rate", "games.csv", "--system", "elo"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1].startswith("bob")
+    assert err.startswith(
+        f"{Path.cwd()}/equipoise.toml: [reading] sets column, lower-score-is-better\n"
+    )
+    settings('[reading]\nlower-score-is-better = true\ncolumn = { score = "points" }\n')
+    assert run(["rate", "games.csv", "--system", "elo", "--column", "score=goals"]) == 0
+    assert "toml: [reading] sets lower-score-is-better\n" in capsys.readouterr().err
+    settings('[reading]\nlower-score-is-better = true\ncolumn = { score = "goals" }\n')
+    assert run(["strengths", "games.csv", "--prior", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[1] == "bob"
+
+
+def test_json_is_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    settings('[reading]\ncolumn = { score = "goals" }\n')
+    assert run(["rate", "games.csv", "--system", "elo", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["summary"]["matches"] == 1
+    assert "sets" not in err
+
+
+def test_the_nearest_folder_above_has_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings('[reading]\ncolumn = { score = "goals" }\n')
+    below = project / "season" / "spring"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert run(["rate", "../../games.csv", "--system", "elo"]) == 0
+    assert f"{project}/equipoise.toml: [reading] sets column" in capsys.readouterr().err
+
+
+def test_games_of_a_tournament_are_read_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    """Keys that say nothing of games, such as statistics, are left to other commands."""
+    Path("t.csv").write_text("W,B,result\na,b,1-0\nb,a,1-0\nx,y,?\n")
+    settings(
+        '[reading]\nskip_bad = true\nstat = { kills = 1 }\ncolumn = { white = "W", black = "B" }\n'
+    )
+    assert run(["performance", "t.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines()[1].split()[:2] == ["1", "a"]
+    assert "sets skip_bad, column" in err
+
+
+def test_a_command_that_reads_nothing_ignores_it(capsys: pytest.CaptureFixture[str]) -> None:
+    settings("[reading]\nnonsense = 1\n")
+    assert run(["systems", "elo"]) == 0
+    assert run(["simulate", "--players", "3", "--contests", "1", "--output", "made.csv"]) == 0
+    assert "toml" not in capsys.readouterr().err
+
+
+def test_other_sections_are_not_for_reading() -> None:
+    settings("[other]\nkey = 1\n")
+    assert run(["rate", "games.csv", "--column", "score=goals"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nonsense = 1", "toml: [reading] nonsense must be one of column, stat, lower-score"),
+        ("sheet = 1", "toml: [reading] sheet must be text; got 1"),
+        ('strict = "yes"', "toml: [reading] strict must be true or false; got 'yes'"),
+        ('column = "score=goals"', "toml: [reading] column must be a table; got 'score=goals'"),
+        ("skip-bad = 3", 'toml: [reading] skip-bad must be true, false, "matches" or "rows"'),
+        ('skip-bad = "all"', "toml: [reading] skip-bad takes no value or =rows; got 'all'"),
+        ('stat = { kills = "many" }', "toml: [reading] stat: the weight of kills must be a number"),
+        ('unplaced = "first"', "toml: [reading] unplaced must be last; got 'first'"),
+        ("unplaced", "equipoise.toml must be TOML"),
+    ],
+)
+def test_what_is_wrong_is_named_with_the_file(
+    text: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings(f"[reading]\n{text}\n")
+    for command in ("rate", "backtest", "inspect"):
+        assert run([command, "games.csv"]) == 2
+        assert message in capsys.readouterr().err
+    assert run(["rate", "games.csv", "--json"]) == 2
+    assert json.loads(capsys.readouterr().err)["error"]["code"] == "invalid-parameter"
+
+
+def test_an_option_of_other_commands_says_where_it_belongs(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["tune", "games.csv", "--sheet", "A"]) == 2
+    assert (
+        "No such option: --sheet. It is an option of `equipoise rate`, `equipoise convert`, "
+        "`equipoise inspect`; for other commands set `sheet` below [reading] in the file "
+        "equipoise.toml.\n"
+    ) in capsys.readouterr().err
+    assert run(["demo", "--sheet", "A"]) == 2
+    assert "[reading]" not in capsys.readouterr().err
+
+
+def test_inspect_says_what_a_suggested_command_needs(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{m},{p},{m % 3}" for m in range(40) for p in ("ann", "bob", "cyd")[: 2 + m % 2]]
+    Path("h.csv").write_text("match,player,score\n" + "\n".join(rows) + "\n")
+    assert run(["inspect", "h.csv", "--lower-score-is-better"]) == 0
+    shown = capsys.readouterr().out
+    assert "equipoise rate h.csv --lower-score-is-better" in shown
+    assert "--lower-score-is-better --system all" not in shown
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["compare", "games.csv", "games.csv"],
+        ["performance", "games.csv"],
+        ["tune", "games.csv"],
+        ["leaderboard", "games.csv"],
+        ["audit", "incentives", "games.csv"],
+        ["audit", "drift", "games.csv"],
+    ],
+)
+def test_a_title_needs_a_chart_in_every_command(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([*command, "--title", "Mine"]) == 2
+    chart = "--output" if "drift" in command else "--chart"
+    assert f"--title is about the chart, and needs {chart}\n" in capsys.readouterr().err
