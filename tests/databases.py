@@ -96,12 +96,3 @@ def database_url(request: pytest.FixtureRequest) -> str:
     name = "sqlite_url" if request.param == "sqlite" else "postgres_url"
     url: str = request.getfixturevalue(name)
     return url
-
-
-@pytest.fixture
-def first_schema_url(database_url: str, tmp_path: Path) -> str:
-    """Give the address of a database of schema 0001 that holds the pool `old`, of each kind."""
-    from trials.first_schema import make_first_schema
-
-    make_first_schema(database_url, tmp_path)
-    return database_url

@@ -16,7 +16,7 @@ import numpy as np
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.incentives.audit import Effort, incentives
+from equipoise.evaluate.incentives.audit import Effort, incentives, throwing
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.rating.elo_mmr.direct import solve_directly
@@ -36,7 +36,6 @@ from papers.elo_mmr.fields import (
 )
 from papers.elo_mmr.formulas import rounds
 from papers.elo_mmr.nearest import nearest
-from papers.elo_mmr.throwing import throwing
 from papers.items import Facts
 from papers.lines import Line, agrees, beyond, compared, holds, largest, not_done, stated
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.audits import Others
+from equipoise.evaluate.incentives.audit import throwing
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.replay import replay
 from papers.elo_mmr.fields import (
@@ -28,7 +29,6 @@ from papers.elo_mmr.fields import (
 )
 from papers.elo_mmr.formulas import CAUCHY, LOGISTIC, NORMAL, Curve, ldv
 from papers.elo_mmr.nearest import nearest
-from papers.elo_mmr.throwing import throwing
 from papers.items import Facts
 from papers.lines import Line, beyond, dropped, holds, largest, never
 

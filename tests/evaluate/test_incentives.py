@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from papers.elo_mmr.throwing import throwing
 
 import equipoise as eq
 from equipoise.data.audits import LEAST_GAIN
@@ -19,6 +18,7 @@ from equipoise.evaluate.incentives.audit import (
     entered_matches,
     incentives,
     sample,
+    throwing,
 )
 from equipoise.evaluate.incentives.plans import FrozenRater, ReplayedRater, replay_honestly
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from papers.elo_mmr.throwing import throwing
 
 import equipoise as eq
 from equipoise.data.history import History
-from equipoise.evaluate.incentives.audit import Effort, incentives
+from equipoise.evaluate.incentives.audit import Effort, incentives, throwing
 from equipoise.rating.registry import make_system
 from rating.histories import needs_jit, shared_file
 

@@ -186,13 +186,13 @@ def test_a_restore_replaces_only_what_it_may(sqlite_url: str, tmp_path: Path) ->
 
 def test_a_backup_of_an_earlier_schema_is_upgraded(tmp_path: Path) -> None:
     old = tmp_path / "old.db"
-    restore(f"sqlite:///{old}", "0005", tmp_path)
+    restore(f"sqlite:///{old}", "0013_all_conditions", tmp_path)
     url = f"sqlite:///{tmp_path / 'new.db'}"
     done = restore_backup(old, url)
-    assert (done.schema, done.pools, done.verified) == ("0005", 9, True)
+    assert (done.schema, done.pools, done.verified) == ("0013", 9, True)
     assert statuses(url)["schema"] == "ok"
     with closing(sqlite3.connect(old)) as connection, connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.execute("UPDATE alembic_version SET version_num = '9999', oldest = '9999'")
     with pytest.raises(ConflictError, match="schema 9999"):
         restore_backup(old, url, overwrite=True)
 
@@ -209,7 +209,7 @@ def test_checks_find_what_is_wrong(sqlite_url: str, tmp_path: Path) -> None:
     assert statuses(sqlite_url) == good
     with closing(sqlite3.connect(file)) as connection, connection:
         connection.execute("DROP INDEX ix_log_position")
-        connection.execute("UPDATE alembic_version SET version_num = '0005'")
+        connection.execute("UPDATE alembic_version SET version_num = '0013'")
     found = {one.check: one for one in checks_of(sqlite_url)}
     assert (found["indexes"].status, found["schema"].status) == ("failed", "failed")
     assert "index ix_log_position" in found["indexes"].detail

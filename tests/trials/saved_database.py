@@ -6,10 +6,8 @@ import gzip
 import sqlite3
 from pathlib import Path
 
-from alembic import command
-from sqlalchemy import Boolean, MetaData, create_engine
+from sqlalchemy import Boolean, Connection, MetaData, create_engine, text
 
-from equipoise.store.migrations.migrating import configuration
 from equipoise.store.schema import metadata
 
 FOLDER = Path(__file__).parents[1] / "store"
@@ -27,21 +25,16 @@ def restore(url: str, schema: str, folder: Path) -> None:
         return
     made = str(folder / "dumped.db")
     _load(made, dump)
+    reading = sqlite3.connect(made)
     engine = create_engine(url)
     with engine.begin() as connection:
-        settings = configuration()
-        settings.attributes["connection"] = connection
-        command.upgrade(settings, schema.partition("_")[0])
+        _make_tables(connection, reading)
     tables = MetaData()
     tables.reflect(engine)
-    reading = sqlite3.connect(made)
     reading.row_factory = sqlite3.Row
     with engine.begin() as writing:
         for table in tables.sorted_tables:
-            if table.name == "alembic_version":
-                continue
-            now = metadata.tables[table.name]
-            flags = {one.name for one in now.columns if isinstance(one.type, Boolean)}
+            flags = {one.name for one in table.columns if isinstance(one.type, Boolean)}
             order = " ORDER BY id" if "id" in table.columns else ""
             rows = [dict(row) for row in reading.execute(f"SELECT * FROM {table.name}{order}")]
             for row in rows:
@@ -49,12 +42,22 @@ def restore(url: str, schema: str, folder: Path) -> None:
                 # PostgreSQL numbers them itself, from 1 without a gap as before.
                 if table.name not in ("outbox", "audit_chain"):
                     row.pop("id", None)
-            if table.name == "audit_chain":  # a step of the schema has made its row
-                writing.execute(table.delete())
             if rows:
                 writing.execute(table.insert(), rows)
     reading.close()
     engine.dispose()
+
+
+def _make_tables(connection: Connection, dumped: sqlite3.Connection) -> None:
+    """Make the tables of the code, without the columns and tables that a dump does not have."""
+    metadata.create_all(connection)
+    connection.execute(text("CREATE TABLE alembic_version (version_num TEXT, oldest TEXT)"))
+    for table in metadata.sorted_tables:
+        kept = {row[1] for row in dumped.execute(f"PRAGMA table_info({table.name})")}
+        if not kept:
+            connection.execute(text(f"DROP TABLE {table.name}"))
+        for gone in {column.name for column in table.columns} - kept if kept else ():
+            connection.execute(text(f"ALTER TABLE {table.name} DROP COLUMN {gone}"))
 
 
 def _load(path: str, dump: str) -> None:

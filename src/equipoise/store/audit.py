@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
-from equipoise.store.chain import Seal, audit_leaf, linked, salts
+from equipoise.store.chain import FIRST_OF_AUDIT, Seal, audit_leaf, linked, salts
 from equipoise.store.schema import audit, audit_chain
 
 
@@ -68,7 +68,6 @@ class AuditChain(NamedTuple):
     last, head : of the last row
     cut, cut_head : of the last row that was deleted because of its age
     chained_from : first row that was chained when it was written
-    chained_through : while an upgrade chains rows, the last one that it has chained, else None
     """
 
     last: int
@@ -76,7 +75,12 @@ class AuditChain(NamedTuple):
     cut: int
     cut_head: bytes
     chained_from: int
-    chained_through: int | None
+
+
+def begin_chain(connection: Connection) -> None:
+    """Begin the chain in an empty database."""
+    first = AuditChain(0, FIRST_OF_AUDIT, 0, FIRST_OF_AUDIT, chained_from=1)
+    connection.execute(insert(audit_chain).values(id=1, **first._asdict()))
 
 
 def chain_of(connection: Connection) -> AuditChain:

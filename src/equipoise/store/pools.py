@@ -99,10 +99,8 @@ class PoolRecord:
     initial : number of the log record of the known ratings with which players began; 0 for none
     known_ratings : number of players who have one
     first_settings : JSON of the settings that it was created with
-    head, own_runs : of the hash chain over its log: store.chain.Heads; empty while an upgrade has
-        not begun it
+    head, own_runs : of the hash chain over its log: store.chain.Heads
     chained_from : number of the first record that was chained when it was recorded
-    chained_through : while an upgrade chains records, the last one that it has chained, else None
     partial_due : participations since the last partial checkpoint
     partial_end : where that ends
     unfilled : position up to which partial checkpoints are still to be made; None for none
@@ -146,7 +144,6 @@ class PoolRecord:
     head: bytes = b""
     own_runs: bytes = b""
     chained_from: int = 1
-    chained_through: int | None = None
     partial_due: int = 0
     partial_end: Position = START
     unfilled: Position | None = None
@@ -338,6 +335,7 @@ def _record(row: Row[Any]) -> PoolRecord:
 
 def _from_columns(values: dict[str, Any]) -> PoolRecord:
     """Return a pool from its columns."""
+    del values["chained_through"]
     values["garbage"] = bool(values["garbage"])
     values["shared"] = unpack_shared(values["shared"])
     for name, (time, seq) in _POSITIONS.items():

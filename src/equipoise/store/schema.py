@@ -118,8 +118,8 @@ pools = Table(
     # JSON of the settings that the pool was created with.
     Column("first_settings", Text),
     # The state of the hash chain over the log, and the first record that was chained when it was
-    # recorded: store.chain. While an upgrade chains the records before it, `chained_through` is the
-    # last one that it has chained, else null.
+    # recorded: store.chain. `chained_through` is null, or an earlier version has not yet chained
+    # all records before that one.
     Column("head", LargeBinary),
     Column("own_runs", LargeBinary),
     Column("chained_from", BigInteger, nullable=False, server_default="1"),

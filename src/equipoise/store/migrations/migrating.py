@@ -1,5 +1,7 @@
 """Migrations: the missing ones are run, and a database says who may still use it.
 
+A new database gets the tables of the code at once, and is marked as having the current schema.
+
 A program may use a database whose schema is later than its own, as long as no migration since has
 taken anything away that the program needs. So two versions can share a database while one replaces
 the other. Every migration names the oldest schema whose programs can go on after it, in `oldest`.
@@ -12,6 +14,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +23,15 @@ from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from equipoise.errors import ConflictError
-from equipoise.store.chaining import chain_existing, is_chained
+from equipoise.store import audit
+from equipoise.store.schema import metadata
 
 log = logging.getLogger(__name__)
 
 #: The schema that this code reads and writes: the last step in `versions`.
 CURRENT = "0014"
+#: The oldest schema that is upgraded: the first step in `versions`.
+OLDEST = "0013"
 
 #: Number of the advisory lock under which one process at a time migrates PostgreSQL.
 _LOCK = 4_201_977
@@ -76,27 +83,19 @@ def check_schema(engine: Engine) -> None:
         version, oldest = _versions(connection)
         if not _may_use(version, oldest):
             raise _refused(version, oldest)
-        if not is_chained(connection):
-            raise ConflictError(
-                "the upgrade of the database is not complete: `equipoise serve` continues it"
-            )
 
 
 def migrate_schema(engine: Engine) -> None:
     """Create or upgrade the schema. Raises : ConflictError if this code may not use it."""
     with engine.connect() as connection:
         version, oldest = _versions(connection)
-        usable = _may_use(version, oldest)
-        complete = usable and is_chained(connection)
-    if complete:
+    if _may_use(version, oldest):
         return
-    if not usable and version is not None and version > CURRENT:
+    if version is not None and not OLDEST <= version <= CURRENT:
         raise _refused(version, oldest)
     if engine.dialect.name == "sqlite":
         engine = engine.execution_options(equipoise_writes=True)
-    if not usable:
-        _migrate_patiently(engine)
-    chain_existing(engine)
+    _migrate_patiently(engine)
 
 
 def _may_use(version: str | None, oldest: str | None) -> bool:
@@ -140,11 +139,12 @@ def _migrate(engine: Engine) -> None:
                 connection.execute(text(f"SET LOCAL lock_timeout = {_LOCK_TIMEOUT}"))
             # Another process may have upgraded it in the meantime, perhaps one of a later version.
             version, oldest = _versions(connection)
-            if version is not None and version > CURRENT:
-                if not _may_use(version, oldest):
-                    raise _refused(version, oldest)
-            elif version != CURRENT:
+            if version is None:
+                _create(connection)
+            elif version < CURRENT:
                 _upgrade(connection)
+            elif not _may_use(version, oldest):
+                raise _refused(version, oldest)
 
 
 def _work_in_files(connection: Connection) -> None:
@@ -168,17 +168,53 @@ def configuration() -> Any:
     return found
 
 
-def _upgrade(connection: Connection) -> None:
-    """Run all missing migrations in the transaction of the connection."""
-    from alembic import command
-    from alembic.script import ScriptDirectory
+#: Whether an upgrade from before schema 0006 is still making the hash chains.
+_HALF_CHAINED = text(
+    "SELECT 1 FROM pools WHERE chained_through IS NOT NULL AND deleted IS NULL "
+    "UNION ALL SELECT 1 FROM audit_chain WHERE chained_through IS NOT NULL"
+)
 
+
+def _create(connection: Connection) -> None:
+    """Make the tables of the code in an empty database."""
+    from alembic import command
+
+    metadata.create_all(connection)
+    audit.begin_chain(connection)
+    with _alembic(connection) as settings:
+        command.stamp(settings, CURRENT)
+    _note_oldest(connection)
+
+
+def _upgrade(connection: Connection) -> None:
+    """Run all missing migrations in the transaction of the connection. Raises : ConflictError."""
+    from alembic import command
+
+    if connection.execute(_HALF_CHAINED).first() is not None:
+        raise ConflictError(
+            "the upgrade of the database to an earlier version is not complete: let that version "
+            "complete it first"
+        )
+    with _alembic(connection) as settings:
+        command.upgrade(settings, CURRENT)
+    _note_oldest(connection)
+
+
+@contextmanager
+def _alembic(connection: Connection) -> Iterator[Any]:
+    """Let one thread at a time use Alembic in the transaction of a connection."""
     settings = configuration()
     settings.attributes["connection"] = connection
     with _ALEMBIC:
-        command.upgrade(settings, CURRENT)
-        steps = ScriptDirectory.from_config(settings).iterate_revisions(CURRENT, "base")
-        oldest = max(getattr(step.module, "oldest", step.revision) for step in steps)
+        yield settings
+
+
+def _note_oldest(connection: Connection) -> None:
+    """Write down the oldest schema whose programs may go on."""
+    from alembic.script import ScriptDirectory
+
+    steps = ScriptDirectory.from_config(configuration()).iterate_revisions(CURRENT, "base")
+    oldest = max(getattr(step.module, "oldest", step.revision) for step in steps)
     names = {column["name"] for column in inspect(connection).get_columns("alembic_version")}
     if "oldest" not in names:
         connection.execute(text("ALTER TABLE alembic_version ADD COLUMN oldest VARCHAR(32)"))
@@ -191,6 +227,11 @@ def _refused(version: str | None, oldest: str | None) -> ConflictError:
         return ConflictError("the database is empty: `equipoise serve` sets it up")
     if version > CURRENT:
         return ConflictError(_too_new(version, oldest))
+    if version < OLDEST:
+        return ConflictError(
+            f"the database has schema {version}, and this version of equipoise upgrades databases "
+            f"from schema {OLDEST} on: upgrade it with an earlier version first"
+        )
     return ConflictError(
         f"the database has schema {version}, and this version of equipoise needs {CURRENT}: "
         "`equipoise serve` upgrades it (make a backup before)"
