@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 from equipoise.errors import InvalidDataError
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.crosstable import looks_like_cross_table, read_cross_table
+from equipoise.formats.tables.delimited import read_delimited
 from formats.comparing import real_data, told
 
 
 def read(text: str, delimiter: str = ",") -> GameColumns:
-    return read_cross_table(text.encode(), "t.csv", delimiter)
+    return read_cross_table(read_delimited(text.encode(), "t.csv", delimiter))
 
 
 def games_of(columns: GameColumns) -> list[tuple[Any, ...]]:
@@ -384,7 +385,7 @@ def test_damaged_tables_are_read_or_refused_in_words(data: st.DataObject) -> Non
         damaged[start:end] = data.draw(new)
     columns = None
     with suppress(InvalidDataError):
-        columns = read_cross_table(bytes(damaged), "t.csv", ",")
+        columns = read_cross_table(read_delimited(bytes(damaged), "t.csv", ","))
     if columns is None:
         return
     assert len(columns.white) == len(columns.black) == len(columns.points)

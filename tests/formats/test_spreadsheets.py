@@ -121,7 +121,8 @@ def test_results_in_a_cross_table_are_no_formulas() -> None:
     """`=`, `+` and `-` are results there, written with or without an apostrophe."""
     plain = b"player,ana,bo,cy\nana,,=,+\nbo,=,,-\ncy,-,-,\n"
     with_marks = plain.replace(b",=", b",'=").replace(b",+", b",'+").replace(b",-", b",'-")
-    found = [read_cross_table(content, "x.csv", ",") for content in (plain, with_marks)]
+    tables = [read_delimited(content, "x.csv", ",") for content in (plain, with_marks)]
+    found = [read_cross_table(table) for table in tables]
     assert [[one.points.tolist(), one.problems] for one in found] == [[[0.5], ()]] * 2
 
 

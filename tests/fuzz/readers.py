@@ -12,6 +12,7 @@ from equipoise.formats.games.crosstable import read_cross_table
 from equipoise.formats.games.reading import scan_games
 from equipoise.formats.initial_ratings import read_initial_ratings, read_rating_list
 from equipoise.formats.pgn.games import read_pgn
+from equipoise.formats.tables.delimited import read_delimited
 from equipoise.formats.trf import read_trf
 
 PGN = (
@@ -132,7 +133,9 @@ def pieces_of(text: bytes) -> list[bytes]:
 
 READERS: dict[str, Reader] = {
     "cross-table": Reader(
-        lambda data: read_cross_table(data, "fuzz.csv", ","), CROSS, pieces_of(CROSS_PIECES)
+        lambda data: read_cross_table(read_delimited(data, "fuzz.csv", ",")),
+        CROSS,
+        pieces_of(CROSS_PIECES),
     ),
     "games": Reader(
         lambda data: scan_games(io.BytesIO(data), format="csv"), LISTS, pieces_of(LISTS_PIECES)

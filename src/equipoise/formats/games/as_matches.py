@@ -29,10 +29,8 @@ from equipoise.formats.games.layout import (
     Kind,
     Layout,
     check_once,
-    find_pairs,
-    find_sides,
-    has_long_columns,
     instead,
+    read_header,
 )
 from equipoise.formats.games.other_tables import rule_for_players
 from equipoise.formats.games.rows import (
@@ -100,13 +98,7 @@ class _Played(NamedTuple):
 
 def is_matches(table: Table, options: Options) -> bool:
     """Return whether the columns of a table are those of a history, of games or of pairs."""
-    names, renamed = table.frame.columns, options.columns
-    sides = find_sides(names, renamed)
-    return (
-        has_long_columns(table.frame, renamed)
-        or (sides is not None and not sides.missing)
-        or not find_pairs(names, renamed).missing
-    )
+    return read_header(table.frame.columns, options.columns).is_complete
 
 
 def build_matches(table: Table, options: Options, kind: Kind | None = None) -> HistoryReading:
@@ -122,34 +114,37 @@ def build_matches(table: Table, options: Options, kind: Kind | None = None) -> H
     check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
     if kind == "history":
         return build_history(table, options)
-    sides = find_sides(frame.columns, renamed)
-    pairs = find_pairs(frame.columns, renamed)
-    paired = kind == "pairs" or (not pairs.missing and (sides is None or bool(sides.missing)))
-    if kind is None and has_long_columns(frame, renamed):
+    header = read_header(frame.columns, renamed)
+    sides, pairs = header.games, header.pairs
+    paired = kind == "pairs" or (bool(sides.missing) and not pairs.missing)
+    if kind is None and not header.history.missing:
         reading = build_history(table, options)
-        if sides is None or sides.missing:
+        if sides.missing:
             return reading
         others = ", ".join(sides.columns[one] for one in ("white", "black"))
         note = f"read by match and player, as a history; the columns {others} decide nothing"
         return replace(reading, notes=(note, *reading.notes))
     if paired and not pairs.missing and len(frame):
         return _by_pairs(table, pairs, options)
-    if sides is None or sides.missing:
+    if sides.missing:
         players = rule_for_players(frame.columns, renamed)
         if players is not None:
             refuse(table.name, players, f"columns {', '.join(frame.columns)}")
         # A table that is nearly a history is told column by column what it lacks.
         found = recognise(frame, options)
         nearly = len(found.missing) < 2 or {"match", "player"} & {*renamed, *frame.columns}
-        if not frame.width or (nearly and not (sides and len(sides.missing) < 2)):
+        if not frame.width or not found.missing or (nearly and len(sides.missing) > 1):
             return build_history(table, options)
-        if not found.missing:
-            return build_history(table, options)
+        has_side = {"white", "black"} & {*sides.columns}
         missing = "no match, no player"
-        if sides is not None and len(sides.missing) < 3:
+        if has_side and len(sides.missing) < 3:
             missing = ", ".join(f"no {one}" for one in sides.missing)
         got = f"{missing}, but {columns_in_words(frame.columns)}"
-        refuse(table.name, FORMS, got + ("" if sides is None else instead(sides, frame.columns)))
+        refuse(table.name, FORMS, got + (instead(sides, frame.columns) if has_side else ""))
+    if "white_score" in sides.columns:
+        # Scores decide, so points are a column like any other.
+        meant = {one: name for one, name in sides.columns.items() if one != "points"}
+        sides = replace(sides, columns=meant)
     check_once(sides, table, renamed)
     if not len(frame):
         refuse(table.name, "must have at least one row", "none")

@@ -1,4 +1,4 @@
-"""Reads cross tables (CSV, TSV), which have a row and a column for each player.
+"""Reads cross tables, which have a row and a column for each player.
 
 The steps: text to cells (`read_cell`), a table to the grid of its players and cells (`read_grid`),
 and a grid to games (`read_cross_table`). A table may have every result twice, once from each side,
@@ -25,7 +25,6 @@ from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.rows import read_ratings
 from equipoise.formats.table import Table, refuse, shown
 from equipoise.formats.tables.columns import required_ids
-from equipoise.formats.tables.delimited import read_delimited
 from equipoise.wording import counted
 
 CELL = (
@@ -354,12 +353,14 @@ def looks_like_cross_table(header: list[str], first_column: list[str]) -> bool:
     return max(by_name, by_number) >= max(2, len(first_column) - 1)
 
 
-def read_cross_table(data: bytes, name: str, delimiter: str) -> GameColumns:
+def read_cross_table(table: Table) -> GameColumns:
     """Return the games of a cross table in the order of its rows; each pair of players occurs once.
+
+    table : its cells are text
 
     Raises : InvalidDataError   it is not a cross table; other problems are in the result
     """
-    grid = read_grid(read_delimited(data, name, delimiter))
+    grid = read_grid(table)
     found = _Found()
     bad = {(min(at), max(at)) for at in grid.bad}
     for one, other in sorted(bad | {(min(at), max(at)) for at in grid.cells}):

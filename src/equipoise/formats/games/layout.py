@@ -13,6 +13,7 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.options import Options, check_options
 from equipoise.formats.table import Table, columns_in_words, refuse
 from equipoise.formats.tables.recognised import (
+    DECIDING,
     KNOWN,
     OF_PLAYERS,
     SYNONYMS,
@@ -153,7 +154,15 @@ def find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
       each layout needs
     """
     frame, renamed = table.frame, options.columns
-    layouts = [one for one in _layouts(frame, renamed) if kind in (None, one.kind)]
+    check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
+    header = read_header(frame.columns, renamed)
+    history = header.history
+    there = _exact(frame.columns, renamed)
+    paired = "opponent" in {spelling(name) for name in there}
+    if paired and "score" in there and not {"rank", "winner"} & there:
+        # With a column opponent, a score belongs to a table of pairs.
+        history = replace(history, missing=(*history.missing, "rank"))
+    layouts = [one for one in (header.games, header.pairs, history) if kind in (None, one.kind)]
     fitting = [one for one in layouts if not one.missing]
     if not fitting and kind in (None, "history") and not recognise(frame, options).missing:
         return Layout("history", {}, False, ())
@@ -218,22 +227,6 @@ def instead(layout: Layout, names: Sequence[str]) -> str:
     return f"; {option_for(layout.missing[0], 'NAME')} says which column it is"
 
 
-def _layouts(frame: pl.DataFrame, renamed: Mapping[str, str]) -> list[Layout]:
-    check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
-    there = _spelled(frame.columns, renamed)
-    return [_list_layout(there), _pair_layout(there), _history_layout(frame, renamed)]
-
-
-def _spelled(names: Sequence[str], renamed: Mapping[str, str]) -> dict[str, str]:
-    """Return {spelling: column of the source}; renamed columns come first, then the leftmost."""
-    there = {spelling(new): old for new, old in renamed.items()}
-    moved = set(renamed.values())
-    for name in names:
-        if name not in moved:
-            there.setdefault(spelling(name), name)
-    return there
-
-
 def _found(there: Mapping[str, str], known: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     found = {}
     for meaning, spellings in known.items():
@@ -287,13 +280,15 @@ def _pair_layout(there: Mapping[str, str]) -> Layout:
     return Layout("pairs", columns, False, tuple(missing))
 
 
-def _history_layout(frame: pl.DataFrame, renamed: Mapping[str, str]) -> Layout:
-    # The reader of histories knows its columns by their exact names.
-    there = {*renamed, *(name for name in frame.columns if name not in renamed.values())}
+def _exact(names: Sequence[str], renamed: Mapping[str, str]) -> set[str]:
+    """Return the names of the columns, by which the reader of histories knows them."""
+    return {*renamed, *(name for name in names if name not in renamed.values())}
+
+
+def _history_layout(names: Sequence[str], renamed: Mapping[str, str]) -> Layout:
+    there = _exact(names, renamed)
     missing = [name for name in ("match", "player") if name not in there]
-    # With a column opponent, a score belongs to a table of pairs.
-    paired = any(spelling(name) == "opponent" for name in there)
-    if not ({"rank", "winner"} if paired else {"rank", "winner", "score"}) & there:
+    if not there & {*DECIDING}:
         missing.append("rank")
     return Layout("history", {}, False, tuple(missing))
 
@@ -315,22 +310,6 @@ _SHORT_SCORES = {
     "away": ("ftag", "agoal", "ag", "scorefulltimeaway"),
     "visitor": ("vgoal", "vg"),
 }
-
-
-def find_sides(names: Sequence[str], renamed: Mapping[str, str]) -> Layout | None:
-    """Return the layout of a table with two sides and a result or scores, with what is missing.
-
-    names : of the columns; renamed : new name -> name in the source
-    Returns : None if there is no side at all
-    """
-    there = _spelled(names, renamed)
-    found = _list_layout(there)
-    columns = dict(found.columns)
-    if not {"white", "black"} & set(columns):
-        return None
-    if "white_score" in columns:
-        columns.pop("points", None)
-    return replace(found, columns=columns)
 
 
 def _score_columns(there: Mapping[str, str], single: bool) -> dict[str, str]:
@@ -362,33 +341,48 @@ def _more_scores(side: str) -> list[str]:
     return wanted
 
 
-def names_a_table(names: Sequence[str]) -> bool:
-    """Return whether names are those of the columns of a history, games, pairs or ratings."""
-    if {"match", "player", "rank"} <= {*names}:
-        return True  # the usual case, at once
-    frame = pl.DataFrame({name: [] for name in names if name})
-    options = check_options(None, (), None, None, None, None)
-    if not recognise(frame, options).missing:
-        return True
-    there = _spelled(frame.columns, {})
-    sides = find_sides(frame.columns, {})
-    if all({*OF_PLAYERS[name]} & {*there} for name in ("player", "rating")):
-        return True
-    return not _pair_layout(there).missing or (sides is not None and not sides.missing)
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a table can be by the names of its columns: each layout has what is missing."""
+
+    games: Layout
+    pairs: Layout
+    history: Layout
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the table has all that a history, games or pairs need."""
+        return not (self.history.missing and self.games.missing and self.pairs.missing)
 
 
-def find_pairs(names: Sequence[str], renamed: Mapping[str, str]) -> Layout:
-    """Return the layout of a table of pairs, with what is missing.
+def read_header(names: Sequence[str], renamed: Mapping[str, str]) -> Header:
+    """Return what a table can be.
 
     names : of the columns; renamed : new name -> name in the source
     """
-    return _pair_layout(_spelled(names, renamed))
+    there = {spelling(new): old for new, old in renamed.items()}
+    moved = set(renamed.values())
+    # Renamed columns come first, then the leftmost of those that are spelled alike.
+    for name in names:
+        if name not in moved:
+            there.setdefault(spelling(name), name)
+    return Header(_list_layout(there), _pair_layout(there), _history_layout(names, renamed))
+
+
+def names_a_table(names: Sequence[str]) -> bool:
+    """Return whether names are those of the columns of a history, games, pairs or ratings."""
+    if read_header(names, {}).is_complete:
+        return True
+    there = {spelling(name) for name in names}
+    if all(there & {*OF_PLAYERS[name]} for name in ("player", "rating")):
+        return True
+    frame = pl.DataFrame({name: [] for name in names if name})
+    return not recognise(frame, check_options(None, (), None, None, None, None)).missing
 
 
 def has_long_columns(frame: pl.DataFrame, renamed: Mapping[str, str]) -> bool:
     """Return whether a table has all that a history needs, under the exact names."""
-    there = {*renamed, *(name for name in frame.columns if name not in renamed.values())}
-    return {"match", "player"} <= there and bool({"rank", "winner", "score"} & there)
+    return not _history_layout(frame.columns, renamed).missing
 
 
 def check_once(layout: Layout, table: Table, renamed: Mapping[str, str]) -> None:

@@ -12,13 +12,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Literal, NamedTuple, NoReturn, TypeAlias, get_args
+from typing import Literal, NoReturn, TypeAlias, get_args
 from urllib.parse import urlsplit
 
 import polars as pl
 
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats.games.as_history.game_columns import (
     CROSS_TABLE,
     PGN,
@@ -41,7 +41,6 @@ from equipoise.formats.options import Options
 from equipoise.formats.pgn.games import read_pgn_documents
 from equipoise.formats.pgn.text import Open, documents_in, documents_of
 from equipoise.formats.sources import open_source, table_of
-from equipoise.formats.spreadsheets import escaped
 from equipoise.formats.table import Table, refuse
 from equipoise.formats.tables.clock_times import join_clock_times
 from equipoise.formats.tables.columns import text_of
@@ -52,50 +51,28 @@ from equipoise.formats.trf import read_trf
 _CONTESTS = tuple(one for one in CONTEST_FORMATS if one != "json")
 _KINDS: dict[str, Kind] = {one: one for one in get_args(Kind)}
 #: Types that CSV cannot represent, in addition to lists and similar types.
-_NO_TEXT = (pl.Binary, pl.Object)
+_NO_TEXT = (pl.Binary, pl.Object, pl.Duration)
 #: Rows of the largest cross table that is recognised.
 _LARGEST = 5_000
 
 
-class Document(NamedTuple):
-    """A table, and its text if it comes from CSV or TSV."""
-
-    table: Table
-    text: bytes | None = None
-    separator: str = ","
-
-
-def document_of(
-    contents: list[Content], sheet: str | int | None, needed: Collection[str] = ()
-) -> Document:
-    """Return the table of files.
-
-    Raises : InvalidDataError   a file does not have its format, or cannot be read
-    """
-    table = table_of(contents, sheet, needed)
-    if len(contents) == 1 and contents[0].format in ("csv", "tsv"):
-        separator = "," if contents[0].format == "csv" else "\t"
-        return Document(table, contents[0].content(), separator)
-    return Document(table)
-
-
-def read_document(document: Document, format: str | None, options: Options) -> GameColumns:
+def _games_of_table(table: Table, format: str | None, options: Options) -> GameColumns:
     """Return the games of a table, with the reader that its columns need.
 
     format : what it contains ("games", "pairs", "crosstable", "history"), or how it is stored
     Raises : InvalidParameterError   columns fit several kinds, or the options do not suit
     Raises : InvalidDataError        columns fit no kind
     """
-    table = join_clock_times(document.table, options)
+    table = join_clock_times(table, options)
     if format == "crosstable":
-        return _read_cross_table(document, options)
+        return _read_cross_table(table, options)
     if format == "history" or format in _CONTESTS:
         return read_duels(table, options)
     try:
         layout = find_layout(table, options, _KINDS.get(format or ""))
     except InvalidDataError:
         if format not in _KINDS and _looks_like_cross_table(table):
-            return _read_cross_table(document, options)
+            return _read_cross_table(table, options)
         players = rule_for_players(table.frame.columns, options.columns)
         if players is not None and format not in _KINDS:
             refuse(table.name, players, f"columns {', '.join(table.frame.columns)}")
@@ -133,36 +110,16 @@ def _looks_like_cross_table(table: Table) -> bool:
     return looks_like_cross_table(frame.columns, [one or "" for one in names.to_list()])
 
 
-def _read_cross_table(document: Document, options: Options) -> GameColumns:
+def _read_cross_table(table: Table, options: Options) -> GameColumns:
     refuse_options(options, "a cross table")
-    table = document.table
-    if document.text is not None:
-        columns = read_cross_table(document.text, table.name, document.separator)
-        return replace(columns, format=table.format, kind="crosstable")
-    # Other values are written as text, so that there is only one reader of cross tables.
-    other = [one.name for one in table.frame if one.dtype.is_nested() or one.dtype in _NO_TEXT]
-    kept = table.frame.drop(other)
-    if not kept.width:
-        refuse(table.name, PLAYERS, "no columns of text or numbers")
-    text = escaped(kept).write_csv().encode()
-    try:
-        columns = read_cross_table(text, table.name, ",")
-    except InvalidDataError as error:
-        raise InvalidDataError(_without_header(error.problems)) from None
-    return replace(
-        columns,
-        problems=_without_header(columns.problems),
-        format=table.format,
-        kind="crosstable",
-    )
-
-
-def _without_header(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """Return problems with rows from 1, without the header that a table in memory lacks."""
-    return tuple(
-        problem if problem.line is None else replace(problem, line=max(1, problem.line - 1))
-        for problem in problems
-    )
+    if not table.untyped:
+        # Cells are text, so that there is only one reader of cross tables.
+        other = [one.name for one in table.frame if one.dtype.is_nested() or one.dtype in _NO_TEXT]
+        frame = table.frame.drop(other).select(pl.all().cast(pl.String).replace("", None))
+        if not frame.width:
+            refuse(table.name, PLAYERS, "no columns of text or numbers")
+        table = replace(table, frame=frame, untyped=True, by_commas=True)
+    return replace(read_cross_table(table), format=table.format, kind="crosstable")
 
 
 #: What a source contains, however it is stored.
@@ -197,35 +154,46 @@ def read_matches(
     known = (*get_args(Format), *get_args(Holding))
     if format is not None and format not in known:
         raise InvalidParameterError(f"format must be one of {', '.join(known)}; got {format!r}")
-    stored = format if format in (*get_args(Format), *_NO_TABLE) else None
     # Every one of several files has the columns that the options name.
     needed = [*options.columns.values(), *options.statistics]
-    if not is_source(source):
-        _refuse_values(source, format)
-        document = Document(open_source(source, stored))
-    else:
-        contents = contents_of(source, stored)
-        kinds = {one.format for one in contents}
-        name = contents[0].name if len(contents) == 1 else ""
-        if kinds == {"pgn"}:
-            found = _read_pgn(contents, options, dated=True)
+    opened = _open(source, format, sheet, needed)
+    if not isinstance(opened, Table):
+        name = opened[0].name if len(opened) == 1 else ""
+        if opened[0].format == "pgn":
+            found = _read_pgn(opened, options, dated=True)
             return matches_of_games(found, PGN, name, replace(options, where=()))
-        if kinds == {"trf"}:
-            _refuse_selection(options, "a report in TRF")
-            return matches_of_games(_read_trf(contents), TRF, name, options)
-        if kinds & {*_NO_TABLE}:
-            refuse_mixed(contents)
-        document = document_of(contents, sheet, needed)
-    table = join_clock_times(document.table, options)
-    document = document._replace(table=table)
+        _refuse_selection(options, "a report in TRF")
+        return matches_of_games(_read_trf(opened), TRF, name, options)
+    table = join_clock_times(opened, options)
     is_cross = format == "crosstable" or (
         format not in _KINDS and not is_matches(table, options) and _looks_like_cross_table(table)
     )
     if is_cross:
         _refuse_selection(options, "a cross table")
-        columns = _read_cross_table(document, _EVERYTHING)
+        columns = _read_cross_table(table, _EVERYTHING)
         return matches_of_games(columns, CROSS_TABLE, table.name, options)
     return build_matches(table, options, _KINDS.get(format or ""))
+
+
+def _open(
+    source: object, format: str | None, sheet: str | int | None, needed: Collection[str] = ()
+) -> Table | list[Content]:
+    """Return the table of a source, or its files if they are PGN or a report in TRF."""
+    stored = format if format in (*get_args(Format), *_NO_TABLE) else None
+    if not is_source(source):
+        if format in _NO_TABLE:
+            raise InvalidParameterError(
+                f"source must be a path or a stream if format is {format}; got "
+                f"{type(source).__name__}"
+            )
+        return open_source(source, stored)
+    contents = contents_of(source, stored)
+    kinds = {one.format for one in contents}
+    if kinds & {*_NO_TABLE}:
+        if len(kinds) > 1:
+            refuse_mixed(contents)
+        return contents
+    return table_of(contents, sheet, needed)
 
 
 def content_of(source: str | os.PathLike[str]) -> str | None:
@@ -245,14 +213,6 @@ def _refuse_selection(options: Options, what: str) -> None:
     refuse_options(replace(options, since=None, until=None, where=()), what)
 
 
-def _refuse_values(source: object, format: str | None) -> None:
-    """Refuse values in memory as a format of files. Raises : InvalidParameterError."""
-    if format in _NO_TABLE:
-        raise InvalidParameterError(
-            f"source must be a path or a stream if format is {format}; got {type(source).__name__}"
-        )
-
-
 def read_columns(
     source: object, format: str | None, options: Options, sheet: str | int | None = None
 ) -> GameColumns:
@@ -263,20 +223,13 @@ def read_columns(
     Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
     Raises : InvalidDataError        it does not have this format, or cannot be read
     """
-    stored = format if format in (*get_args(Format), *_NO_TABLE) else None
-    if not is_source(source):
-        _refuse_values(source, format)
-        return read_document(Document(open_source(source, stored)), format, options)
-    contents = contents_of(source, stored)
-    kinds = {one.format for one in contents}
-    if kinds == {"pgn"}:
-        return select_dates(_read_pgn(contents, options), options)
-    if kinds == {"trf"}:
-        refuse_options(replace(options, since=None, until=None), "a report in TRF")
-        return select_dates(_read_trf(contents), options)
-    if kinds & {*_NO_TABLE}:
-        refuse_mixed(contents)
-    return read_document(document_of(contents, sheet), format, options)
+    opened = _open(source, format, sheet)
+    if isinstance(opened, Table):
+        return _games_of_table(opened, format, options)
+    if opened[0].format == "pgn":
+        return select_dates(_read_pgn(opened, options), options)
+    refuse_options(replace(options, since=None, until=None), "a report in TRF")
+    return select_dates(_read_trf(opened), options)
 
 
 def refuse_mixed(contents: Sequence[Content]) -> NoReturn:
