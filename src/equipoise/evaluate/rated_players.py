@@ -13,8 +13,7 @@ import polars as pl
 from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.games.as_history.first_ratings import read_first_ratings
-from equipoise.formats.initial_ratings import read_rating_list
+from equipoise.formats.initial_ratings import read_first_ratings, read_rating_list
 from equipoise.formats.synonyms import merge_ids
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from equipoise.arrays import Floats, Ids
 from equipoise.data.lobby import ONCE, Lobby
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
-from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.players import (
     Lack,
     check_player_columns,
@@ -36,7 +35,7 @@ from equipoise.formats.players import (
     rename_player_columns,
 )
 from equipoise.formats.sources import open_source
-from equipoise.formats.table import Table
+from equipoise.formats.table import Fault, Findings, Table
 from equipoise.formats.tables.columns import read_ids
 from equipoise.wording import counted
 

@@ -14,8 +14,7 @@ import polars as pl
 
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.findings import Fault, Findings, faulty_rows
-from equipoise.formats.table import Table, columns_in_words
+from equipoise.formats.table import Fault, Findings, Table, columns_in_words, faulty_rows
 from equipoise.formats.tables.columns import NUMBER, required_ids
 from equipoise.formats.tables.notation import numbers_of, without_marks
 from equipoise.formats.tables.recognised import OF_PLAYERS, spelling

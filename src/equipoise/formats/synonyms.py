@@ -19,10 +19,9 @@ import polars as pl
 
 from equipoise.data.tournaments.games import ONCE
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.findings import Findings
 from equipoise.formats.opening.contents import contents_of
 from equipoise.formats.sources import table_of
-from equipoise.formats.table import Table, columns_in_words, refuse, shown
+from equipoise.formats.table import Findings, Table, columns_in_words, refuse, shown
 from equipoise.formats.tables.columns import required_ids, whole_numbers
 from equipoise.formats.tables.recognised import spelling
 

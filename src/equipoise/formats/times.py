@@ -29,7 +29,7 @@ from equipoise.data.times import (
     compact_days,
 )
 from equipoise.errors import InvalidParameterError, require
-from equipoise.formats.findings import Fault
+from equipoise.formats.table import Fault
 
 #: Formats of times that have a name; any other format is a pattern of strptime.
 NAMED_FORMATS = ("iso", "s", "ms", "us", "excel")

@@ -22,8 +22,7 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tournaments.games import OTHER
 from equipoise.errors import Problem
-from equipoise.formats.games.as_history.notes import describe_left_out, describe_matches
-from equipoise.formats.games.as_history.pairs import games_of_pairs
+from equipoise.formats.games.columns import describe_left_out, describe_matches
 from equipoise.formats.games.layout import (
     MEANINGS,
     Kind,
@@ -31,8 +30,9 @@ from equipoise.formats.games.layout import (
     check_once,
     instead,
     read_header,
+    rule_for_players,
 )
-from equipoise.formats.games.other_tables import rule_for_players
+from equipoise.formats.games.lists import games_of_pairs
 from equipoise.formats.games.rows import (
     BYE,
     REASONS,
@@ -40,10 +40,11 @@ from equipoise.formats.games.rows import (
     Players,
     always_won,
     choose_rows,
+    read_neutral,
     read_players,
+    read_side_scores,
     read_single_results,
 )
-from equipoise.formats.games.scores import read_neutral, read_side_scores
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table, columns_in_words, refuse
 from equipoise.formats.tables.columns import equal_rows, faults_of, text_of

@@ -1,6 +1,7 @@
 """The columns that every reader of games returns, before names become players.
 
-The functions write notes on games: repeated pairings, and synonyms that do not occur.
+The functions write notes on games: repeated pairings, synonyms that do not occur, and what was read
+and left out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.tournaments.games import Games
 from equipoise.data.tournaments.rounds import Rounds
 from equipoise.errors import Problem
+from equipoise.wording import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -158,3 +160,21 @@ def describe_strangers(names: Sequence[str]) -> tuple[str, ...]:
 
 def _more(count: int) -> str:
     return f" and {count - _SHOWN:,} more" if count > _SHOWN else ""
+
+
+def describe_matches(games: int, what: str, sides: tuple[str, str] | None) -> str:
+    """Return the sentence on what was understood.
+
+    sides : what the column `side` says of both, None if neither has an advantage
+    """
+    said = ""
+    if sides is not None:
+        said = "; side says who " + ("is at home" if sides[0] == "home" else "has white")
+    return (
+        f"read {counted(games, 'game')} of {what} as {'a match' if games == 1 else 'matches'}{said}"
+    )
+
+
+def describe_left_out(left_out: Mapping[str, int]) -> str:
+    """Return the counts of results that are not games, as text; "" if there are none."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(left_out.items()) if count)

@@ -20,10 +20,9 @@ import polars as pl
 from equipoise.arrays import Flags, Floats
 from equipoise.data.tournaments.games import id_array
 from equipoise.errors import Problem
-from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.rows import read_ratings
-from equipoise.formats.table import Table, refuse, shown
+from equipoise.formats.table import Fault, Findings, Table, refuse, shown
 from equipoise.formats.tables.columns import required_ids
 from equipoise.wording import counted
 

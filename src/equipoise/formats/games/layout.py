@@ -1,4 +1,4 @@
-"""Finds the columns of a table of games by the names that sources use for them."""
+"""What a table can be by the names of its columns: a history, games, pairs, or only players."""
 
 from __future__ import annotations
 
@@ -398,3 +398,31 @@ def check_once(layout: Layout, table: Table, renamed: Mapping[str, str]) -> None
         got = f"{points} and {layout.columns['result']}"
         got += f"; {option_for('unused', points)} makes {points} a column like any other"
         refuse(table.name, ONE_DECIDES, got, field=points)
+
+
+RATINGS = (
+    "must have matches or games, and has ratings of players: equipoise rate HISTORY --initial FILE "
+    "begins with them, and equipoise balance FILE makes teams"
+)
+TOTALS = (
+    "must have matches or games, and has totals of players, which do not say who met whom: give "
+    "the games (white, black, result), or a cross table"
+)
+
+_PLAYERS = {"player", "name", "username", "team"}
+_RATINGS = {"rating", "elo"}
+_TOTALS = {"points", "pts", "total", "wins"}
+_MATCHES = {"match", "opponent", "white", "black", "home", "away", "rank", "winner", "score"}
+
+
+def rule_for_players(names: Sequence[str], renamed: Mapping[str, str]) -> str | None:
+    """Return the rule that a table of players breaks, None if it is not one.
+
+    names : of the columns; renamed : new name -> name in the source
+    """
+    there = {spelling(name) for name in (*names, *renamed)}
+    if not there & _PLAYERS or there & _MATCHES:
+        return None
+    if there & _TOTALS:
+        return TOTALS
+    return RATINGS if there & _RATINGS else None

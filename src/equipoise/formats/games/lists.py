@@ -16,11 +16,18 @@ A table of pairs has a row for all games of a player against an opponent: `playe
 - A mixture is ambiguous (is the second row another game, or the first one again?) and is refused.
   Separate games belong in a list with white and black.
 
+For a history, every row of a table of pairs is one game. If every pairing is listed from both
+sides, each game has two rows and counts once; then their times and rounds must agree as well,
+because otherwise the second row may be another game.
+
 `layout` knows the spellings of all columns.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+from itertools import compress
 from typing import NamedTuple
 
 import numpy as np
@@ -38,14 +45,16 @@ from equipoise.formats.games.rows import (
     always_won,
     choose_rows,
     read_draws,
+    read_neutral,
     read_players,
+    read_scored_games,
     read_single_results,
     to_game_columns,
 )
-from equipoise.formats.games.scores import read_neutral, read_scored_games
 from equipoise.formats.options import Options
-from equipoise.formats.table import Table
-from equipoise.formats.tables.columns import faults_of, read_truths
+from equipoise.formats.table import Table, refuse
+from equipoise.formats.tables.columns import faults_of, read_truths, text_of
+from equipoise.formats.tables.recognised import spelling
 from equipoise.wording import counted
 
 
@@ -326,3 +335,71 @@ def _notes(totals: Totals, pairings: Pairings) -> list[str]:
         which = counted(again, "pairing has", "pairings have")
         notes.append(f"{which} several rows in one direction, which are added up")
     return notes
+
+
+TOTALS = (
+    "must be points or a result of single games to be a history; equipoise performance reads "
+    "totals of wins and losses"
+)
+SAME_GAMES = f"must be the same games on both sides of every pairing ({OWN_GAMES})"
+
+
+def games_of_pairs(table: Table, layout: Layout, options: Options) -> tuple[Table, Layout]:
+    """Return a table of pairs as a list of games, with problems of pairings as broken rows.
+
+    options : which select nothing
+    Raises : InvalidDataError   it has wins and losses, not points or results
+    """
+    columns = dict(layout.columns)
+    if not {"points", "result"} & set(columns):
+        refuse(table.name, TOTALS, f"{columns['wins']} and {columns['losses']}")
+    rows = choose_rows(table, layout, options)
+    totals = read_totals(rows)
+    players = read_players(rows, ("player", "opponent"), totals.reason == BYE)
+    met = (players.first >= 0) & (players.second >= 0) & (players.first != players.second)
+    played = ~rows.findings.bad & (totals.reason == 0) & (totals.games > 0) & met
+    pairings = find_pairings(players, np.flatnonzero(played))
+    dropped = totals.games == 0  # the diagonal of a square matrix
+    broken = table.broken_rows
+    if pairings.mirrored:
+        bad = check_mirrors(rows, players, totals, pairings)
+        if not bad.any():
+            _check_games(rows, _marks(layout, table), totals, pairings)
+        leading = np.zeros(len(dropped), dtype=bool)
+        leading[pairings.leading(None)] = True
+        dropped |= played & ~leading
+        found = [one for one in rows.findings.broken_rows() if one.rule in _OF_PAIRINGS]
+        dropped[[one.row for one in found]] = False
+        broken = tuple(sorted((*broken, *found)))
+    games = {"white": columns["player"], "black": columns["opponent"]}
+    games |= {one: columns[one] for one in ("points", "result", "games", "time") if one in columns}
+    round_ = next((name for name in table.frame.columns if spelling(name) == "round"), None)
+    if round_ is not None:
+        games["round"] = round_
+    kept = replace(table, broken_rows=broken).without(dropped)
+    return kept, Layout("games", games, False, ())
+
+
+_OF_PAIRINGS = (MIRROR, SIDES, SAME_GAMES)
+
+
+def _marks(layout: Layout, table: Table) -> list[str]:
+    """Return the columns that say which game a row is: times and rounds."""
+    named = [name for name in table.frame.columns if spelling(name) == "round"]
+    return [*named, *([layout.columns["time"]] if "time" in layout.columns else [])]
+
+
+def _check_games(rows: GameRows, names: list[str], totals: Totals, pairings: Pairings) -> None:
+    """Record the first row whose game the other side does not have, at this time and round."""
+    at = pairings.rows
+    points = np.where(pairings.ahead, totals.points[at], totals.games[at] - totals.points[at])
+    marks = [text_of(rows.frame[name]).fill_null("").gather(at).to_list() for name in names]
+    keys = list(zip(pairings.of_row.tolist(), points.tolist(), *marks, strict=True))
+    sides = [Counter(compress(keys, pairings.ahead == way)) for way in (True, False)]
+    for row, key, ahead in zip(at.tolist(), keys, pairings.ahead.tolist(), strict=True):
+        if sides[0][key] != sides[1][key]:
+            said = ", ".join(f"{name} {mark}" for name, mark in zip(names, key[2:], strict=True))
+            side = "player" if ahead else "opponent"
+            got = f"a result that the other side does not have{said and f' at {said}'}"
+            rows.findings.add(np.array([row]), rows.columns[side], SAME_GAMES, [got])
+            return

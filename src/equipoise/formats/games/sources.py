@@ -19,21 +19,20 @@ import polars as pl
 
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.formats.games.as_history.game_columns import (
+from equipoise.formats.games.as_matches import build_matches, is_matches
+from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, read_cross_table
+from equipoise.formats.games.duels import read_duels
+from equipoise.formats.games.history_of_games import (
     CROSS_TABLE,
     PGN,
     TRF,
     check_tags,
     matches_of_games,
+    select_dates,
 )
-from equipoise.formats.games.as_matches import build_matches, is_matches
-from equipoise.formats.games.columns import GameColumns
-from equipoise.formats.games.crosstable import PLAYERS, looks_like_cross_table, read_cross_table
-from equipoise.formats.games.dates import select_dates
-from equipoise.formats.games.duels import read_duels
-from equipoise.formats.games.layout import Kind, find_layout
+from equipoise.formats.games.layout import Kind, find_layout, rule_for_players
 from equipoise.formats.games.lists import read_game_list, read_pair_table
-from equipoise.formats.games.other_tables import rule_for_players
 from equipoise.formats.opening.contents import Content, contents_of, is_source
 from equipoise.formats.opening.kinds import CONTEST_FORMATS, WORDS, Format, format_of
 from equipoise.formats.opening.remote import is_address

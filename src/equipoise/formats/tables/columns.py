@@ -13,9 +13,8 @@ import polars as pl
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import AT_HOME, NOT_AT_HOME, TRUTH
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.findings import Fault, faulty_rows
 from equipoise.formats.options import Options
-from equipoise.formats.table import Table
+from equipoise.formats.table import Fault, Table, faulty_rows
 from equipoise.formats.tables.outcomes import holds_outcomes, outcomes_as_places
 from equipoise.formats.tables.recognised import (
     check_renamings,

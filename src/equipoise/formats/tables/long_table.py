@@ -29,12 +29,11 @@ from equipoise.data.history import (
 )
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, Problem
-from equipoise.formats.findings import Fault, Findings
 from equipoise.formats.games.columns import describe_strangers
 from equipoise.formats.opening.same_matches import check_order, order_of_files, tell_apart
 from equipoise.formats.options import CANONICAL, Options
 from equipoise.formats.synonyms import merge_ids, strangers
-from equipoise.formats.table import Table, nested_note, shown
+from equipoise.formats.table import Fault, Findings, Table, nested_note, shown
 from equipoise.formats.tables.columns import (
     arrange_columns,
     equal_rows,

@@ -26,10 +26,9 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags
-from equipoise.formats.findings import Fault, faulty_rows
 from equipoise.formats.options import Unplaced
 from equipoise.formats.pgn.values import PROVISIONAL, describe_provisional
-from equipoise.formats.table import shown
+from equipoise.formats.table import Fault, faulty_rows, shown
 from equipoise.formats.tables.columns import (
     NUMBER,
     WHOLE,

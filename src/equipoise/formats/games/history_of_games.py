@@ -3,7 +3,7 @@
 Every game is a match, and white is said by the column `side`. The time is the date of the game. If
 no game has a date, the rounds of one tournament are the order, and else the order of the source is.
 If only some games have a date, none is used as long as the source is in order of time; otherwise
-nobody knows where the others belong, and they are problems.
+nobody knows where the others belong, and they are problems. `select_dates` selects games by date.
 """
 
 from __future__ import annotations
@@ -22,14 +22,12 @@ from equipoise.data.times import LAST_ORDER
 from equipoise.data.tournaments.games import OTHER
 from equipoise.data.tournaments.rounds import round_numbers
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.games.as_history.notes import describe_left_out, describe_matches
-from equipoise.formats.games.columns import GameColumns
-from equipoise.formats.games.dates import DATED, DATED_BOUNDS, undated_problems
+from equipoise.formats.games.columns import GameColumns, describe_left_out, describe_matches
 from equipoise.formats.options import Options
 from equipoise.formats.table import BrokenRow, Table, shown
 from equipoise.formats.tables.long_table import build_history
 from equipoise.formats.tables.recognised import spelling
-from equipoise.formats.times import ORDER_NOTE
+from equipoise.formats.times import ORDER_NOTE, read_times
 from equipoise.wording import counted
 
 
@@ -349,3 +347,56 @@ def _in_order(problems: list[Problem]) -> list[Problem]:
     """Return problems in the order of files, and within each in the order of lines."""
     files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
     return sorted(problems, key=lambda one: (files[one.file], one.line or 0))
+
+
+DATED = (
+    "must have a complete date as other games have, because the games are not in order of time "
+    "(--skip-bad leaves those without one out)"
+)
+DATED_BOUNDS = (
+    "must have a complete date as other games have, to select by time (--skip-bad leaves those "
+    "without one out)"
+)
+
+#: Largest number of games without a date that are listed; more are counted.
+_LISTED = 100
+
+
+def select_dates(columns: GameColumns, options: Options) -> GameColumns:
+    """Return the games in [since, until); games without a date become problems.
+
+    Raises : InvalidParameterError   no game has a date
+    """
+    if options.since is None and options.until is None:
+        return columns
+    times = None if columns.times is None else read_times(columns.times)
+    if columns.times is None or times is None:
+        raise InvalidParameterError(
+            "since and until (--from, --until) need games with complete dates; these have none"
+        )
+    undated = columns.times.is_null().to_numpy()
+    inside = times.within(options.since, options.until) & ~undated
+    rows = np.flatnonzero(undated)
+    left_out = Counter(columns.left_out)
+    left_out["filtered"] += int(np.sum(~inside & ~undated))
+    return replace(
+        columns.keep(np.flatnonzero(inside)),
+        problems=(*columns.problems, *undated_problems(columns, rows, DATED_BOUNDS)),
+        skipped=columns.skipped + len(rows),
+        left_out=left_out,
+    )
+
+
+def undated_problems(columns: GameColumns, rows: Ints, rule: str) -> list[Problem]:
+    """Return a problem for each of the first games without a date, and one for the others."""
+
+    def place(row: int) -> tuple[str, int | None]:
+        return ("", row + 1) if columns.locate is None else columns.locate(row)
+
+    found = [
+        Problem(*place(row), "Date", rule, "no complete date") for row in rows[:_LISTED].tolist()
+    ]
+    if len(rows) > _LISTED:
+        more = f"no complete date, and {len(rows) - _LISTED:,} more without one from here on"
+        found.append(Problem(*place(int(rows[_LISTED])), "Date", rule, more))
+    return found

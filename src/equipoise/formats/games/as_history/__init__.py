@@ -1,1 +1,0 @@
-"""Games as the matches of a history: from PGN, reports, cross tables and pairs."""
