@@ -22,15 +22,13 @@ from equipoise.errors import InvalidDataError
 from equipoise.formats.games.sources import content_of
 from equipoise.formats.histories import scan_history, summarise
 from equipoise.formats.players import (
+    PlayerRows,
     check_player_columns,
-    player_ids,
-    player_numbers,
-    refuse_problems,
     rename_player_columns,
 )
 from equipoise.formats.sources import open_source
 from equipoise.formats.synonyms import merge_ids
-from equipoise.formats.table import Fault, Findings, Table, refuse
+from equipoise.formats.table import Table, refuse
 from equipoise.wording import counted
 
 #: What the table is, where it has no name.
@@ -80,21 +78,17 @@ def initial_ratings_of(table: Table, notes: list[str]) -> InitialRatings:
     notes : gets sentences on numbers in other notations
     Raises : InvalidDataError
     """
-    check_player_columns(table, what := WHAT)
-    frame = table.frame
-    findings = Findings(table, np.arange(len(frame)))
-    ids = player_ids(table, findings)
-    again = (ids.is_not_null() & ~ids.is_first_distinct()).to_numpy()
-    findings.add_faults("player", [Fault(again, _ONCE)], frame["player"])
-    rating = player_numbers(table, "rating", findings, notes=notes)
-    deviation = np.full(len(frame), np.nan)
-    if "deviation" in frame.columns:
-        deviation = player_numbers(table, "deviation", findings, may_lack="any", notes=notes)
-        findings.add_faults("deviation", [Fault(deviation <= 0, _POSITIVE)], frame["deviation"])
-    refuse_problems(findings.problems(), table, what)
-    whole = ids.dtype.is_integer()
+    check_player_columns(table, WHAT)
+    rows = PlayerRows(table, WHAT)
+    rows.check_once(_ONCE)
+    rating = rows.numbers("rating")
+    deviation = rows.numbers("deviation", may_lack="any")
+    rows.check("deviation", ~(deviation <= 0), _POSITIVE)
+    notes += rows.notes
+    rows.refuse()
+    whole = rows.ids.dtype.is_integer()
     return InitialRatings(
-        player_ids=np.array(ids.to_list(), dtype=np.int64 if whole else object),
+        player_ids=np.array(rows.ids.to_list(), dtype=np.int64 if whole else object),
         rating=rating,
         deviation=deviation,
     )
@@ -139,37 +133,28 @@ def read_rating_list(
     """
     given = open_source(source, format)
     table, notes = rename_player_columns(given, columns, what)
-    frame, name = table.frame, table.name or what
-    findings = Findings(table, np.arange(len(frame)))
-    ids = merge_ids(player_ids(table, findings), synonyms).cast(pl.String)
-    more: list[str] = []
-    rating = player_numbers(table, "rating", findings, may_lack="any", notes=more)
-    deviation = np.full(len(frame), np.nan)
-    if "deviation" in frame.columns:
-        deviation = player_numbers(table, "deviation", findings, may_lack="any", notes=more)
-        findings.add_faults("deviation", [Fault(deviation < 0, _FROM_ZERO)], frame["deviation"])
-    played = None
-    if matches and "matches" in frame.columns:
-        played = player_numbers(table, "matches", findings, notes=more)
+    rows = PlayerRows(table, what)
+    rows.ids = merge_ids(rows.ids, synonyms).cast(pl.String)
+    rating = rows.numbers("rating", may_lack="any")
+    deviation = rows.numbers("deviation", may_lack="any")
+    rows.check("deviation", ~(deviation < 0), _FROM_ZERO)
+    played = rows.numbers("matches") if matches and rows.has("matches") else None
     rated = ~np.isnan(rating)
-    again = np.zeros(len(frame), dtype=bool)
     # Only rated players count: lists have people twice, of whom one has no rating.
-    listed = ids.filter(rated)
-    again[rated] = (listed.is_not_null() & ~listed.is_first_distinct()).to_numpy()
-    findings.add_faults("player", [Fault(again, _ONCE_IN_LIST)], frame["player"])
-    refuse_problems(findings.problems(), table, what)
-    unrated = ids.filter(~rated).to_list()
+    rows.check_once(_ONCE_IN_LIST, rated)
+    rows.refuse()
+    unrated = rows.ids.filter(~rated).to_list()
     if unrated:
         lacking = f"{counted(len(unrated), 'player')} without a rating"
-        more.append(f"{name}: {lacking} left out: {names_in_words(unrated)}")
+        rows.notes.append(f"{table.name or what}: {lacking} left out: {names_in_words(unrated)}")
     return RatingList(
-        ids=listed,
+        ids=rows.ids.filter(rated),
         rating=rating[rated],
         deviation=deviation[rated],
         matches=None if played is None else played[rated],
         name=table.name,
         columns=frozenset(columns.values()) & frozenset(given.frame.columns),
-        notes=(*table.notes, *notes, *more),
+        notes=(*table.notes, *notes, *rows.notes),
     )
 
 

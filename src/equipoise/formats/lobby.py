@@ -26,16 +26,14 @@ from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.formats.players import (
     Lack,
+    PlayerRows,
     check_player_columns,
     heading,
-    player_ids,
-    player_numbers,
     recognise_player_columns,
-    refuse_problems,
     rename_player_columns,
 )
 from equipoise.formats.sources import open_source
-from equipoise.formats.table import Fault, Findings, Table
+from equipoise.formats.table import Findings, Table
 from equipoise.formats.tables.columns import read_ids
 from equipoise.wording import counted
 
@@ -160,32 +158,21 @@ def read_strengths(source: object, players: Sequence[str]) -> Strengths:
         by_commas=table.by_commas,
         locate=lambda rows: table.places(at[rows]),
     )
-    frame, named = chosen.frame, ids.gather(at)
-    findings = Findings(chosen, np.arange(len(frame)))
-    again = (~named.is_first_distinct()).to_numpy()
-    findings.add_faults("player", [Fault(again, ONCE)], frame["player"])
-    more_notes: list[str] = []
-    rating = player_numbers(chosen, "rating", findings, notes=more_notes)
-    missing = np.full(len(frame), np.nan)
-    more = {
-        name: player_numbers(chosen, name, findings, may_lack="any", notes=more_notes)
-        if name in frame.columns
-        else missing
-        for name in ("deviation", "effective_rating", "form")
-    }
-    refuse_problems(findings.problems(), chosen, WHAT_RATINGS)
-    deviation = more["deviation"]
-    adjusted = EffectiveRating().rating(
-        rating, np.nan_to_num(deviation), np.nan_to_num(more["form"])
+    rows = PlayerRows(chosen, WHAT_RATINGS)
+    rows.check_once(ONCE)
+    rating = rows.numbers("rating")
+    deviation, given, form = (
+        rows.numbers(name, may_lack="any") for name in ("deviation", "effective_rating", "form")
     )
-    given = more["effective_rating"]
+    rows.refuse()
+    adjusted = EffectiveRating().rating(rating, np.nan_to_num(deviation), np.nan_to_num(form))
     return Strengths(
-        rows={one: row for row, one in enumerate(named.to_list())},
+        rows={one: row for row, one in enumerate(ids.gather(at).to_list())},
         rating=rating,
         effective_rating=np.where(np.isnan(given), adjusted, given),
         deviation=deviation,
         count=len(ids),
-        notes=(*table.notes, *notes, *more_notes),
+        notes=(*table.notes, *notes, *rows.notes),
     )
 
 
@@ -193,19 +180,13 @@ def _lobby_of(table: Table, default_deviation: float | None) -> tuple[Lobby, lis
     """Return the lobby of a table and notes, or raise with every problem and its line."""
     frame = table.frame
     check_player_columns(table, WHAT)
-    findings = Findings(table, np.arange(len(frame)))
-    ids = player_ids(table, findings)
-    notes: list[str] = []
+    rows = PlayerRows(table, WHAT)
+    ids, findings = rows.ids, rows.findings
+    lacks = dict(_NUMBERS) if default_deviation is None else {**_NUMBERS, "deviation": "any"}
     numbers = {
-        name: player_numbers(
-            table,
-            name,
-            findings,
-            may_lack="any" if name == "deviation" and default_deviation is not None else may_lack,
-            notes=notes,
-        )
-        for name, may_lack in _NUMBERS.items()
-        if name in frame.columns
+        name: rows.numbers(name, may_lack=may_lack)
+        for name, may_lack in lacks.items()
+        if rows.has(name)
     }
     labels = {name: _labels(frame, name, findings) for name in ("party", "team")}
     # From a system without deviations, or from no system.
@@ -235,8 +216,8 @@ def _lobby_of(table: Table, default_deviation: float | None) -> tuple[Lobby, lis
     except InvalidDataError as error:
         found = _with_cells(findings, error.problems, table)
         raise InvalidDataError(found, heading(found, table, WHAT)) from None
-    refuse_problems(findings.problems(), table, WHAT)
-    return lobby, notes
+    rows.refuse()
+    return lobby, rows.notes
 
 
 def _with_cells(

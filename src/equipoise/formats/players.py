@@ -10,9 +10,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
+import numpy as np
 import polars as pl
 
-from equipoise.arrays import Floats
+from equipoise.arrays import Flags, Floats
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.table import Fault, Findings, Table, columns_in_words, faulty_rows
 from equipoise.formats.tables.columns import NUMBER, required_ids
@@ -119,37 +120,59 @@ def _lacking(name: str, columns: Sequence[str], *, is_named: bool) -> str:
     return f"must be a column of the table{way}"
 
 
-def player_ids(table: Table, findings: Findings) -> pl.Series:
-    """Return the ids of the players; rows without one are added to the findings."""
-    ids, faults = required_ids(table.frame["player"], table.untyped)
-    findings.add_faults("player", faults, table.frame["player"])
-    return ids
+class PlayerRows:
+    """The rows of a table of players, with what is wrong in them.
 
-
-def player_numbers(
-    table: Table,
-    name: str,
-    findings: Findings,
-    *,
-    may_lack: Lack = "none",
-    notes: list[str],
-) -> Floats:
-    """Return a column of numbers, NaN where a row has none; bad cells are added to the findings.
-
-    may_lack : which rows may have no number; "all" means all rows or none
-    notes : gets sentences on numbers in other notations, such as decimal commas
+    what : the table is, where it has no name
+    ids : of the players, null where a row has none
+    notes : sentences on numbers in other notations, such as decimal commas
     """
-    column = table.frame[name]
-    plain = without_marks(column, notes) if name == "rating" else column
-    values, absent, faults = numbers_of(
-        plain, notes, by_commas=table.by_commas, nan_is_absent=may_lack != "none"
-    )
-    findings.add_faults(name, faults, column)
-    if absent is None or may_lack == "any" or (may_lack == "all" and absent.all()):
+
+    def __init__(self, table: Table, what: str) -> None:
+        self.table, self.what = table, what
+        self.notes: list[str] = []
+        self.findings = Findings(table, np.arange(len(table.frame)))
+        column = table.frame["player"]
+        self.ids, faults = required_ids(column, table.untyped)
+        self.findings.add_faults("player", faults, column)
+
+    def has(self, name: str) -> bool:
+        """Return whether the table has a column."""
+        return name in self.table.frame.columns
+
+    def numbers(self, name: str, *, may_lack: Lack = "none") -> Floats:
+        """Return a column of numbers, NaN where a row has none, or without such a column.
+
+        may_lack : which rows may have no number; "all" means all rows or none
+        """
+        if not self.has(name):
+            return np.full(len(self.table.frame), np.nan)
+        column = self.table.frame[name]
+        plain = without_marks(column, self.notes) if name == "rating" else column
+        values, absent, faults = numbers_of(
+            plain, self.notes, by_commas=self.table.by_commas, nan_is_absent=may_lack != "none"
+        )
+        self.findings.add_faults(name, faults, column)
+        if absent is not None and may_lack != "any" and not (may_lack == "all" and absent.all()):
+            self.check(name, ~absent | faulty_rows(faults, len(values)), NUMBER)
         return values
-    missing = absent & ~faulty_rows(faults, len(values))
-    findings.add_faults(name, [Fault(missing, NUMBER)], column)
-    return values
+
+    def check(self, name: str, good: Flags, rule: str) -> None:
+        """Record the rows of a column that are not good."""
+        if not good.all():
+            self.findings.add_faults(name, [Fault(~good, rule)], self.table.frame[name])
+
+    def check_once(self, rule: str, among: Flags | None = None) -> None:
+        """Record the rows that have a player of a row before them.
+
+        among : the rows that count; None: all
+        """
+        ids = self.ids if among is None else self.ids.set(pl.Series(~among), None)
+        self.check("player", (ids.is_null() | ids.is_first_distinct()).to_numpy(), rule)
+
+    def refuse(self) -> None:
+        """Raise with all problems, if there are any. Raises : InvalidDataError."""
+        refuse_problems(self.findings.problems(), self.table, self.what)
 
 
 def heading(problems: Sequence[Problem], table: Table, what: str) -> str:

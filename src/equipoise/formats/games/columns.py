@@ -86,6 +86,10 @@ class GameColumns:
     events: Ids | None = None
     tags: Mapping[str, Ids] = field(default_factory=dict)
 
+    def place(self, row: int) -> tuple[str, int | None]:
+        """Return the file and line of a result; without files, its number from 1."""
+        return ("", row + 1) if self.locate is None else self.locate(row)
+
     def keep(self, rows: Ints) -> GameColumns:
         """Return some of the results; the rounds of players are not known any more."""
         locate = self.locate
@@ -110,6 +114,12 @@ class GameColumns:
             events=of(self.events),
             tags={tag: values[rows] for tag, values in self.tags.items()},
         )
+
+
+def in_order(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Return problems in the order of files, and within each in the order of lines."""
+    files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
+    return tuple(sorted(problems, key=lambda one: (files[one.file], one.line or 0)))
 
 
 #: Largest number of pairings or names in a note; the rest is counted.

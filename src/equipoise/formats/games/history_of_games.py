@@ -22,7 +22,12 @@ from equipoise.data.times import LAST_ORDER
 from equipoise.data.tournaments.games import OTHER
 from equipoise.data.tournaments.rounds import round_numbers
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.games.columns import GameColumns, describe_left_out, describe_matches
+from equipoise.formats.games.columns import (
+    GameColumns,
+    describe_left_out,
+    describe_matches,
+    in_order,
+)
 from equipoise.formats.options import Options
 from equipoise.formats.table import BrokenRow, Table, shown
 from equipoise.formats.tables.long_table import build_history
@@ -106,7 +111,7 @@ def matches_of_games(
     return replace(
         reading,
         history=None if refused else reading.history,
-        problems=tuple(dict.fromkeys(_in_order(problems))),
+        problems=tuple(dict.fromkeys(in_order(problems))),
         dropped_matches=() if refused else (*dropped, *reading.dropped_matches),
         filtered=reading.filtered + columns.left_out.get("filtered", 0),
         format=columns.format,
@@ -129,7 +134,7 @@ def _single_games(columns: GameColumns, problems: list[Problem], dropped: list[s
     for row in rows[~single].tolist():
         games = 1.0 if columns.weight is None else columns.weight[row]
         got = f"{columns.points[row]:g} of {games:g} games"
-        problems.append(Problem(*_place(columns, row), "", SINGLE, got))
+        problems.append(Problem(*columns.place(row), "", SINGLE, got))
         dropped.append(_label(columns, row))
     return rows[single]
 
@@ -169,7 +174,7 @@ class _When(NamedTuple):
             others = times.drop_nulls()
             bounded = options.since is not None or options.until is not None
             if options.skip_bad is None and not bounded and others.is_sorted():
-                place = _where(*_place(columns, int(rows[undated][0])))
+                place = _where(*columns.place(int(rows[undated][0])))
                 said = (
                     f"{int(undated.sum()):,} of {counted(len(rows), 'game')} have no complete date "
                     f"(the first: {place}), so no dates are used and the order of the source "
@@ -273,7 +278,7 @@ def _long_table(
     return Table(
         frame=pl.DataFrame([values.alias(key) for key, values in frame.items()]),
         name=name,
-        locate=lambda rows: [_place(columns, one) for one in kept[rows // 2].tolist()],
+        locate=lambda rows: [columns.place(one) for one in kept[rows // 2].tolist()],
         broken_rows=tuple(sorted(broken)),
     )
 
@@ -329,10 +334,6 @@ def _notes(columns: GameColumns, kind: SourceKind, name: str, games: int) -> Ite
         )
 
 
-def _place(columns: GameColumns, row: int) -> tuple[str, int | None]:
-    return ("", row + 1) if columns.locate is None else columns.locate(row)
-
-
 def _where(file: str, line: int | None) -> str:
     """Return a place as text."""
     return ", ".join(part for part in (file, "" if line is None else f"line {line}") if part)
@@ -341,12 +342,6 @@ def _where(file: str, line: int | None) -> str:
 def _label(columns: GameColumns, row: int) -> str:
     """Return the id of the match of a game that is left out."""
     return str(row + 1 if columns.numbers is None else columns.numbers[row])
-
-
-def _in_order(problems: list[Problem]) -> list[Problem]:
-    """Return problems in the order of files, and within each in the order of lines."""
-    files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
-    return sorted(problems, key=lambda one: (files[one.file], one.line or 0))
 
 
 DATED = (
@@ -389,14 +384,11 @@ def select_dates(columns: GameColumns, options: Options) -> GameColumns:
 
 def undated_problems(columns: GameColumns, rows: Ints, rule: str) -> list[Problem]:
     """Return a problem for each of the first games without a date, and one for the others."""
-
-    def place(row: int) -> tuple[str, int | None]:
-        return ("", row + 1) if columns.locate is None else columns.locate(row)
-
     found = [
-        Problem(*place(row), "Date", rule, "no complete date") for row in rows[:_LISTED].tolist()
+        Problem(*columns.place(row), "Date", rule, "no complete date")
+        for row in rows[:_LISTED].tolist()
     ]
     if len(rows) > _LISTED:
         more = f"no complete date, and {len(rows) - _LISTED:,} more without one from here on"
-        found.append(Problem(*place(int(rows[_LISTED])), "Date", rule, more))
+        found.append(Problem(*columns.place(int(rows[_LISTED])), "Date", rule, more))
     return found

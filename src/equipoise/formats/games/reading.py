@@ -21,8 +21,13 @@ from equipoise.data.reading import GamesReading
 from equipoise.data.tournaments.games import OTHER, Games, id_array
 from equipoise.data.tournaments.rounds import Rounds, round_numbers, rounds_of_games
 from equipoise.errors import InvalidDataError, Problem, require
-from equipoise.formats.games.columns import GameColumns, describe_repeated, describe_strangers
-from equipoise.formats.games.rows import by_appearance, code_ids
+from equipoise.formats.games.columns import (
+    GameColumns,
+    describe_repeated,
+    describe_strangers,
+    in_order,
+)
+from equipoise.formats.games.rows import by_appearance
 from equipoise.formats.games.sources import Holding, read_columns
 from equipoise.formats.histories import summarise
 from equipoise.formats.likely_doubles import describe_doubles
@@ -31,6 +36,7 @@ from equipoise.formats.options import Instant, Where, check_options
 from equipoise.formats.sources import Format
 from equipoise.formats.synonyms import Synonyms, read_synonyms, strangers
 from equipoise.formats.table import shown
+from equipoise.formats.tables.columns import number_ids
 
 #: Largest number of players and of ratings in a note; the rest is counted.
 _SHOWN = 4
@@ -141,7 +147,7 @@ def assemble_games(
         unknown = describe_strangers(strangers(synonyms, _texts(roster.ids)))
         roster = _merged(roster, synonyms)
     selves = np.flatnonzero(roster.white == roster.black)
-    problems = _in_order([*columns.problems, *_selves(columns, roster, selves)])
+    problems = in_order([*columns.problems, *_selves(columns, roster, selves)])
     left_out = _ordered(columns.left_out)
     skipped, skipping = 0, skip_bad and bool(problems) and not columns.refused
     if skipping:
@@ -240,9 +246,9 @@ def _coded(parts: list[Ids]) -> tuple[Ints, Ids]:
     present = [part for part in parts if len(part)]
     if all(part.dtype != object for part in present):
         values = np.concatenate([np.zeros(0, np.int64), *present])
-        return code_ids(pl.Series(values))
+        return number_ids(pl.Series(values))
     texts = [pl.Series([str(one) for one in part.tolist()], dtype=pl.String) for part in present]
-    return code_ids(pl.concat(texts))
+    return number_ids(pl.concat(texts))
 
 
 def _appearing(white: Ints, black: Ints, others: Ints, ids: Ids) -> _Roster:
@@ -286,9 +292,8 @@ def _selves(columns: GameColumns, roster: _Roster, selves: Ints) -> list[Problem
     field = "black" if columns.coloured else "opponent"
     problems = []
     for game in selves.tolist():
-        file, line = ("", game + 1) if columns.locate is None else columns.locate(game)
         got = shown(roster.ids[roster.white[game]])
-        problems.append(Problem(file, line, field, OTHER, got))
+        problems.append(Problem(*columns.place(game), field, OTHER, got))
     return problems
 
 
@@ -298,12 +303,6 @@ def _located(problem: Problem, columns: GameColumns, name: str) -> Problem:
     if line is not None and columns.locate is not None:
         file, line = columns.locate(line - 1)
     return Problem(file, line, problem.field, problem.rule, problem.got)
-
-
-def _in_order(problems: list[Problem]) -> tuple[Problem, ...]:
-    """Return problems in the order of files, and within each in the order of lines."""
-    files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
-    return tuple(sorted(problems, key=lambda one: (files[one.file], one.line or 0)))
 
 
 def _ordered(left_out: Mapping[str, int]) -> dict[str, int]:

@@ -255,47 +255,22 @@ def _called_bye(column: pl.Series) -> pl.Series | None:
 
 
 def _numbered(first: pl.Series, second: pl.Series, empty: Sequence[Flags], bye: Flags) -> Players:
-    both = pl.concat([first.alias("id"), second.alias("id")])
-    codes, ids = code_ids(both)
-    rows = len(first)
-    codes, ids = by_appearance(codes[:rows], codes[rows:], ids, empty)
-    return Players(codes[:rows], codes[rows:], ids, bye)
+    codes, ids = number_ids(pl.concat([first.alias("id"), second.alias("id")]))
+    codes = np.where(np.concatenate(empty), -1, codes)
+    codes, ids = by_appearance(codes[: len(first)], codes[len(first) :], ids)
+    return Players(codes[: len(first)], codes[len(first) :], ids, bye)
 
 
-def code_ids(ids: pl.Series) -> tuple[Ints, Ids]:
-    """Return a number for every id, in no particular order, and the id of every number."""
-    if ids.dtype != pl.String:
-        return number_ids(ids)
-    coded = ids.cast(pl.Categorical)
-    numbers = coded.to_physical().fill_null(0).cast(pl.Int64).to_numpy()
-    distinct = coded.drop_nulls().unique()
-    names = np.full(int(numbers.max(initial=0)) + 1, None, dtype=object)
-    names[distinct.to_physical().to_numpy()] = distinct.cast(pl.String).to_list()
-    return numbers, names
-
-
-def by_appearance(
-    first: Ints, second: Ints, ids: Ids, empty: Sequence[Flags] | None = None
-) -> tuple[Ints, Ids]:
+def by_appearance(first: Ints, second: Ints, ids: Ids) -> tuple[Ints, Ids]:
     """Return codes of both columns in order of first appearance (row by row), and their ids.
 
-    empty : rows of each column without a player; they get -1
+    first, second : rows of `ids`; absent players have -1, and keep it
     """
-    rows, beyond = len(first), 2 * len(first)
-    seen = np.full(len(ids), beyond, np.int64)
-    for side, codes in ((1, second), (0, first)):
-        earliest = np.full(len(ids), beyond, np.int64)
-        there = np.arange(rows) if empty is None else np.flatnonzero(~empty[side])
-        # Assigned from the last row to the first, so that the first one stays.
-        earliest[codes[there[::-1]]] = 2 * there[::-1] + side
-        np.minimum(seen, earliest, out=seen)
-    order = np.argsort(seen, kind="stable")[: int((seen < beyond).sum())]
-    number = np.full(max(len(ids), 1), -1, np.int64)  # absent players have code 0
+    seen = pl.Series(np.stack([first, second], axis=1).ravel()).unique(maintain_order=True)
+    order = seen.filter(seen >= 0).to_numpy()
+    number = np.full(len(ids) + 1, -1, np.int64)  # the last one is that of -1
     number[order] = np.arange(len(order))
-    both = number[np.concatenate([first, second])]
-    if empty is not None:
-        both[np.concatenate(empty)] = -1
-    return both, ids[order]
+    return number[np.concatenate([first, second])], ids[order]
 
 
 RESULT = "must be a result: 1-0, 0-1, 1/2-1/2, 1, 0, 0.5, a forfeit (+/-, 1-0F) or * if unfinished"
