@@ -14,8 +14,7 @@ from equipoise.errors import InvalidDataError, Problem
 from equipoise.formats.games.sources import read_matches
 from equipoise.formats.likely_doubles import describe_spellings
 from equipoise.formats.opening.naming import listed_files
-from equipoise.formats.opening.workbooks import check_sheet
-from equipoise.formats.options import Instant, SkipBad, Unplaced, Where, check_options
+from equipoise.formats.options import Instant, SkipBad, Unplaced, Where, check_options, check_sheet
 from equipoise.formats.synonyms import Synonyms, read_synonyms
 from equipoise.wording import counted, printable
 

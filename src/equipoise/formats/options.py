@@ -136,3 +136,13 @@ def _pairs(where: Where) -> tuple[tuple[str, object], ...]:
     for column, _ in pairs:
         require(isinstance(column, str), "where", rule, where)
     return pairs
+
+
+def check_sheet(sheet: str | int | None) -> None:
+    """Check the name or number of a sheet. Raises : InvalidParameterError."""
+    if sheet is None or (isinstance(sheet, str) and sheet):
+        return
+    if not isinstance(sheet, int) or isinstance(sheet, bool) or sheet < 1:
+        raise InvalidParameterError(
+            f"sheet (--sheet) must be the name of a sheet, or its number from 1; got {sheet!r}"
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import replace
 from typing import get_args
 
@@ -31,7 +31,6 @@ __all__ = [
     "decoded",
     "format_of",
     "from_western",
-    "open_bytes",
     "open_source",
     "read_stream",
     "table_of",
@@ -123,32 +122,19 @@ def _with_notes(table: Table, contents: list[Content]) -> Table:
 
 def _read(content: Content, sheet: str | int | None) -> Table:
     """Return the table of one file."""
-    name, data = content.name, content.data
+    name, data, format = content.name, content.data, content.format
     if isinstance(data, Table):
         return data
-    if content.format == "excel":
-        return read_workbook(data, name, sheet)
-    if content.format == "parquet":
-        return read_parquet(data, name)
-    if content.format == "arrow":
-        return read_arrow(data, name)
-    if content.format in ("pgn", "trf"):
-        what = "games in PGN" if content.format == "pgn" else "a FIDE report (TRF)"
-        refuse(name, OTHER_COMMAND, f"{what}, which equipoise performance reads")
-    return open_bytes(content.content(), name, content.format)
-
-
-def open_bytes(data: bytes, name: str, format: str) -> Table:
-    """Return the table in the content of a file without compression.
-
-    Raises : InvalidDataError   it does not have this format, or cannot be read
-    """
     if format == "excel":
-        return read_workbook(data, name, None)
+        return read_workbook(data, name, sheet)
     if format == "parquet":
         return read_parquet(data, name)
     if format == "arrow":
         return read_arrow(data, name)
+    if format in ("pgn", "trf"):
+        what = "games in PGN" if format == "pgn" else "a FIDE report (TRF)"
+        refuse(name, OTHER_COMMAND, f"{what}, which equipoise performance reads")
+    data = content.content()
     if not data:
         refuse(name, "must hold at least one row", "an empty file")
     if format == "jsonl" and is_list_of_rows(data):
@@ -160,12 +146,9 @@ def open_bytes(data: bytes, name: str, format: str) -> Table:
     _refuse_misnamed(data, name, format)
     if format == "jsonl" and first_is_contest(data):
         return read_contest_file(data, name, None, lines=True)
-    readers: dict[str, Callable[[], Table]] = {
-        "csv": lambda: read_delimited(data, name, ","),
-        "tsv": lambda: read_delimited(data, name, "\t"),
-        "jsonl": lambda: read_json_lines(data, name),
-    }
-    return readers[format]()
+    if format == "jsonl":
+        return read_json_lines(data, name)
+    return read_delimited(data, name, "\t" if format == "tsv" else ",")
 
 
 def _refuse_misnamed(data: bytes, name: str, format: str) -> None:

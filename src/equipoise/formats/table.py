@@ -214,6 +214,11 @@ class Fault(NamedTuple):
     rule: str
 
 
+def faults_of(*candidates: tuple[Flags | None, str]) -> tuple[Fault, ...]:
+    """Return those (rows, rule) as faults that have any rows."""
+    return tuple(Fault(rows, rule) for rows, rule in candidates if rows is not None and rows.any())
+
+
 def faulty_rows(faults: Iterable[Fault], rows: int) -> Flags:
     """Return the rows that have any of these faults, shape (rows,)."""
     found = np.zeros(rows, dtype=bool)

@@ -29,7 +29,7 @@ from equipoise.data.times import (
     compact_days,
 )
 from equipoise.errors import InvalidParameterError, require
-from equipoise.formats.table import Fault
+from equipoise.formats.table import Fault, faults_of
 
 #: Formats of times that have a name; any other format is a pattern of strptime.
 NAMED_FORMATS = ("iso", "s", "ms", "us", "excel")
@@ -352,10 +352,6 @@ def _microseconds(when: datetime) -> int:
     return (apart.days * 86_400 + apart.seconds) * MICROSECONDS + apart.microseconds
 
 
-def _faults(*candidates: tuple[Flags | None, str]) -> tuple[Fault, ...]:
-    return tuple(Fault(rows, rule) for rows, rule in candidates if rows is not None and rows.any())
-
-
 def _absent(column: pl.Series) -> Flags | None:
     return column.is_null().to_numpy() if column.null_count() else None
 
@@ -379,7 +375,7 @@ def _from_stamps(column: pl.Series, time_format: str | None) -> Times:
     beyond = _beyond(values)
     if beyond is not None:
         values = np.where(beyond, 0, values)
-    return Times(values, 1, kind, _faults((_absent(column), EVERYWHERE), (beyond, YEARS)))
+    return Times(values, 1, kind, faults_of((_absent(column), EVERYWHERE), (beyond, YEARS)))
 
 
 def _from_whole(column: pl.Series, time_format: str | None) -> Times:
@@ -398,7 +394,9 @@ def _from_whole(column: pl.Series, time_format: str | None) -> Times:
     there = numbers.is_not_null().to_numpy() if numbers.null_count() else None
     times = _from_numbers(numbers.fill_null(0).to_numpy(), there, None, time_format)
     rule = TIME if time_format is None else WHOLE
-    return times._replace(faults=(*_faults((absent, EVERYWHERE), (fraction, rule)), *times.faults))
+    return times._replace(
+        faults=(*faults_of((absent, EVERYWHERE), (fraction, rule)), *times.faults)
+    )
 
 
 def _from_numbers(
@@ -420,7 +418,7 @@ def _from_numbers(
     if low >= SECONDS_FROM:
         if are_compact_hours(known):
             every = np.ones(len(numbers), dtype=bool) if there is None else there
-            return Times(np.zeros_like(numbers), MICROSECONDS, "seconds", _faults((every, HOURS)))
+            return Times(np.zeros_like(numbers), MICROSECONDS, "seconds", faults_of((every, HOURS)))
         return _in_unit(numbers, "s")
     if low >= 0 and high <= LAST_ORDER:
         return Times(numbers, 1, "seconds", (), is_order=True)
@@ -430,10 +428,10 @@ def _from_numbers(
     # The kind of most rows decides; the other rows are faults.
     if is_date.any() and 2 * int(rows[is_date].sum()) >= int(rows.sum()):
         bad = present & ~is_date
-        return Times(days, MICROSECONDS_PER_DAY, "date", _faults((bad, COMPACT)))
+        return Times(days, MICROSECONDS_PER_DAY, "date", faults_of((bad, COMPACT)))
     small = present & (numbers < SECONDS_FROM)
     times = _in_unit(np.where(small, 0, numbers), "s")
-    return times._replace(faults=(*_faults((small, TOO_SMALL)), *times.faults))
+    return times._replace(faults=(*faults_of((small, TOO_SMALL)), *times.faults))
 
 
 def _in_unit(numbers: Ints, unit: str) -> Times:
@@ -448,7 +446,7 @@ def _in_unit(numbers: Ints, unit: str) -> Times:
         early = (numbers * (unit == "s") < YEAR_ONE) & ~beyond
         numbers = np.where(beyond | early, 0, numbers)
     kind: TimeKind = "seconds" if unit == "s" else "datetime"
-    return Times(numbers, scale, kind, _faults((beyond, rule), (early, YEARS)))
+    return Times(numbers, scale, kind, faults_of((beyond, rule), (early, YEARS)))
 
 
 class _Runs(NamedTuple):
@@ -484,7 +482,9 @@ def _from_runs(column: pl.Series, time_format: str | None) -> Times | None:
     beyond = None if times is not None else _beyond(micros)
     if beyond is not None:
         micros = np.where(beyond, 0, micros)
-    faults = _faults((runs.is_null().to_numpy(), EVERYWHERE), (unread, found.rule), (beyond, YEARS))
+    faults = faults_of(
+        (runs.is_null().to_numpy(), EVERYWHERE), (unread, found.rule), (beyond, YEARS)
+    )
     numbered = () if times is None else times.faults
     spread = tuple(Fault(np.repeat(one, lengths), rule) for one, rule in (*faults, *numbered))
     spread_values = np.repeat(micros, lengths)

@@ -46,8 +46,8 @@ from equipoise.formats.games.rows import (
     read_single_results,
 )
 from equipoise.formats.options import Options
-from equipoise.formats.table import Table, columns_in_words, refuse
-from equipoise.formats.tables.columns import equal_rows, faults_of, text_of
+from equipoise.formats.table import Table, columns_in_words, faults_of, refuse
+from equipoise.formats.tables.columns import equal_rows, text_of
 from equipoise.formats.tables.long_table import LEFT, build_history, in_file
 from equipoise.formats.tables.recognised import (
     KNOWN,

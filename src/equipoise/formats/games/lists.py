@@ -52,8 +52,8 @@ from equipoise.formats.games.rows import (
     to_game_columns,
 )
 from equipoise.formats.options import Options
-from equipoise.formats.table import Table, refuse
-from equipoise.formats.tables.columns import faults_of, read_truths, text_of
+from equipoise.formats.table import Table, faults_of, refuse
+from equipoise.formats.tables.columns import read_truths, text_of
 from equipoise.formats.tables.recognised import spelling
 from equipoise.wording import counted
 

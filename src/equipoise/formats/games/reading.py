@@ -31,8 +31,7 @@ from equipoise.formats.games.rows import by_appearance
 from equipoise.formats.games.sources import Holding, read_columns
 from equipoise.formats.histories import summarise
 from equipoise.formats.likely_doubles import describe_doubles
-from equipoise.formats.opening.workbooks import check_sheet
-from equipoise.formats.options import Instant, Where, check_options
+from equipoise.formats.options import Instant, Where, check_options, check_sheet
 from equipoise.formats.sources import Format
 from equipoise.formats.synonyms import Synonyms, read_synonyms, strangers
 from equipoise.formats.table import shown

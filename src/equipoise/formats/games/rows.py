@@ -23,12 +23,11 @@ from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.layout import Layout, source_column
 from equipoise.formats.options import Options
 from equipoise.formats.pgn.values import is_nobody
-from equipoise.formats.table import Fault, Findings, Table, faulty_rows
+from equipoise.formats.table import Fault, Findings, Table, faults_of, faulty_rows
 from equipoise.formats.tables.columns import (
     NOT_EMPTY,
     NUMBER,
     equal_rows,
-    faults_of,
     mask,
     number_ids,
     read_ids,

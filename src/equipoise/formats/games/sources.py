@@ -34,8 +34,7 @@ from equipoise.formats.games.history_of_games import (
 from equipoise.formats.games.layout import Kind, find_layout, rule_for_players
 from equipoise.formats.games.lists import read_game_list, read_pair_table
 from equipoise.formats.opening.contents import Content, contents_of, is_source
-from equipoise.formats.opening.kinds import CONTEST_FORMATS, WORDS, Format, format_of
-from equipoise.formats.opening.remote import is_address
+from equipoise.formats.opening.kinds import CONTEST_FORMATS, WORDS, Format, format_of, is_address
 from equipoise.formats.options import Options
 from equipoise.formats.pgn.games import read_pgn_documents
 from equipoise.formats.pgn.text import Open, documents_in, documents_of

@@ -27,10 +27,11 @@ from equipoise.formats.opening.kinds import (
     WORDS,
     Format,
     format_of,
+    is_address,
     kind_of,
 )
 from equipoise.formats.opening.naming import listed, natural
-from equipoise.formats.opening.remote import Download, download, is_address
+from equipoise.formats.opening.remote import Download, download
 from equipoise.formats.table import NO_FILE, Table, refuse, refuse_unreadable
 
 STANDARD_INPUT = "standard input"

@@ -113,6 +113,12 @@ class Kind(NamedTuple):
     what: str = ""
 
 
+def is_address(text: str) -> bool:
+    """Return whether a text is an address and not a path."""
+    scheme, mark, _ = text.partition("://")
+    return bool(mark) and scheme.lower() in ("https", "http", "s3", "gs")
+
+
 def format_of(path: Path | PurePosixPath) -> str | None:
     """Return the format by the suffix of a file's name without that of a compression, or None."""
     name = path.name.lower()

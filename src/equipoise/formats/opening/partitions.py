@@ -18,9 +18,9 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from equipoise.formats.opening.contents import matching
-from equipoise.formats.opening.kinds import format_of
+from equipoise.formats.opening.kinds import format_of, is_address
 from equipoise.formats.opening.naming import natural
-from equipoise.formats.opening.remote import READABLE, is_address
+from equipoise.formats.opening.remote import READABLE
 from equipoise.formats.table import refuse
 
 #: The name of a missing value, as Hive writes it.

@@ -26,7 +26,6 @@ MOST_DOWNLOADED = 2 * 2**30
 TIMEOUT = 30
 LONGEST = 900
 _REDIRECTS = 5
-_WEB = ("https", "http")
 _CLOUDS = ("s3", "gs")
 #: Characters of an address that stay as they are.
 _SAFE = "/%:=&?~#+!$,;'@()*[]"
@@ -52,12 +51,6 @@ class Download(NamedTuple):
     name: str
     data: bytes | Table
     notes: tuple[str, ...] = ()
-
-
-def is_address(text: str) -> bool:
-    """Return whether a text is an address and not a path."""
-    scheme, mark, _ = text.partition("://")
-    return bool(mark) and scheme.lower() in (*_WEB, *_CLOUDS)
 
 
 def download(address: str, format: str | None) -> Download:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from equipoise.arrays import Ints
-from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
+from equipoise.errors import EquipoiseError, InvalidDataError
 from equipoise.formats.opening import packing
 from equipoise.formats.table import Table, check_columns, refuse, refuse_unreadable
 from equipoise.option_names import are_options_named
@@ -288,13 +288,3 @@ def _letters(column: int) -> str:
         column, letter = divmod(column - 1, 26)
         letters = chr(ord("A") + letter) + letters
     return letters
-
-
-def check_sheet(sheet: str | int | None) -> None:
-    """Check the name or number of a sheet. Raises : InvalidParameterError."""
-    if sheet is None or (isinstance(sheet, str) and sheet):
-        return
-    if not isinstance(sheet, int) or isinstance(sheet, bool) or sheet < 1:
-        raise InvalidParameterError(
-            f"sheet (--sheet) must be the name of a sheet, or its number from 1; got {sheet!r}"
-        )

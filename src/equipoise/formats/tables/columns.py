@@ -14,7 +14,7 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.history import AT_HOME, NOT_AT_HOME, TRUTH
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.options import Options
-from equipoise.formats.table import Fault, Table, faulty_rows
+from equipoise.formats.table import Fault, Table, faults_of, faulty_rows
 from equipoise.formats.tables.outcomes import holds_outcomes, outcomes_as_places
 from equipoise.formats.tables.recognised import (
     check_renamings,
@@ -51,11 +51,6 @@ def mask(flags: pl.Series) -> Flags:
     """Return a boolean column as a NumPy mask; null is False."""
     values: Flags = flags.fill_null(False).to_numpy()
     return values
-
-
-def faults_of(*candidates: tuple[Flags | None, str]) -> tuple[Fault, ...]:
-    """Return those (rows, rule) as faults that have any rows."""
-    return tuple(Fault(rows, rule) for rows, rule in candidates if rows is not None and rows.any())
 
 
 def _as_text(column: pl.Series) -> pl.Series:

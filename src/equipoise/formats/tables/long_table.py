@@ -33,11 +33,10 @@ from equipoise.formats.games.columns import describe_strangers
 from equipoise.formats.opening.same_matches import check_order, order_of_files, tell_apart
 from equipoise.formats.options import CANONICAL, Options
 from equipoise.formats.synonyms import merge_ids, strangers
-from equipoise.formats.table import Fault, Findings, Table, nested_note, shown
+from equipoise.formats.table import Fault, Findings, Table, faults_of, nested_note, shown
 from equipoise.formats.tables.columns import (
     arrange_columns,
     equal_rows,
-    faults_of,
     keep_used,
     mask,
     number_ids,
@@ -96,10 +95,12 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
     Raises : InvalidParameterError   the options do not suit the table
     """
     frame, options, columns, taken, notes = arrange_columns(table, options, own_names=own_names)
-    table, frame, more = tell_apart(table, frame)
+    if table.files:
+        table, frame, more = tell_apart(table, frame)
+        notes = (*notes, *more)
     reading = HistoryReading(
         history=None,
-        notes=(*table.notes, *notes, *more),
+        notes=(*table.notes, *notes),
         format=table.format,
         kind="history",
         columns=columns,
@@ -117,7 +118,7 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
         raise InvalidParameterError(
             "time_format (--time-format) needs a history with times; this one has none"
         )
-    else:
+    elif table.files:
         reading = _noting(reading, order_of_files(table))
     if "rated" in frame.columns:
         rows["rated"], faults["rated"] = read_truths(frame["rated"])
@@ -133,7 +134,7 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
             name: tuple(fault._replace(rows=fault.rows[chosen]) for fault in found)
             for name, found in faults.items()
         }
-    if times is not None and times.is_order:
+    if times is not None and times.is_order and table.files:
         check_order(table, rows["time"], rows["at"])
     findings = Findings(table, rows["at"])
     for name, found in faults.items():
@@ -311,9 +312,10 @@ def _places(column: pl.Series, findings: Findings, options: Options) -> Ints:
         return read_ranks(values)
 
     ranks, faults = read(column)
-    if by_score:
+    written = None
+    if faults and by_score:
         written = plain_numbers(column, faults, by_commas=findings.table.by_commas)
-    else:
+    elif faults:
         written = plain_places(column, faults, unplaced=options.unplaced)
     if written is not None:
         findings.notes += [written.note] if written.note else []

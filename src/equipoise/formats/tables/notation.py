@@ -28,16 +28,8 @@ import polars as pl
 from equipoise.arrays import Flags
 from equipoise.formats.options import Unplaced
 from equipoise.formats.pgn.values import PROVISIONAL, describe_provisional
-from equipoise.formats.table import Fault, faulty_rows, shown
-from equipoise.formats.tables.columns import (
-    NUMBER,
-    WHOLE,
-    Numbers,
-    faults_of,
-    mask,
-    read_numbers,
-    text_of,
-)
+from equipoise.formats.table import Fault, faults_of, faulty_rows, shown
+from equipoise.formats.tables.columns import NUMBER, WHOLE, Numbers, mask, read_numbers, text_of
 from equipoise.wording import counted
 
 ONE_NUMBER = (
