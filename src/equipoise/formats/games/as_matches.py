@@ -22,7 +22,14 @@ from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.reading import HistoryReading
 from equipoise.data.tournaments.games import OTHER
 from equipoise.errors import Problem
-from equipoise.formats.games.columns import describe_left_out, describe_matches
+from equipoise.formats.games.columns import (
+    both_places,
+    both_players,
+    both_sides,
+    describe_left_out,
+    describe_matches,
+    players_at,
+)
 from equipoise.formats.games.layout import (
     MEANINGS,
     Kind,
@@ -47,7 +54,7 @@ from equipoise.formats.games.rows import (
 )
 from equipoise.formats.options import Options
 from equipoise.formats.table import Table, columns_in_words, faults_of, refuse
-from equipoise.formats.tables.columns import equal_rows, text_of
+from equipoise.formats.tables.columns import text_of
 from equipoise.formats.tables.long_table import LEFT, build_history, in_file
 from equipoise.formats.tables.recognised import (
     KNOWN,
@@ -88,11 +95,11 @@ class LongTable:
 class _Played(NamedTuple):
     """What happened in every row.
 
-    ranks : of both sides, None if scores decide; scores : of both sides
+    points : of the first side, None if scores decide; scores : of both sides
     reason : why a row is not a match, a number of `REASONS`
     """
 
-    ranks: tuple[Ints, Ints] | None
+    points: Floats | None
     scores: tuple[Floats, Floats] | None
     reason: Ints
 
@@ -174,8 +181,14 @@ def everything_of(options: Options) -> Options:
 
 def _by_sides(table: Table, sides: Layout, options: Options) -> HistoryReading:
     """Return the history of a table with two sides, and all of its problems."""
-    table, options, filtered = _of_wanted_sides(table, sides, options)
-    long = _as_long_table(table, sides, options)
+    # The long table has no columns of sides, results and scores, so these are selected here.
+    consumed = _consumed(sides) & {*table.frame.columns}
+    wanted = tuple(one for one in options.where if one[0] in consumed)
+    rows = choose_rows(table, sides, replace(everything_of(options), columns={}, where=wanted))
+    if wanted and not len(rows.frame):
+        refuse(table.name, LEFT, "no match is rated and selected")
+    left = tuple(one for one in options.where if one not in wanted)
+    long = _as_long_table(rows, sides, replace(options, where=left))
     reading = build_history(long.table, long.options, own_names=True)
     return replace(
         reading,
@@ -184,31 +197,8 @@ def _by_sides(table: Table, sides: Layout, options: Options) -> HistoryReading:
         format=table.format,
         kind="games",
         columns=sides.columns,
-        filtered=reading.filtered + filtered,
+        filtered=reading.filtered + rows.filtered,
     )
-
-
-def _of_wanted_sides(table: Table, layout: Layout, options: Options) -> tuple[Table, Options, int]:
-    """Return the rows that have the wanted values in columns that the long table has not.
-
-    These are the columns of sides, results and scores. The last value is the number of other rows.
-    """
-    consumed = _consumed(layout) & {*table.frame.columns}
-    wanted = [(name, value) for name, value in options.where if name in consumed]
-    chosen = np.ones(len(table.frame), dtype=bool)
-    for name, value in wanted:
-        chosen &= equal_rows(table.frame[name], value)
-    chosen[[broken.row for broken in table.broken_rows]] = True
-    if not wanted or chosen.all():
-        return table, replace(options, where=_without(options, wanted)), 0
-    if not chosen.any():
-        refuse(table.name, LEFT, "no match is rated and selected")
-    left = replace(options, where=_without(options, wanted))
-    return table.without(~chosen), left, int(np.sum(~chosen))
-
-
-def _without(options: Options, wanted: list[tuple[str, object]]) -> tuple[tuple[str, object], ...]:
-    return tuple(one for one in options.where if one not in wanted)
 
 
 def _with_rounds(notes: tuple[str, ...], layout: Layout, named: dict[str, str]) -> tuple[str, ...]:
@@ -224,22 +214,20 @@ def _in_file(problems: tuple[Problem, ...], named: dict[str, str]) -> tuple[Prob
     return tuple(dict.fromkeys(in_file(problems, named)))
 
 
-def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
-    """Return the long table of a table with two sides."""
-    rows = choose_rows(table, layout, everything_of(options))
+def _as_long_table(rows: GameRows, layout: Layout, options: Options) -> LongTable:
+    """Return the long table of rows with two sides."""
+    table, findings = rows.table, rows.findings
     played = _by_scores(rows) if rows.has("white_score") else _by_result(rows, layout)
     players = read_players(rows, ("white", "black"), played.reason == BYE)
     same = (players.first == players.second) & (players.first >= 0)
     rows.add("black", *faults_of((same, OTHER)))
     reason = np.where(players.bye, BYE, played.reason)
     neutral = read_neutral(rows)
-    broken = rows.findings.broken_rows()
+    broken = findings.broken_rows()
     # A rule that every row breaks is listed once, so the other rows have nothing to add.
-    listed = np.zeros(len(reason), dtype=bool)
-    listed[[one.row for one in broken]] = True
-    kept = np.flatnonzero(np.where(rows.findings.bad, listed, reason == 0))
-    at = np.full(len(reason), -1)
-    at[kept] = np.arange(len(kept))
+    listed = np.isin(findings.rows, [one.row for one in broken])
+    kept = np.flatnonzero(np.where(findings.bad, listed, reason == 0))
+    at = findings.rows[kept]
     frame, named = _long_frame(rows, layout, players, played, kept, neutral, options)
     renamed = {
         new: old
@@ -250,12 +238,14 @@ def _as_long_table(table: Table, layout: Layout, options: Options) -> LongTable:
         frame=frame,
         name=table.name,
         untyped=table.untyped,
-        locate=lambda found: table.places(kept[found // 2]),
+        locate=lambda found: table.places(at[found // 2]),
         broken_rows=tuple(
-            one._replace(row=int(2 * at[one.row] + second)) for one in broken for second in (0, 1)
+            one._replace(row=int(2 * np.searchsorted(at, one.row) + second))
+            for one in broken
+            for second in (0, 1)
         ),
         files=table.files,
-        file_of=None if table.file_of is None else np.repeat(table.file_of[kept], 2),
+        file_of=None if table.file_of is None else np.repeat(table.file_of[at], 2),
         notes=(
             *table.notes,
             *_notes(rows, layout, reason, kept, neutral, named, options),
@@ -282,9 +272,7 @@ def _by_result(rows: GameRows, layout: Layout) -> _Played:
         reason = np.zeros(len(points), np.int64)
         if rows.has("games"):
             rows.add("games", *faults_of((rows.numbers("games") != 1, SINGLE)))
-    points = np.where(np.isnan(points), 0.5, points)
-    ranks = np.where(points < 0.5, 2, 1), np.where(points > 0.5, 2, 1)
-    return _Played(ranks, None, reason)
+    return _Played(points, None, reason)
 
 
 def _by_scores(rows: GameRows) -> _Played:
@@ -306,27 +294,20 @@ def _long_frame(
     frame = rows.frame
     named = {"player": rows.columns["black"]}
     pair = np.repeat(kept, 2)
-
-    def both(one: Ids, other: Ids) -> Ids:
-        pairs: Ids = np.stack([one[kept], other[kept]], axis=1).ravel()
-        return pairs
-
-    ids = [_ids(players, of) for of in (players.first, players.second)]
+    white, black = (players_at(players.ids, of[kept]) for of in (players.first, players.second))
     columns = {
         "match": _match_ids(frame, options).gather(pair),
-        "player": pl.concat([ids[0].gather(kept), ids[1].gather(kept)]).gather(
-            np.arange(len(pair)) // 2 + np.arange(len(pair)) % 2 * len(kept)
-        ),
+        "player": both_players(white, black),
     }
-    if played.ranks is not None:
-        columns["rank"] = pl.Series(both(*played.ranks))
+    if played.points is not None:
+        columns["rank"] = both_places(played.points[kept])
     if played.scores is not None:
-        columns["score"] = pl.Series(_whole(both(*played.scores)))
+        columns["score"] = pl.Series(_whole(both_sides(*(one[kept] for one in played.scores))))
     words = side_words(layout)
     if words is not None:
         sides = np.array([words[0], words[1], "neutral"])
-        ground = np.zeros(len(frame), np.int64) if neutral is None else 2 * neutral
-        code = both(ground, np.maximum(ground, 1))
+        ground = np.zeros(len(kept), np.int64) if neutral is None else 2 * neutral[kept]
+        code = both_sides(ground, np.maximum(ground, 1))
         columns["side"] = pl.Series(sides[code].tolist(), dtype=pl.String)
     when = _time_column(rows, options)
     if when is not None:
@@ -345,18 +326,6 @@ def _whole(scores: Floats) -> Ids:
     """Return scores as whole numbers if all are, as they are in other histories."""
     fits = np.all((scores == np.floor(scores)) & (np.abs(scores) < 2**53))
     return scores.astype(np.int64) if fits else scores
-
-
-def _ids(players: Players, of: Ints) -> pl.Series:
-    """Return the ids of a side; absent players, of rows that are left out, have none."""
-    ids = pl.Series(players.ids.tolist(), dtype=_dtype(players))
-    if not len(ids):
-        return pl.Series([None] * len(of), dtype=pl.String)
-    return ids.gather(np.maximum(of, 0)).set(pl.Series(of < 0), None)
-
-
-def _dtype(players: Players) -> type[pl.Int64] | type[pl.String]:
-    return pl.Int64 if players.ids.dtype == np.int64 else pl.String
 
 
 def _match_ids(frame: pl.DataFrame, options: Options) -> pl.Series:

@@ -116,6 +116,30 @@ class GameColumns:
         )
 
 
+def both_sides(white: Ids, black: Ids) -> Ids:
+    """Return the values of white and of black for each game in turn."""
+    values: Ids = np.stack([white, black], axis=1).ravel()
+    return values
+
+
+def both_players(white: pl.Series, black: pl.Series) -> pl.Series:
+    """Return the ids of white and of black for each game in turn."""
+    rows = np.arange(len(white))
+    together = pl.concat([white.alias("player"), black.alias("player")])
+    return together.gather(both_sides(rows, rows + len(white)))
+
+
+def both_places(points: Floats) -> pl.Series:
+    """Return the places of white and of black for each game in turn, by white's points."""
+    return pl.Series(both_sides(np.where(points < 0.5, 2, 1), np.where(points > 0.5, 2, 1)))
+
+
+def players_at(ids: Ids, rows: Ints) -> pl.Series:
+    """Return ids as a column: those at some rows, none at -1."""
+    kind = pl.String if ids.dtype == object else pl.Int64
+    return pl.Series([*ids.tolist(), None], dtype=kind).gather(np.where(rows < 0, len(ids), rows))
+
+
 def in_order(problems: Sequence[Problem]) -> tuple[Problem, ...]:
     """Return problems in the order of files, and within each in the order of lines."""
     files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}

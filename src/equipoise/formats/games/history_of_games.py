@@ -24,9 +24,13 @@ from equipoise.data.tournaments.rounds import round_numbers
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 from equipoise.formats.games.columns import (
     GameColumns,
+    both_places,
+    both_players,
+    both_sides,
     describe_left_out,
     describe_matches,
     in_order,
+    players_at,
 )
 from equipoise.formats.options import Options
 from equipoise.formats.table import BrokenRow, Table, shown
@@ -239,19 +243,12 @@ def _long_table(
 ) -> Table:
     """Return two rows for each of some games, white first."""
     pair = np.repeat(np.arange(len(kept)), 2)
-
-    def both(one: Ids, other: Ids) -> Ids:
-        pairs: Ids = np.stack([one, other], axis=1).ravel()
-        return pairs
-
-    points = columns.points[kept]
-    ranks = both(np.where(points < 0.5, 2, 1), np.where(points > 0.5, 2, 1))
     white, black = (_ids(columns, side[kept]) for side in (columns.white, columns.black))
     numbers = kept + 1 if columns.numbers is None else columns.numbers[kept]
     frame = {
         "match": pl.Series(np.repeat(numbers, 2)),
-        "player": pl.concat([white, black]).gather(both(pair[::2], pair[::2] + len(kept))),
-        "rank": pl.Series(ranks),
+        "player": both_players(white, black),
+        "rank": both_places(columns.points[kept]),
     }
     if when.times is not None:
         frame["time"] = when.times.gather(pair)
@@ -267,7 +264,7 @@ def _long_table(
         frame["round"] = rounds.gather(pair)
     ratings = _ratings(columns)
     if ratings is not None:
-        frame["rating"] = pl.Series(both(ratings[0][kept], ratings[1][kept])).fill_nan(None)
+        frame["rating"] = pl.Series(both_sides(*(one[kept] for one in ratings))).fill_nan(None)
     broken = [*_selves(kind, white, black)]
     for column, tag in options.columns.items():
         values = pl.Series(columns.tags[tag][kept].tolist(), dtype=pl.String).replace("", None)
@@ -285,11 +282,9 @@ def _long_table(
 
 def _ids(columns: GameColumns, side: Ids) -> pl.Series:
     """Return the ids of the players of one side."""
-    ids = side if columns.players is None else columns.players
-    dtype = pl.String if ids.dtype == object else pl.Int64
     if columns.players is None:
-        return pl.Series(ids.tolist(), dtype=dtype)
-    return pl.Series(ids.tolist(), dtype=dtype).gather(side)
+        return players_at(side, np.arange(len(side)))
+    return players_at(columns.players, side)
 
 
 def _ratings(columns: GameColumns) -> tuple[Floats, Floats] | None:

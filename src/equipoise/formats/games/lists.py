@@ -69,7 +69,7 @@ def read_game_list(table: Table, layout: Layout, options: Options) -> GameColumn
     elif rows.has("result"):
         totals = read_single_results(rows, "white", "black")
     else:
-        totals = _read_points(rows) if rows.has("points") else read_scored_games(rows)
+        totals = _read_points(rows, WEIGHT) if rows.has("points") else read_scored_games(rows)
     players = read_players(rows, ("white", "black"), totals.reason == BYE)
     totals = totals._replace(reason=np.where(players.bye, BYE, totals.reason))
     same = (players.first == players.second) & (players.first >= 0)
@@ -115,12 +115,15 @@ def _spelled_false(column: pl.Series) -> str:
     return next((word for word, true in zip(words, truths, strict=True) if not true), "false")
 
 
-def _read_points(rows: GameRows) -> Totals:
-    """Return white's points and the number of games, after recording problems."""
+def _read_points(rows: GameRows, rule: str) -> Totals:
+    """Return points of the first player and the number of games, after recording problems.
+
+    rule : on the number of games, `NOT_NEGATIVE` or else that it must be above 0
+    """
     games = np.ones(len(rows.frame))
     if rows.has("games"):
         games = rows.numbers("games")
-        rows.add("games", *faults_of((games <= 0, WEIGHT)))
+        rows.add("games", *faults_of((games < 0 if rule == NOT_NEGATIVE else games <= 0, rule)))
     points = rows.numbers("points")
     rows.add("points", *faults_of(((points < 0) | (points > games), POINTS)))
     draws = read_draws(rows, points, games)
@@ -301,13 +304,7 @@ def read_totals(rows: GameRows) -> Totals:
     """Return points and games of every row, after recording problems."""
     size = len(rows.frame)
     if rows.has("points"):
-        games = np.ones(size)
-        if rows.has("games"):
-            games = rows.numbers("games")
-            rows.add("games", *faults_of((games < 0, NOT_NEGATIVE)))
-        points = rows.numbers("points")
-        rows.add("points", *faults_of(((points < 0) | (points > games), POINTS)))
-        return Totals(points, games, read_draws(rows, points, games), np.zeros(size, np.int64))
+        return _read_points(rows, NOT_NEGATIVE)
     if rows.has("wins") and rows.has("losses"):
         counts = {
             name: rows.numbers(name) if rows.has(name) else np.zeros(size)

@@ -23,6 +23,7 @@ from equipoise.data.tournaments.rounds import Rounds, round_numbers, rounds_of_g
 from equipoise.errors import InvalidDataError, Problem, require
 from equipoise.formats.games.columns import (
     GameColumns,
+    both_sides,
     describe_repeated,
     describe_strangers,
     in_order,
@@ -61,8 +62,8 @@ def gather_ratings(
     ids : of the players; white, black, others : rows of the players in the source's columns
     """
     sides = (_given(columns.white_rating, white), _given(columns.black_rating, black))
-    given = np.stack(sides, axis=1).ravel()
-    who = np.concatenate([np.stack([white, black], axis=1).ravel(), others])
+    given = both_sides(*sides)
+    who = np.concatenate([both_sides(white, black), others])
     rating = np.concatenate([given, _given(columns.other_rating, others)])
     known = np.flatnonzero(~np.isnan(rating))
     if not len(known):

@@ -19,7 +19,7 @@ import polars as pl
 from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.tournaments.games import DRAWS, LARGEST, RATING
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.games.columns import GameColumns
+from equipoise.formats.games.columns import GameColumns, both_sides
 from equipoise.formats.games.layout import Layout, source_column
 from equipoise.formats.options import Options
 from equipoise.formats.pgn.values import is_nobody
@@ -265,7 +265,7 @@ def by_appearance(first: Ints, second: Ints, ids: Ids) -> tuple[Ints, Ids]:
 
     first, second : rows of `ids`; absent players have -1, and keep it
     """
-    seen = pl.Series(np.stack([first, second], axis=1).ravel()).unique(maintain_order=True)
+    seen = pl.Series(both_sides(first, second)).unique(maintain_order=True)
     order = seen.filter(seen >= 0).to_numpy()
     number = np.full(len(ids) + 1, -1, np.int64)  # the last one is that of -1
     number[order] = np.arange(len(order))
@@ -444,8 +444,7 @@ def read_single_results(rows: GameRows, first: str, second: str) -> Totals:
     """
     column = rows.column("result")
     if rows.columns["result"] == rows.columns[first]:  # tables of winners and losers
-        nothing = np.zeros(len(column))
-        return Totals(nothing + 1.0, nothing + 1.0, nothing, nothing.astype(np.int64))
+        return always_won(len(column))
     results = read_results(column, rows.columns[first], rows.columns[second], rows.sides)
     # A list of chess has no scores: there 0-0 is a forfeit, and 2-1 is a slip.
     of_chess = spelling(rows.columns[first]).startswith("white")
@@ -528,9 +527,9 @@ def _left_out(reasons: Ints, filtered: int) -> Counter[str]:
 
 def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tuple[Ids, Floats]:
     """Return the players of some rows and their ratings there, each pair once."""
-    who = np.stack([players.first[rows], players.second[rows]], axis=1).ravel()
+    who = both_sides(players.first[rows], players.second[rows])
     given = [np.full(len(rows), np.nan) if one is None else one[rows] for one in ratings]
-    rating = np.stack(given, axis=1).ravel()
+    rating = both_sides(*given)
     there = who >= 0
     frame = pl.DataFrame({"who": who[there], "rating": rating[there]})
     frame = frame.unique(maintain_order=True)
