@@ -51,6 +51,8 @@ KEPT = (
 class Options:
     """How to turn a table into a history; the parameters of `read_history`.
 
+    Without any, all rows are read under the names that the table has.
+
     since, until : as given by the caller, None if unbounded
     time_format : format of the times; None detects it
     lower_score_is_better : the lowest score is first, if `score` decides the places
@@ -58,13 +60,13 @@ class Options:
     synonyms : name of a player -> the id of the same player
     """
 
-    columns: Mapping[str, str]
-    statistics: tuple[str, ...]
-    skip_bad: SkipBad | None
-    since: Instant | None
-    until: Instant | None
-    time_format: str | None
-    where: tuple[tuple[str, object], ...]
+    columns: Mapping[str, str] = field(default_factory=dict)
+    statistics: tuple[str, ...] = ()
+    skip_bad: SkipBad | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    time_format: str | None = None
+    where: tuple[tuple[str, object], ...] = ()
     lower_score_is_better: bool = False
     unplaced: Unplaced | None = None
     synonyms: Mapping[str, str] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import polars as pl
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.options import Options, check_options
+from equipoise.formats.options import Options
 from equipoise.formats.table import Table, columns_in_words, refuse
 from equipoise.formats.tables.recognised import (
     DECIDING,
@@ -377,7 +377,7 @@ def names_a_table(names: Sequence[str]) -> bool:
     if all(there & {*OF_PLAYERS[name]} for name in ("player", "rating")):
         return True
     frame = pl.DataFrame({name: [] for name in names if name})
-    return not recognise(frame, check_options(None, (), None, None, None, None)).missing
+    return not recognise(frame, Options()).missing
 
 
 def has_long_columns(frame: pl.DataFrame, renamed: Mapping[str, str]) -> bool:

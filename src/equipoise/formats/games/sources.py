@@ -128,18 +128,6 @@ _NO_TABLE = ("pgn", "trf")
 ONE_REPORT = "must be the only source: reports are read one at a time"
 
 
-#: Options that select and rename nothing.
-_EVERYTHING = Options(
-    columns={},
-    statistics=(),
-    skip_bad=None,
-    since=None,
-    until=None,
-    time_format=None,
-    where=(),
-)
-
-
 def read_matches(
     source: object, format: str | None, options: Options, sheet: str | int | None = None
 ) -> HistoryReading:
@@ -168,7 +156,7 @@ def read_matches(
     )
     if is_cross:
         _refuse_selection(options, "a cross table")
-        columns = _read_cross_table(table, _EVERYTHING)
+        columns = _read_cross_table(table, Options())
         return matches_of_games(columns, CROSS_TABLE, table.name, options)
     return build_matches(table, options, _KINDS.get(format or ""))
 
