@@ -24,7 +24,7 @@ from equipoise.errors import (
 )
 from equipoise.evaluate import tuning
 from equipoise.evaluate.backtest import ALL_PAIRS, Scoring, backtest
-from equipoise.evaluate.proposals import SPACES, Sampler, default_grid, default_ranges
+from equipoise.evaluate.proposals import Sampler, default_grid, default_ranges
 from equipoise.evaluate.scoring.scored import Scored
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.tuning import _carry_out, tune
@@ -348,7 +348,7 @@ def test_the_grids_of_the_authors() -> None:
     assert grid["weight_limit"] == (
         *(0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.21, 0.3, 0.44, 0.64, 0.94, 1.37, 2.0),
     )
-    assert len(SPACES["trueskill-spb"]["beta"].grid()) == 15
+    assert len(make_system("trueskill-spb").search_space()["beta"].grid()) == 15
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -356,7 +356,7 @@ def test_every_system_has_a_space_that_it_accepts(name: str) -> None:
     """Both ends of every parameter, each with the defaults of the others."""
     system = make_system(name)
     grid, ranges = default_grid(system), default_ranges(system)
-    assert list(grid) == list(ranges) == list(SPACES[name])
+    assert list(grid) == list(ranges) == list(system.search_space())
     for parameter, span in ranges.items():
         for value in (*grid[parameter], span.low, span.high):
             made = make_system(name, {parameter: value})

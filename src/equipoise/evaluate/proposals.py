@@ -4,13 +4,14 @@
 well. Both depend only on their arguments and the trials before, so a search that was stopped
 continues as if it had not been stopped. Trials of an earlier run are `recorded`.
 
-`SPACES` has the default ranges. Source: [EM]_ section 6.3 says only that a grid was searched. The
-grids of `codeforces`, `trueskill-spb`, `elo-mmr` and `elo-mmx` are those of the authors' published
-search program (multi-skill 0.1, hparam_search), which spaces every parameter by equal factors and
-rounds. Departures: for `elo-mmr` and `elo-mmx` that program also tries every `rho` of 0, 0.04, 0.2,
-1, 5 and infinity, and `split_ties`; here these keep their given values unless they are named. For
-`topcoder` it scales both weights together; here they are two parameters. The spaces of the other
-systems are ours: what their sources recommend, and a factor of about four in both directions.
+The default ranges are those of the class of a system, `tried`. Source: [EM]_ section 6.3 says only
+that a grid was searched. The grids of `codeforces`, `trueskill-spb`, `elo-mmr` and `elo-mmx` are
+those of the authors' published search program (multi-skill 0.1, hparam_search), which spaces every
+parameter by equal factors and rounds. Departures: for `elo-mmr` and `elo-mmx` that program also
+tries every `rho` of 0, 0.04, 0.2, 1, 5 and infinity, and `split_ties`; here these keep their given
+values unless they are named. For `topcoder` it scales both weights together; here they are two
+parameters. The ranges of the other systems are ours: what their sources recommend, and a factor of
+about four in both directions.
 """
 
 from __future__ import annotations
@@ -18,13 +19,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
 from equipoise.data.tuning import Range, Trial, Value
 from equipoise.errors import EquipoiseError, InvalidParameterError, require
+from equipoise.rating.base_system import System
 from equipoise.rating.elo_mmr.elo_mmr import EloMMRParameters
+from equipoise.rating.parameters import Span
 from equipoise.rating.registry import kind_of, parameters_of
 from equipoise.rating.system import RatingSystem
 from equipoise.wording import how_to_install
@@ -192,75 +195,6 @@ def check_ranges(ranges: Mapping[str, object], trials: int) -> None:
         raise InvalidParameterError(f"trials are sampled from ranges; {wrong[0]} has none")
 
 
-class Span(NamedTuple):
-    """Values from `low` to `high`: in a grid of `steps` values, rounded to multiples of `unit`.
-
-    log : spaced by equal factors instead of equal steps
-    """
-
-    low: float
-    high: float
-    steps: int
-    unit: float
-    log: bool = True
-
-    def grid(self) -> tuple[float, ...]:
-        """Return the values of the grid; values equal after rounding are listed once."""
-        space = np.geomspace if self.log else np.linspace
-        units = np.rint(space(self.low, self.high, self.steps) / self.unit)
-        # Fifteen digits: 3 x 0.1 is written, and read again, as 0.3.
-        return tuple(dict.fromkeys(float(f"{count * self.unit:.15g}") for count in units))
-
-
-_BETA = Span(30, 600, 15, 5)
-_DRIFT = Span(5, 80, 12, 1)
-_LIMITS = {"weight_limit": Span(0.01, 2, 15, 0.01), "sigma_limit": Span(20, 160, 10, 5)}
-#: The same limits in the other parametrisation (READINGS B4).
-_SPREADS = {"beta": Span(60, 600, 12, 10), "gamma": Span(5, 120, 12, 1)}
-_WENG_LIN = {"beta": _BETA, "drift": Span(1, 80, 10, 0.5)}
-
-SPACES: dict[str, dict[str, Span]] = {
-    "bradley-terry": _WENG_LIN,
-    "codeforces": {"beta": _BETA, "weight": Span(0.05, 10, 12, 0.01)},
-    "dwz": {"initial_rating": Span(800, 2200, 8, 50, log=False)},
-    "egf": {"initial_rating": Span(-900, 2900, 20, 50, log=False)},
-    "elo": {"k": Span(4, 160, 14, 1)},
-    "elo-mmr": _LIMITS,
-    "elo-mmx": _LIMITS,
-    "fide": {"initial_rating": Span(1200, 2400, 7, 100, log=False)},
-    "glicko": {"drift": _DRIFT, "initial_deviation": Span(100, 500, 5, 10)},
-    "glicko2": {
-        "initial_volatility": Span(0.01, 0.24, 8, 0.005),
-        "tau": Span(0.2, 1.2, 4, 0.1),
-        "initial_deviation": Span(100, 500, 5, 10),
-    },
-    "lichess": {
-        "initial_volatility": Span(0.03, 0.1, 4, 0.01),
-        "min_deviation": Span(20, 120, 6, 5),
-        "initial_deviation": Span(200, 500, 4, 50),
-    },
-    "plackett-luce": _WENG_LIN,
-    "stephenson": {
-        "drift": Span(1, 80, 8, 1),
-        "game_drift": Span(1, 80, 8, 1),
-        "neighbourhood": Span(0, 8, 5, 1, log=False),
-        "initial_deviation": Span(100, 500, 5, 10),
-    },
-    "team-glicko2": {
-        "beta": Span(0, 0.6, 7, 0.1, log=False),
-        "initial_volatility": Span(0.01, 0.24, 6, 0.005),
-        "initial_deviation": Span(100, 500, 5, 10),
-    },
-    "thurstone-mosteller": _WENG_LIN,
-    "topcoder": {
-        "weight_noob": Span(0.1, 0.95, 10, 0.01),
-        "weight_limit": Span(0.03, 0.6, 10, 0.01),
-    },
-    "trueskill": {"beta": _BETA, "drift": Span(1, 80, 10, 0.5)},
-    "trueskill-spb": {"eps": Span(0.1, 100, 10, 0.1), "beta": _BETA, "sigma_drift": _DRIFT},
-    "uscf": {"initial_rating": Span(800, 2200, 8, 50, log=False)},
-}
-
 #: Constants of a learned entry and of a held level (docs/guides/entry.md), for every system. The
 #: middle values are near those of benchmarks/results/entry.md.
 ENTRY_SPACE: dict[str, Span] = {
@@ -321,11 +255,9 @@ def _entry_space(system: RatingSystem) -> dict[str, Span]:
     return found
 
 
-def _space(system: RatingSystem) -> dict[str, Span]:
-    if parameters_of(system).get("gamma") is not None:
-        return _SPREADS
-    space = SPACES.get(system.name)
-    if space is None:
+def _space(system: RatingSystem) -> Mapping[str, Span]:
+    space = system.search_space() if isinstance(system, System) else {}
+    if not space:
         raise InvalidParameterError(
             f"{system.name} has no default choices: name parameters and their values or ranges"
         )

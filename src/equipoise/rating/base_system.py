@@ -36,6 +36,7 @@ from equipoise.rating.entry.entering import (
     EntryParameters,
 )
 from equipoise.rating.one_call.calls import OneCall
+from equipoise.rating.parameters import Span
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 
@@ -139,6 +140,9 @@ class System(OneCall, EntryParameters, ABC):
     #: Iterations after which the update fails.
     iterations: ClassVar[int] = MAX_ITERATIONS
 
+    #: What a search for parameters tries by default, in this order.
+    tried: ClassVar[Mapping[str, Span]] = {}
+
     initial_rating: float
     initial_deviation: float
 
@@ -221,6 +225,10 @@ class System(OneCall, EntryParameters, ABC):
     def home_of(self, state: State, history: History, start: int, stop: int) -> Home | None:
         """Return the home advantage for kernels, None where there is none; see `HomeSystem`."""
         return None
+
+    def search_space(self) -> Mapping[str, Span]:
+        """Return what a search tries of parameters near these; empty if none are known."""
+        return self.tried
 
     @property
     def usual_deviation(self) -> float:

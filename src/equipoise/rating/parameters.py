@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from equipoise.errors import InvalidParameterError, require
 
@@ -27,6 +29,26 @@ class Bounds:
         """Return whether a value is within the bounds."""
         fits = value > self.low if self.above else value >= self.low
         return fits and (value < self.high if self.below else value <= self.high)
+
+
+class Span(NamedTuple):
+    """Values from `low` to `high`: in a grid of `steps` values, rounded to multiples of `unit`.
+
+    log : spaced by equal factors instead of equal steps
+    """
+
+    low: float
+    high: float
+    steps: int
+    unit: float
+    log: bool = True
+
+    def grid(self) -> tuple[float, ...]:
+        """Return the values of the grid; values equal after rounding are listed once."""
+        space = np.geomspace if self.log else np.linspace
+        units = np.rint(space(self.low, self.high, self.steps) / self.unit)
+        # Fifteen digits: 3 x 0.1 is written, and read again, as 0.3.
+        return tuple(dict.fromkeys(float(f"{count * self.unit:.15g}") for count in units))
 
 
 def param(

@@ -46,6 +46,7 @@ class RatedSystem(System):
     shown : what tables show of a player, in the order of the kernel `read`; only "rating" where
         there are no deviations. A deviation that is no column is the initial one for all players
     removed : parameter that earlier versions had -> why it was removed and what to do
+    tried : what a search for parameters tries by default, in this order
     more_traced : further columns of a trace, which the update writes to `job.trace.more`
     takes_entry : whether its kernels support a learned entry and a held level
     loop : the kernel that rates matches first:last of a job, by `rate_duels` or `rate_teams`

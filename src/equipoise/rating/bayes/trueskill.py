@@ -37,7 +37,7 @@ from equipoise.rating.bayes.trueskill_match import (
     rate,
     teams_of,
 )
-from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param, positive
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
 from equipoise.rating.state import State
@@ -140,6 +140,10 @@ class TrueSkill(TrueSkillSystem):
     shares: Literal["off", "play"] = param("off", later=True, note=_SHARES_NOTE)
 
     name: ClassVar[str] = "trueskill"
+    tried: ClassVar[Mapping[str, Span]] = {
+        "beta": Span(30, 600, 15, 5),
+        "drift": Span(1, 80, 10, 0.5),
+    }
     allows_ties: ClassVar[str] = "draw_probability above 0"
 
     def __post_init__(self) -> None:
@@ -236,6 +240,11 @@ class TrueSkillSPb(TrueSkillSystem):
     shares: Literal["off", "play"] = param("off", later=True, note=_SHARES_NOTE)
 
     name: ClassVar[str] = "trueskill-spb"
+    tried: ClassVar[Mapping[str, Span]] = {
+        "eps": Span(0.1, 100, 10, 0.1),
+        "beta": Span(30, 600, 15, 5),
+        "sigma_drift": Span(5, 80, 12, 1),
+    }
     allows_ties: ClassVar[str] = "eps above 0"
 
     def check(self) -> None:

@@ -36,7 +36,7 @@ from equipoise.rating.bayes.trueskill_match import by_rank
 from equipoise.rating.bayes.weng_lin_pairs import by_pairs, of_pair, strengths_by_margin
 from equipoise.rating.entry.entering import first_match_after_drift
 from equipoise.rating.loop import move_rating, rate_teams, read_columns
-from equipoise.rating.parameters import initial_deviation, initial_rating, param
+from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     TEAMS_BY_RESULT,
@@ -333,6 +333,10 @@ class WengLinParameters(RatedSystem, HomeSystem):
     margin: float = param(0.0, 0, 1e9, later=True, note=_MARGIN_NOTE)
 
     name: ClassVar[str]
+    tried: ClassVar[Mapping[str, Span]] = {
+        "beta": Span(30, 600, 15, 5),
+        "drift": Span(1, 80, 10, 0.5),
+    }
     adds_players: ClassVar[bool] = True
     uses: ClassVar[Mapping[str, str]] = {"weight": "", "share": "shares", "score": "margin"}
     loop = staticmethod(rate)

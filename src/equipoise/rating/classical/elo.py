@@ -23,7 +23,7 @@ from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.classical.margin_rules import RULES, MarginRule, margin_multiplier
 from equipoise.rating.entry.entering import MU, FirstMatch
 from equipoise.rating.loop import move_rating, rate_teams, read_rating_only
-from equipoise.rating.parameters import param, positive
+from equipoise.rating.parameters import Span, param, positive
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     DUEL_BY_RESULT,
@@ -155,6 +155,7 @@ class Elo(RatedSystem, HomeSystem):
     margin_rule: MarginRule = param("off", words=RULES, later=True, note=_MARGIN_NOTE)
 
     name: ClassVar[str] = "elo"
+    tried: ClassVar[Mapping[str, Span]] = {"k": Span(4, 160, 14, 1)}
     uses: ClassVar[Mapping[str, str]] = {"weight": "", "score": "margin_rule"}
     shown: ClassVar[Sequence[str]] = ("rating",)
     columns: ClassVar[Mapping[str, float | str]] = {

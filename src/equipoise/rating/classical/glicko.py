@@ -30,7 +30,7 @@ from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.base_system import DEVIATION, LAST_TIME, RATING
 from equipoise.rating.entry.entering import FirstMatch, first_match
 from equipoise.rating.loop import rate_teams, read_rows
-from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param, positive
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     PLAYERS_BY_RESULT,
@@ -245,6 +245,10 @@ class Glicko(RatedSystem, HomeSystem):
     period_days: float | None = positive(None, later=True, note=_PERIOD_NOTE)
 
     name: ClassVar[str] = "glicko"
+    tried: ClassVar[Mapping[str, Span]] = {
+        "drift": Span(5, 80, 12, 1),
+        "initial_deviation": Span(100, 500, 5, 10),
+    }
     max_team_size: ClassVar[int] = 1
     needs_time: ClassVar[str] = "drift_per_day"
     uses: ClassVar[Mapping[str, str]] = {"weight": "", "time": "drift_per_day"}

@@ -38,7 +38,7 @@ from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
 from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.entry.entering import FirstMatch, first_match
 from equipoise.rating.loop import rate_duels, read_rows
-from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param, positive
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     by_opponent,
@@ -297,6 +297,11 @@ class Glicko2(RatedSystem, HomeSystem):
     max_volatility: float = positive(MAX_VOLATILITY)
 
     name: ClassVar[str] = "glicko2"
+    tried: ClassVar[Mapping[str, Span]] = {
+        "initial_volatility": Span(0.01, 0.24, 8, 0.005),
+        "tau": Span(0.2, 1.2, 4, 0.1),
+        "initial_deviation": Span(100, 500, 5, 10),
+    }
     sought: ClassVar[str] = "the volatility of "
     max_team_size: ClassVar[int] = 1
     max_teams: ClassVar[int] = 2

@@ -37,7 +37,7 @@ from equipoise.rating.classical.glicko2 import (
 )
 from equipoise.rating.entry.entering import FirstMatch, first_match
 from equipoise.rating.loop import move_rating, rate_teams, read_rows
-from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param, positive
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     SingleMatch,
@@ -386,6 +386,11 @@ class TeamGlicko2(RatedSystem, HomeSystem):
     max_volatility: float = positive(MAX_VOLATILITY)
 
     name: ClassVar[str] = "team-glicko2"
+    tried: ClassVar[Mapping[str, Span]] = {
+        "beta": Span(0, 0.6, 7, 0.1, log=False),
+        "initial_volatility": Span(0.01, 0.24, 6, 0.005),
+        "initial_deviation": Span(100, 500, 5, 10),
+    }
     sought: ClassVar[str] = "the volatility of "
     max_teams: ClassVar[int] = 2
     uses: ClassVar[Mapping[str, str]] = {

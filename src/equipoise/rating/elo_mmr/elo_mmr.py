@@ -55,7 +55,7 @@ from equipoise.rating.elo_mmr.performance import (
 )
 from equipoise.rating.entry.entering import FirstMatch, first_match
 from equipoise.rating.loop import rate_teams, read_rows
-from equipoise.rating.parameters import initial_deviation, initial_rating, param
+from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param
 from equipoise.rating.platforms.contest import ContestSystem, close_contest, open_contest
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.state import State
@@ -342,6 +342,12 @@ class EloMMRParameters(ContestSystem):
     opens = staticmethod(opens)
     closes = staticmethod(closes)
     read_players = staticmethod(read_players)
+
+    def search_space(self) -> Mapping[str, Span]:
+        """Return what a search tries: the limits, or beta and gamma if these are given."""
+        if self.gamma is not None:
+            return {"beta": Span(60, 600, 12, 10), "gamma": Span(5, 120, 12, 1)}
+        return {"weight_limit": Span(0.01, 2, 15, 0.01), "sigma_limit": Span(20, 160, 10, 5)}
 
     def check(self) -> None:
         """Check that the two spellings are not mixed, and what a tie counts."""

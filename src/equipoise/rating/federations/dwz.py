@@ -60,7 +60,7 @@ from equipoise.rating.federations.together import (
 )
 from equipoise.rating.federations.together import explain as explain
 from equipoise.rating.loop import rate_duels, read_rows
-from equipoise.rating.parameters import param
+from equipoise.rating.parameters import Span, param
 from equipoise.rating.rated_system import rating_system
 
 #: Standard deviation of the difference of two performances.
@@ -237,6 +237,7 @@ class DWZ(Federation):
     rounded: bool = True
 
     name: ClassVar[str] = "dwz"
+    tried: ClassVar[Mapping[str, Span]] = {"initial_rating": Span(800, 2200, 8, 50, log=False)}
     together: ClassVar[str] = "the event"
     assumed: ClassVar[Mapping[str, str]] = {
         "event": "all matches of a month are an event, and without times each match is one",

@@ -31,7 +31,7 @@ from equipoise.errors import require
 from equipoise.rating.federations.facts import facts_of
 from equipoise.rating.federations.together import OWN, RATING, Federation, begin_event
 from equipoise.rating.loop import rate_duels, read_rows
-from equipoise.rating.parameters import param
+from equipoise.rating.parameters import Span, param
 from equipoise.rating.rated_system import rating_system
 from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
 from equipoise.rating.state import State
@@ -169,6 +169,7 @@ class EGF(Federation):
     )
 
     name: ClassVar[str] = "egf"
+    tried: ClassVar[Mapping[str, Span]] = {"initial_rating": Span(-900, 2900, 20, 50, log=False)}
     together: ClassVar[str] = "the tournament"
     assumed: ClassVar[Mapping[str, str]] = {
         "event": "all matches of a month are a tournament, and without times each match is one",

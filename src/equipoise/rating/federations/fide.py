@@ -69,7 +69,7 @@ from equipoise.rating.federations.together import (
 )
 from equipoise.rating.federations.together import explain as explain
 from equipoise.rating.loop import rate_duels, read_rows
-from equipoise.rating.parameters import param
+from equipoise.rating.parameters import Span, param
 from equipoise.rating.rated_system import rating_system
 
 Rules: TypeAlias = Literal["dated", "2014-07", "2022-01", "2024-03", "2025-10"]
@@ -403,6 +403,7 @@ class FIDE(Federation):
     rounded: bool = True
 
     name: ClassVar[str] = "fide"
+    tried: ClassVar[Mapping[str, Span]] = {"initial_rating": Span(1200, 2400, 7, 100, log=False)}
     together: ClassVar[str] = "the month"
     assumed: ClassVar[Mapping[str, str]] = {
         "time": "the newest rules hold, and the matches of an event, or each one, count together",

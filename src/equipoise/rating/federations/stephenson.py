@@ -35,7 +35,7 @@ from equipoise.data.outlook import Outlook
 from equipoise.rating.advantage.home_system import HomeSystem
 from equipoise.rating.classical.glicko import Q, opponent_weight
 from equipoise.rating.loop import rate_duels, read_rows
-from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param, positive
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     by_opponent,
@@ -236,6 +236,12 @@ class Stephenson(RatedSystem, HomeSystem):
     max_deviation: float = positive(350.0)
 
     name: ClassVar[str] = "stephenson"
+    tried: ClassVar[Mapping[str, Span]] = {
+        "drift": Span(1, 80, 8, 1),
+        "game_drift": Span(1, 80, 8, 1),
+        "neighbourhood": Span(0, 8, 5, 1, log=False),
+        "initial_deviation": Span(100, 500, 5, 10),
+    }
     adds_head_starts: ClassVar[bool] = True
 
     max_team_size: ClassVar[int] = 1

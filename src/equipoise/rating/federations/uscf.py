@@ -57,7 +57,7 @@ from equipoise.rating.federations.together import (
     read_closed,
 )
 from equipoise.rating.loop import rate_duels, read_rows
-from equipoise.rating.parameters import param
+from equipoise.rating.parameters import Span, param
 from equipoise.rating.rated_system import rating_system
 from equipoise.rating.single_match import by_opponent, explanation, quantity, single_match
 from equipoise.rating.state import State
@@ -358,6 +358,7 @@ class USCF(Federation):
     bonus_threshold: float = param(14.0, 0, 1e6)
 
     name: ClassVar[str] = "uscf"
+    tried: ClassVar[Mapping[str, Span]] = {"initial_rating": Span(800, 2200, 8, 50, log=False)}
     together: ClassVar[str] = "the event"
     assumed: ClassVar[Mapping[str, str]] = {
         "event": "all matches of a month are an event, and without times each match is one",

@@ -41,7 +41,7 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Rate
 from equipoise.rating.entry.entering import FirstMatch, first_contest
 from equipoise.rating.loop import move_rating, rate_teams
-from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param, positive
 from equipoise.rating.platforms.codeforces_performance import (
     perform_on_one_thread,
     perform_on_workers,
@@ -218,6 +218,10 @@ class Codeforces(ContestSystem):
     rate_all_ties: bool = False
 
     name: ClassVar[str] = "codeforces"
+    tried: ClassVar[Mapping[str, Span]] = {
+        "beta": Span(30, 600, 15, 5),
+        "weight": Span(0.05, 10, 12, 0.01),
+    }
     columns: ClassVar[Mapping[str, float | str]] = {
         "rating": "initial_rating",
         "matches": 0.0,

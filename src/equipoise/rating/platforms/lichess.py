@@ -36,7 +36,7 @@ from equipoise.rating.classical.glicko2 import (
 )
 from equipoise.rating.entry.entering import FirstMatch, first_match
 from equipoise.rating.loop import move_rating, rate_duels, read_rows
-from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param, positive
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.single_match import (
     DUEL_BY_RESULT,
@@ -184,6 +184,11 @@ class Lichess(RatedSystem, HomeSystem):
     max_change: float = positive(700.0)
 
     name: ClassVar[str] = "lichess"
+    tried: ClassVar[Mapping[str, Span]] = {
+        "initial_volatility": Span(0.03, 0.1, 4, 0.01),
+        "min_deviation": Span(20, 120, 6, 5),
+        "initial_deviation": Span(200, 500, 4, 50),
+    }
     sought: ClassVar[str] = "the volatility of "
     #: The floor is that of the rating without the head start, so the kernel has to know both.
     adds_head_starts: ClassVar[bool] = True

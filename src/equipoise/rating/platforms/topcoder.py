@@ -34,6 +34,7 @@ points, where squares keep their digits.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import DEVIATION, MATCHES, RATING
 from equipoise.rating.entry.entering import MU, FirstMatch, first_contest
 from equipoise.rating.loop import move_rating, rate_teams, read_columns
-from equipoise.rating.parameters import initial_deviation, initial_rating, param, positive
+from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param, positive
 from equipoise.rating.platforms.contest import (
     ContestSystem,
     close_contest,
@@ -349,6 +350,10 @@ class TopCoder(ContestSystem):
     rate_all_ties: bool = False
 
     name: ClassVar[str] = "topcoder"
+    tried: ClassVar[Mapping[str, Span]] = {
+        "weight_noob": Span(0.1, 0.95, 10, 0.01),
+        "weight_limit": Span(0.03, 0.6, 10, 0.01),
+    }
     loop = staticmethod(rate)
     opens = staticmethod(opens)
     closes = staticmethod(closes)

@@ -25,6 +25,7 @@ from equipoise.rating.loop import rate_teams as rate_teams
 from equipoise.rating.loop import read_columns as read_columns
 from equipoise.rating.loop import read_rating_only as read_rating_only
 from equipoise.rating.loop import read_rows as read_rows
+from equipoise.rating.parameters import Span as Span
 from equipoise.rating.parameters import param as param
 from equipoise.rating.parameters import positive as positive
 from equipoise.rating.plugins.own_loop import Job as Job
