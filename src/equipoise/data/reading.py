@@ -14,7 +14,24 @@ from equipoise.wording import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class HistoryReading(Displayed):
+class _Reading(Displayed):
+    """What readers of histories and of games both say of a source."""
+
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    format: str = ""
+    kind: str = ""
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "notes", tuple(map(addressed, self.notes)))
+
+    def _told(self, read: str) -> str:
+        return f"{read}; {counted(len(self.problems), 'problem')}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class HistoryReading(_Reading):
     """A history and what was left out to get it.
 
     history : the history; None if problems prevent it
@@ -43,26 +60,17 @@ class HistoryReading(Displayed):
     """
 
     history: History | None
-    problems: tuple[Problem, ...] = ()
     dropped_matches: tuple[str, ...] = ()
     dropped_rows: int = 0
     unrated: int = 0
     filtered: int = 0
-    notes: tuple[str, ...] = ()
-    format: str = ""
-    kind: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "notes", tuple(map(addressed, self.notes)))
 
     def _in_words(self) -> str:
-        read = "no history" if self.history is None else self.history._in_words()
-        return f"{read}; {counted(len(self.problems), 'problem')}"
+        return self._told("no history" if self.history is None else self.history._in_words())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class GamesReading(Displayed):
+class GamesReading(_Reading):
     """Games and what was left out to get them.
 
     games : the games; None if problems prevent it
@@ -90,17 +98,8 @@ class GamesReading(Displayed):
     """
 
     games: Games | None
-    problems: tuple[Problem, ...] = ()
     skipped: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    format: str = ""
-    kind: str = ""
-    columns: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "notes", tuple(map(addressed, self.notes)))
 
     def _in_words(self) -> str:
-        read = "no games" if self.games is None else self.games._in_words()
-        return f"{read}; {counted(len(self.problems), 'problem')}"
+        return self._told("no games" if self.games is None else self.games._in_words())

@@ -36,7 +36,6 @@ from equipoise.rating.entry.entering import (
     EntryParameters,
 )
 from equipoise.rating.one_call.calls import OneCall
-from equipoise.rating.parameters import Span
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
 
@@ -140,8 +139,8 @@ class System(OneCall, EntryParameters, ABC):
     #: Iterations after which the update fails.
     iterations: ClassVar[int] = MAX_ITERATIONS
 
-    #: What a search for parameters tries by default, in this order.
-    tried: ClassVar[Mapping[str, Span]] = {}
+    #: Parameter -> `Span` that a search tries by default, in this order.
+    tried: ClassVar[Mapping[str, Any]] = {}
 
     initial_rating: float
     initial_deviation: float
@@ -226,7 +225,7 @@ class System(OneCall, EntryParameters, ABC):
         """Return the home advantage for kernels, None where there is none; see `HomeSystem`."""
         return None
 
-    def search_space(self) -> Mapping[str, Span]:
+    def search_space(self) -> Mapping[str, Any]:
         """Return what a search tries of parameters near these; empty if none are known."""
         return self.tried
 

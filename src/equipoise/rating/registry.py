@@ -10,7 +10,6 @@ import dataclasses
 import difflib
 import importlib
 import math
-import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -24,7 +23,7 @@ from equipoise.rating.entry.entering import ENTRY_PARAMETERS
 from equipoise.rating.parameters import refuse_removed
 from equipoise.rating.plugins.installed import Plugin, load, offered, plugin_of
 from equipoise.rating.state import State
-from equipoise.rating.system import ExplainsItself, RatingSystem
+from equipoise.rating.system import RatingSystem
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
@@ -36,14 +35,16 @@ Explainer: TypeAlias = Callable[[Any, State, History, int, int], Explanation]
 class SystemSpec(NamedTuple):
     """What is known of a system before its code is loaded, so that only those in use are.
 
-    place : the class of its parameters, below this package; its module has `explain`
+    place : the class of its parameters, below this package
     summary : its use, in one line
     source : its document
+    explainer : the module that has `explain`, below this package; "" for that of the class
     """
 
     place: str
     summary: str
     source: str
+    explainer: str = ""
 
 
 SYSTEMS: dict[str, SystemSpec] = {
@@ -76,11 +77,13 @@ SYSTEMS: dict[str, SystemSpec] = {
         "elo_mmr.elo_mmr.EloMMR",
         "contests of any size; Bayesian, robust, aligned incentives",
         "Ebtekar and Liu 2021",
+        explainer="elo_mmr.explain",
     ),
     "elo-mmx": SystemSpec(
         "elo_mmr.elo_mmr.EloMMX",
         "contests of any size, as elo-mmr with Gaussian performances",
         "Ebtekar and Liu 2021",
+        explainer="elo_mmr.explain",
     ),
     "fide": SystemSpec(
         "federations.fide.FIDE",
@@ -196,22 +199,6 @@ def system_class(name: str) -> type[Any]:
     module, _, class_name = SYSTEMS[name].place.rpartition(".")
     found: type[Any] = getattr(importlib.import_module(f"{__package__}.{module}"), class_name)
     return found
-
-
-def explainer_of(system: RatingSystem) -> Explainer:
-    """Return the function that explains the changes of a system.
-
-    One that is not built in explains itself by a method `explain`, or is explained in general.
-    """
-    if isinstance(system, ExplainsItself):
-        own: Explainer = type(system).explain
-        return own
-    if system.name in SYSTEMS and isinstance(system, kind := system_class(system.name)):
-        built_in: Explainer = sys.modules[kind.__module__].explain
-        return built_in
-    from equipoise.rating.plugins.general_explain import explain
-
-    return explain
 
 
 @checks_arguments()

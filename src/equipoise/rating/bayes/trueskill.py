@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from statistics import NormalDist
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -140,7 +140,7 @@ class TrueSkill(TrueSkillSystem):
     shares: Literal["off", "play"] = param("off", later=True, note=_SHARES_NOTE)
 
     name: ClassVar[str] = "trueskill"
-    tried: ClassVar[Mapping[str, Span]] = {
+    tried: ClassVar[Mapping[str, Any]] = {
         "beta": Span(30, 600, 15, 5),
         "drift": Span(1, 80, 10, 0.5),
     }
@@ -240,7 +240,7 @@ class TrueSkillSPb(TrueSkillSystem):
     shares: Literal["off", "play"] = param("off", later=True, note=_SHARES_NOTE)
 
     name: ClassVar[str] = "trueskill-spb"
-    tried: ClassVar[Mapping[str, Span]] = {
+    tried: ClassVar[Mapping[str, Any]] = {
         "eps": Span(0.1, 100, 10, 0.1),
         "beta": Span(30, 600, 15, 5),
         "sigma_drift": Span(5, 80, 12, 1),

@@ -333,7 +333,7 @@ class WengLinParameters(RatedSystem, HomeSystem):
     margin: float = param(0.0, 0, 1e9, later=True, note=_MARGIN_NOTE)
 
     name: ClassVar[str]
-    tried: ClassVar[Mapping[str, Span]] = {
+    tried: ClassVar[Mapping[str, Any]] = {
         "beta": Span(30, 600, 15, 5),
         "drift": Span(1, 80, 10, 0.5),
     }

@@ -155,7 +155,7 @@ class Elo(RatedSystem, HomeSystem):
     margin_rule: MarginRule = param("off", words=RULES, later=True, note=_MARGIN_NOTE)
 
     name: ClassVar[str] = "elo"
-    tried: ClassVar[Mapping[str, Span]] = {"k": Span(4, 160, 14, 1)}
+    tried: ClassVar[Mapping[str, Any]] = {"k": Span(4, 160, 14, 1)}
     uses: ClassVar[Mapping[str, str]] = {"weight": "", "score": "margin_rule"}
     shown: ClassVar[Sequence[str]] = ("rating",)
     columns: ClassVar[Mapping[str, float | str]] = {

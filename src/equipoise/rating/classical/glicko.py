@@ -245,7 +245,7 @@ class Glicko(RatedSystem, HomeSystem):
     period_days: float | None = positive(None, later=True, note=_PERIOD_NOTE)
 
     name: ClassVar[str] = "glicko"
-    tried: ClassVar[Mapping[str, Span]] = {
+    tried: ClassVar[Mapping[str, Any]] = {
         "drift": Span(5, 80, 12, 1),
         "initial_deviation": Span(100, 500, 5, 10),
     }

@@ -297,7 +297,7 @@ class Glicko2(RatedSystem, HomeSystem):
     max_volatility: float = positive(MAX_VOLATILITY)
 
     name: ClassVar[str] = "glicko2"
-    tried: ClassVar[Mapping[str, Span]] = {
+    tried: ClassVar[Mapping[str, Any]] = {
         "initial_volatility": Span(0.01, 0.24, 8, 0.005),
         "tau": Span(0.2, 1.2, 4, 0.1),
         "initial_deviation": Span(100, 500, 5, 10),

@@ -386,7 +386,7 @@ class TeamGlicko2(RatedSystem, HomeSystem):
     max_volatility: float = positive(MAX_VOLATILITY)
 
     name: ClassVar[str] = "team-glicko2"
-    tried: ClassVar[Mapping[str, Span]] = {
+    tried: ClassVar[Mapping[str, Any]] = {
         "beta": Span(0, 0.6, 7, 0.1, log=False),
         "initial_volatility": Span(0.01, 0.24, 6, 0.005),
         "initial_deviation": Span(100, 500, 5, 10),

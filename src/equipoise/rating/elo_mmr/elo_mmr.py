@@ -23,7 +23,6 @@ import numpy as np
 
 from equipoise._jit import Option, inlined_update, inner_kernel, kernel, option, prefetch
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidParameterError, require
@@ -343,7 +342,7 @@ class EloMMRParameters(ContestSystem):
     closes = staticmethod(closes)
     read_players = staticmethod(read_players)
 
-    def search_space(self) -> Mapping[str, Span]:
+    def search_space(self) -> Mapping[str, Any]:
         """Return what a search tries: the limits, or beta and gamma if these are given."""
         if self.gamma is not None:
             return {"beta": Span(60, 600, 12, 10), "gamma": Span(5, 120, 12, 1)}
@@ -584,12 +583,3 @@ class EloMMX(EloMMRParameters):
 
     name: ClassVar[str] = "elo-mmx"
     gaussian: ClassVar[bool] = True
-
-
-def explain(
-    system: EloMMRParameters, before: State, history: History, match: int, row: int
-) -> Explanation:
-    """Return why a participation changed its player's rating."""
-    from equipoise.rating.elo_mmr.explain import explain_performances
-
-    return explain_performances(system, before, history, match, row)

@@ -72,7 +72,7 @@ class _Field(NamedTuple):
     delta: Floats
 
 
-def explain_performances(
+def explain(
     system: EloMMRParameters, before: State, history: History, match: int, row: int
 ) -> Explanation:
     """Return why a participation changed its player's rating."""

@@ -237,7 +237,7 @@ class DWZ(Federation):
     rounded: bool = True
 
     name: ClassVar[str] = "dwz"
-    tried: ClassVar[Mapping[str, Span]] = {"initial_rating": Span(800, 2200, 8, 50, log=False)}
+    tried: ClassVar[Mapping[str, Any]] = {"initial_rating": Span(800, 2200, 8, 50, log=False)}
     together: ClassVar[str] = "the event"
     assumed: ClassVar[Mapping[str, str]] = {
         "event": "all matches of a month are an event, and without times each match is one",

@@ -169,7 +169,7 @@ class EGF(Federation):
     )
 
     name: ClassVar[str] = "egf"
-    tried: ClassVar[Mapping[str, Span]] = {"initial_rating": Span(-900, 2900, 20, 50, log=False)}
+    tried: ClassVar[Mapping[str, Any]] = {"initial_rating": Span(-900, 2900, 20, 50, log=False)}
     together: ClassVar[str] = "the tournament"
     assumed: ClassVar[Mapping[str, str]] = {
         "event": "all matches of a month are a tournament, and without times each match is one",

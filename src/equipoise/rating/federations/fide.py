@@ -403,7 +403,7 @@ class FIDE(Federation):
     rounded: bool = True
 
     name: ClassVar[str] = "fide"
-    tried: ClassVar[Mapping[str, Span]] = {"initial_rating": Span(1200, 2400, 7, 100, log=False)}
+    tried: ClassVar[Mapping[str, Any]] = {"initial_rating": Span(1200, 2400, 7, 100, log=False)}
     together: ClassVar[str] = "the month"
     assumed: ClassVar[Mapping[str, str]] = {
         "time": "the newest rules hold, and the matches of an event, or each one, count together",

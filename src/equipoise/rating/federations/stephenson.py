@@ -236,7 +236,7 @@ class Stephenson(RatedSystem, HomeSystem):
     max_deviation: float = positive(350.0)
 
     name: ClassVar[str] = "stephenson"
-    tried: ClassVar[Mapping[str, Span]] = {
+    tried: ClassVar[Mapping[str, Any]] = {
         "drift": Span(1, 80, 8, 1),
         "game_drift": Span(1, 80, 8, 1),
         "neighbourhood": Span(0, 8, 5, 1, log=False),

@@ -218,7 +218,7 @@ class Codeforces(ContestSystem):
     rate_all_ties: bool = False
 
     name: ClassVar[str] = "codeforces"
-    tried: ClassVar[Mapping[str, Span]] = {
+    tried: ClassVar[Mapping[str, Any]] = {
         "beta": Span(30, 600, 15, 5),
         "weight": Span(0.05, 10, 12, 0.01),
     }

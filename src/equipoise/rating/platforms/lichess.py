@@ -184,7 +184,7 @@ class Lichess(RatedSystem, HomeSystem):
     max_change: float = positive(700.0)
 
     name: ClassVar[str] = "lichess"
-    tried: ClassVar[Mapping[str, Span]] = {
+    tried: ClassVar[Mapping[str, Any]] = {
         "initial_volatility": Span(0.03, 0.1, 4, 0.01),
         "min_deviation": Span(20, 120, 6, 5),
         "initial_deviation": Span(200, 500, 4, 50),

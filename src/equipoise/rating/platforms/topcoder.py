@@ -350,7 +350,7 @@ class TopCoder(ContestSystem):
     rate_all_ties: bool = False
 
     name: ClassVar[str] = "topcoder"
-    tried: ClassVar[Mapping[str, Span]] = {
+    tried: ClassVar[Mapping[str, Any]] = {
         "weight_noob": Span(0.1, 0.95, 10, 0.01),
         "weight_limit": Span(0.03, 0.6, 10, 0.01),
     }

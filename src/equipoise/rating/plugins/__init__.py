@@ -1,1 +1,1 @@
-"""Systems of other packages: how they are found, what they import, how they are explained."""
+"""Systems of other packages: how they are found, and what they import."""

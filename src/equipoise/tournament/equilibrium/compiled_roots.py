@@ -1,7 +1,6 @@
 """The roots of [PRE]_ Lemma 1 (1) in large tournaments: compiled, player by player.
 
-The search is that of `performance_function`; `compiled_roots` returns it for curves that kernels
-know.
+The search is that of `plain_roots`; `compiled_roots` returns it for curves that kernels know.
 """
 
 from __future__ import annotations
@@ -18,11 +17,7 @@ from equipoise.numeric.workers import Workers
 from equipoise.tournament.curves import Curve
 from equipoise.tournament.equilibrium.laplacian import AHEAD, Model, Network, surpluses
 from equipoise.tournament.equilibrium.network import BLOCK, model_of, network_of
-from equipoise.tournament.equilibrium.performance_function import (
-    MAX_STEPS,
-    PATIENCE,
-    REACH,
-)
+from equipoise.tournament.equilibrium.plain_roots import MAX_STEPS, PATIENCE, REACH
 from equipoise.tournament.pairs import Pairs
 
 
