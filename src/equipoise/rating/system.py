@@ -92,6 +92,12 @@ class Capabilities:
     needed: Mapping[str, str] = field(default_factory=dict)
     idle: frozenset[str] = frozenset()
 
+    def fits(self, sizes: Sequence[int]) -> bool:
+        """Return whether a match of teams of these sizes can be rated."""
+        return (self.max_teams is None or len(sizes) <= self.max_teams) and (
+            self.max_team_size is None or max(sizes) <= self.max_team_size
+        )
+
     def rated(self, history: History) -> Flags:
         """Return which matches change ratings, shape (M,): those of two teams or more.
 

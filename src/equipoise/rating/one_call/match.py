@@ -139,17 +139,16 @@ def check_once(players: Sequence[Rating]) -> None:
 
 def check_sizes(system: System, able: Capabilities, sizes: Sequence[int]) -> None:
     """Refuse teams that a system cannot rate. Raises : InvalidParameterError."""
-    fits = able.max_teams is None or len(sizes) <= able.max_teams
-    if fits and (able.max_team_size is None or max(sizes) <= able.max_team_size):
+    if able.fits(sizes):
         return
-    from equipoise.rating.predicting.lineup import can_rate
     from equipoise.rating.registry import SYSTEMS, make_system, unsuited
 
-    if fits:
+    misfit = f"matches of {len(sizes)} players or teams (at most {able.max_teams})"
+    if able.max_teams is None or len(sizes) <= able.max_teams:
         misfit = f"teams of {max(sizes)} (at most {able.max_team_size})"
-    else:
-        misfit = f"matches of {len(sizes)} players or teams (at most {able.max_teams})"
-    others = {name: [] if can_rate(make_system(name), sizes) else [misfit] for name in SYSTEMS}
+    others = {
+        name: [] if make_system(name).capabilities.fits(sizes) else [misfit] for name in SYSTEMS
+    }
     raise InvalidParameterError(unsuited({system.name: [misfit], **others}))
 
 

@@ -35,6 +35,7 @@ from equipoise.data.times import days_of
 from equipoise.errors import InvalidParameterError, require
 from equipoise.rating.draws import LEAST_MATCHES, check_draw_rate, counted_matches
 from equipoise.rating.draws import draw_rate as draw_rate_of
+from equipoise.rating.one_call.teams import check_named_once
 from equipoise.rating.pool_state import PoolState, check_ids
 from equipoise.rating.predicting.quality import certain_scale, estimated_quality, match_quality
 from equipoise.rating.state import State
@@ -139,13 +140,7 @@ def lineup(
         _check_teams(system, sizes)
     players = [player for team in teams for player in team]
     check_ids("teams", players)
-    seen: set[str] = set()
-    for player in players:
-        if str(player) in seen:
-            raise InvalidParameterError(
-                f"a player may be named only once in a match; {player} is named twice"
-            )
-        seen.add(str(player))
+    check_named_once([str(player) for player in players])
     if home is not None:
         require(0 <= home < len(teams), "home", "the number of a team", home)
         if "at_home" not in system.capabilities.uses:
@@ -205,18 +200,6 @@ def lobby_of(
     )
 
 
-def can_rate(system: RatingSystem, sizes: Sequence[int]) -> bool:
-    """Return whether a system can rate a match of teams of these sizes."""
-    return fits_sizes(system.capabilities, sizes)
-
-
-def fits_sizes(able: Capabilities, sizes: Sequence[int]) -> bool:
-    """Return whether a system that is able of this can rate teams of these sizes."""
-    return (able.max_teams is None or len(sizes) <= able.max_teams) and (
-        able.max_team_size is None or max(sizes) <= able.max_team_size
-    )
-
-
 def _check_not_earlier(last: Floats, ids: Ids, at: float | None) -> None:
     """Refuse a time before a player's last match: the state does not have earlier ratings.
 
@@ -232,8 +215,6 @@ def _check_not_earlier(last: Floats, ids: Ids, at: float | None) -> None:
 
 def _check_teams(system: RatingSystem, sizes: Sequence[int]) -> None:
     """Refuse teams that the system cannot rate. Raises : InvalidParameterError."""
-    if can_rate(system, sizes):
-        return
     most, largest = system.capabilities.max_teams, system.capabilities.max_team_size
     require(
         most is None or len(sizes) <= most, "teams", f"at most {most} for {system.name}", len(sizes)
@@ -273,7 +254,7 @@ def team_prediction(
     Raises : InvalidParameterError for a draw rate that would change nothing
     """
     sizes: list[int] = np.bincount(team).tolist()
-    rated = fits_sizes(system.capabilities if able is None else able, sizes)
+    rated = (system.capabilities if able is None else able).fits(sizes)
     models = rated and models_draws(system)
     if rated:
         now = _settled(system, state)
@@ -422,7 +403,7 @@ def team_model(pool: PoolState) -> TeamModel:
     system = pool.system
     return TeamModel(
         by=system.name,
-        fits=partial(can_rate, system),
+        fits=system.capabilities.fits,
         outlook=_settled(system, pool.state).outlook,
         margin=partial(_margin, system) if models_draws(system) else _no_draws,
     )
