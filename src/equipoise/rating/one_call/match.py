@@ -69,7 +69,8 @@ def match_of(
     role : of each player
     Raises : InvalidParameterError
     """
-    check_sizes(system, able, given.sizes)
+    if not able.fits(given.sizes):
+        raise _unfit(system, able, given.sizes)
     dense = dense_ranks(ranks, scores, given)
     check_ties(system, able, max(dense) + 1 < len(dense))
     if weight != 1.0 or weight.__class__ is bool:
@@ -137,10 +138,8 @@ def check_once(players: Sequence[Rating]) -> None:
         seen.add(id(one))
 
 
-def check_sizes(system: System, able: Capabilities, sizes: Sequence[int]) -> None:
-    """Refuse teams that a system cannot rate. Raises : InvalidParameterError."""
-    if able.fits(sizes):
-        return
+def _unfit(system: System, able: Capabilities, sizes: Sequence[int]) -> InvalidParameterError:
+    """Return the error for teams that a system cannot rate."""
     from equipoise.rating.registry import SYSTEMS, make_system, unsuited
 
     misfit = f"matches of {len(sizes)} players or teams (at most {able.max_teams})"
@@ -149,7 +148,7 @@ def check_sizes(system: System, able: Capabilities, sizes: Sequence[int]) -> Non
     others = {
         name: [] if make_system(name).capabilities.fits(sizes) else [misfit] for name in SYSTEMS
     }
-    raise InvalidParameterError(unsuited({system.name: [misfit], **others}))
+    return InvalidParameterError(unsuited({system.name: [misfit], **others}))
 
 
 def check_ties(system: System, able: Capabilities, ties: bool) -> None:
