@@ -8,12 +8,12 @@ a match, are kept on request alone: a state is saved with them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from equipoise.arrays import Ids, Ints
 from equipoise.data.history import History
+from equipoise.data.times import TimeKind
 from equipoise.errors import InvalidDataError
 from equipoise.numeric.workers import Workers
 from equipoise.rating.draws import start_counting
@@ -51,7 +51,8 @@ class BlockReplay:
         self._ids: list[Ids] = []
         self._digests: list[Digests] = []
         self._tied: list[Ids] = []
-        self._last: History | None = None
+        self._last_time: int | None = None
+        self._time_kind: TimeKind = "seconds"
         self._single = 0
         self.matches = 0
         self.participations = 0
@@ -90,27 +91,8 @@ class BlockReplay:
         self.matches += history.matches - len(tied) - single
         gone = int(history.sizes()[tied].sum())
         self.participations += history.participations - gone
-        # The last match alone, without the arrays of the block that a view would keep.
-        end = history.slice(history.matches - 1, history.matches)
-        self._last = replace(
-            end,
-            match_ids=end.match_ids.copy(),
-            player_ids=end.player_ids[end.player],
-            player=np.arange(end.participations),
-            offsets=end.offsets.copy(),
-            team=end.team.copy(),
-            rank=end.rank.copy(),
-            time=None if end.time is None else end.time.copy(),
-            weight=None,
-            performance_ceiling=None,
-            beta=None,
-            gamma=None,
-            performance=None,
-            share=None,
-            statistics={},
-            attributes={},
-            team_labels=None,
-        )
+        self._last_time = None if history.time is None else int(history.time[-1])
+        self._time_kind = history.time_kind
 
     def done(self, at: float | None = None) -> Replay:
         """Return the result, with players in order of their ids.
@@ -118,20 +100,18 @@ class BlockReplay:
         at : time for which ratings are read, in days since 1970; None: as of the last matches
         Raises : InvalidDataError without any block
         """
-        if self._players is None or self._last is None:
+        if self._players is None:
             raise InvalidDataError([], "there must be at least one match")
         order = np.argsort(self._players.ids, kind="stable")
-        last = self._last
         kept = self._keeps_matches
-        nothing = last.match_ids[:0]
         pool = PoolState(
             system=self._system,
             player_ids=self._players.ids[order],
             state=self._state.take(order),
-            rated=_joined(self._ids) if kept else nothing,
+            rated=_joined(self._ids) if kept else self._tied[0][:0],
             digests=_joined(self._digests) if kept else np.zeros(0, np.uint64),
-            last_time=None if last.time is None else int(last.time[-1]),
-            time_kind=last.time_kind if last.time is not None else "seconds",
+            last_time=self._last_time,
+            time_kind=self._time_kind,
         )
         self._state = pool.state
         return Replay(
@@ -147,19 +127,18 @@ class BlockReplay:
 
     def _check_follows(self, history: History) -> None:
         """Refuse a block that does not continue the one before. Raises : InvalidDataError."""
-        last = self._last
         if history.order is not None:
             raise InvalidDataError([], "an order without dates cannot be rated in blocks")
-        if last is None:
+        if self._players is None:
             return
-        if (last.time is None) != (history.time is None) or last.time_kind != history.time_kind:
+        before = (self._last_time is None, self._time_kind)
+        types = (self._players.ids.dtype, self._tied[0].dtype)
+        if before != (history.time is None, history.time_kind):
             raise InvalidDataError([], "all blocks must have times of one kind, or none")
-        if last.match_ids.dtype != history.match_ids.dtype:
-            raise InvalidDataError([], "ids of matches must be numbers in all blocks, or text")
-        assert self._players is not None
-        if self._players.ids.dtype != history.player_ids.dtype:
-            raise InvalidDataError([], "ids of players must be numbers in all blocks, or text")
-        if last.time is not None and history.time is not None and history.time[0] < last.time[-1]:
+        if types != (history.player_ids.dtype, history.match_ids.dtype):
+            raise InvalidDataError([], "ids must be numbers in all blocks, or text")
+        last = self._last_time
+        if last is not None and history.time is not None and history.time[0] < last:
             raise InvalidDataError(
                 [], f"match {history.match_ids[0]} is older than a match of the block before"
             )

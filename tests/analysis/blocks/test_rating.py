@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from equipoise.analysis.files.out_of_core import memory_for, memory_of
 from equipoise.analysis.files.rating import RateAnswer, RateRequest, rate
 from equipoise.analysis.files.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
-from equipoise.formats.blocks import repeated, sorting
+from equipoise.formats.blocks import on_disk, parquet
 from equipoise.formats.blocks.parquet import LargeTable
 from equipoise.rating.registry import make_system
 from rating.histories import examples
@@ -37,12 +36,13 @@ SYSTEMS = ("elo", "elo-mmr", "elo-mmx", "glicko2", "plackett-luce")
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of few rows, many runs, and several files of ids."""
+    """Blocks of few rows, several parts that are divided, and several files of ids."""
     for module, name, value in (
         (in_blocks, "_FEWEST", 3),
         (in_blocks, "_MOST", 3),
-        (sorting, "_SAMPLED", 1),
-        (repeated, "_TOGETHER", 4),
+        (parquet, "_SAMPLED", 1),
+        (parquet, "_DIVIDED", 7),
+        (on_disk, "_TOGETHER", 4),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -252,7 +252,7 @@ def test_other_files_are_refused_with_the_way_out(tmp_path: Path) -> None:
 def test_a_full_disk_is_noticed_before_sorting(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     season().reverse().write_parquet(path)
     usage = shutil.disk_usage(path.parent)._replace(free=100)
-    monkeypatch.setattr(sorting.shutil, "disk_usage", lambda folder: usage)
+    monkeypatch.setattr(on_disk.shutil, "disk_usage", lambda folder: usage)
     with pytest.raises(InvalidParameterError, match="needs about 1 MB of disk"):
         rated(path, "elo", "1GB")
 
@@ -267,7 +267,7 @@ def test_a_disk_that_others_fill_while_sorting_is_named(
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pl.DataFrame, "write_ipc", full)
+    monkeypatch.setattr(pl.LazyFrame, "sink_ipc", full)
     with pytest.raises(InvalidParameterError, match=r"No space left on device.*set TMPDIR"):
         rated(path, "elo", "1GB")
     assert not list((tmp_path / "temporary").iterdir())
@@ -281,7 +281,8 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     """A part of the old file and a part of the new one would be rated as one history."""
     table = season() if sorted_ else season().reverse()
     table.write_parquet(path)
-    read = LargeTable.slices
+    scan = LargeTable._scan
+    scans = 0
 
     def change() -> None:
         other = path.with_name("other.parquet")
@@ -296,13 +297,14 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
         else:
             other.replace(path)
 
-    def slices(table: LargeTable, rows: int) -> Iterator[pl.DataFrame]:
-        for number, frame in enumerate(read(table, rows)):
-            if number == 1:
-                change()
-            yield frame
+    def scanned(table: LargeTable, at: int, rows: int) -> pl.LazyFrame:
+        nonlocal scans
+        scans += 1
+        if scans == 12:  # in eight reads the order was found
+            change()
+        return scan(table, at, rows)
 
-    monkeypatch.setattr(LargeTable, "slices", slices)
+    monkeypatch.setattr(LargeTable, "_scan", scanned)
     with pytest.raises(ConflictError, match=r"season.parquet changed while it was read"):
         rated(path, "elo", "1GB")
 

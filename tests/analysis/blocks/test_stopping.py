@@ -14,12 +14,11 @@ import polars as pl
 import pytest
 
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.blocks.folder import PREFIX, remove_abandoned, temporary_folder
-from equipoise.formats.blocks.repeated import RepeatedIds
+from equipoise.formats.blocks.on_disk import RepeatedIds
 
-pytest.importorskip("resource", reason="Windows has other signals, and no such locks")
+pytest.importorskip("resource", reason="Windows has other signals")
 
-#: Sorted runs are written before the first match is rated, so the command is stopped among them.
+#: The file is divided before the first match is rated, so the command is stopped while it is.
 _ROWS = 4_000_000
 
 
@@ -67,10 +66,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "temporary"
 
 
-def wait_for_a_run(process: subprocess.Popen[str], folder: Path) -> None:
-    """Wait until a sorted run is on the disk."""
+def wait_for_a_part(process: subprocess.Popen[str], folder: Path) -> None:
+    """Wait until a part of the file is on the disk."""
     until = time.monotonic() + 120
-    while not list(folder.glob("*/run-*")):
+    while not list(folder.glob("*/part-*")):
         assert process.poll() is None, process.stderr and process.stderr.read()
         assert time.monotonic() < until
         time.sleep(0.01)
@@ -78,31 +77,15 @@ def wait_for_a_run(process: subprocess.Popen[str], folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_removes_the_sorted_runs(
-    large: Path, folder: Path, number: signal.Signals
-) -> None:
+def test_a_signal_removes_the_parts(large: Path, folder: Path, number: signal.Signals) -> None:
     process = started(large, folder)
-    wait_for_a_run(process, folder)
+    wait_for_a_part(process, folder)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number
     assert said.endswith("stopped\n")
     assert not list(folder.iterdir())
     assert not list(folder.parent.glob("ratings*"))
-
-
-@pytest.mark.slow
-def test_runs_of_a_killed_process_are_removed_by_the_next(large: Path, folder: Path) -> None:
-    process = started(large, folder)
-    wait_for_a_run(process, folder)
-    (left,) = folder.iterdir()
-    # It is in use.
-    assert remove_abandoned(folder) == []
-    process.kill()
-    process.communicate(timeout=60)
-    assert list(folder.iterdir()) == [left]
-    assert remove_abandoned(folder) == [left]
-    assert not list(folder.iterdir())
 
 
 @pytest.mark.slow
@@ -116,26 +99,6 @@ def test_a_file_that_may_not_grow_is_named(large: Path, folder: Path) -> None:
     assert "Traceback" not in said
     assert not list(folder.iterdir())
     assert not list(folder.parent.glob("ratings*"))
-
-
-def test_only_folders_of_this_kind_are_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    kept = [tmp_path / name for name in (f"{PREFIX}without-lock", "equipoise-other", "own")]
-    for one in kept:
-        one.mkdir()
-    (kept[1] / "in-use").touch()
-    (tmp_path / f"{PREFIX}link").symlink_to(kept[2])
-    abandoned = tmp_path / f"{PREFIX}abandoned"
-    abandoned.mkdir()
-    (abandoned / "in-use").touch()
-    with temporary_folder() as folder:
-        assert folder.is_dir()
-        assert not abandoned.exists()
-        assert remove_abandoned(tmp_path) == []
-    assert not folder.exists()
-    assert all(one.is_dir() for one in kept)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a device that is full")

@@ -7,10 +7,10 @@ in order is sorted on disk first. The answers are those of rating it at once.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 
@@ -24,13 +24,11 @@ from equipoise.analysis.files.reading import (
     unused_notes,
     unused_of,
 )
-from equipoise.data.history import with_performance
+from equipoise.data.history import History, with_performance
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
-from equipoise.formats.blocks.folder import temporary_folder
-from equipoise.formats.blocks.parquet import LargeTable, UnsuitedError, open_large
-from equipoise.formats.blocks.repeated import RepeatedIds
-from equipoise.formats.blocks.sorting import check_space, in_words, sort_on_disk
+from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.formats.blocks.on_disk import RepeatedIds, in_words
+from equipoise.formats.blocks.parquet import UnsuitedError, open_large
 from equipoise.formats.histories import summarise
 from equipoise.formats.likely_doubles import describe_spellings
 from equipoise.formats.options import Options, check_options
@@ -70,40 +68,6 @@ class Rated:
     replay: Replay
     unused: list[str]
     seconds: tuple[float, float]
-
-
-@dataclass(slots=True)
-class _Account:
-    """What the blocks had: the sums and lists of their readings."""
-
-    problems: list[Problem] = field(default_factory=list)
-    dropped_matches: list[str] = field(default_factory=list)
-    dropped_rows: int = 0
-    unrated: int = 0
-    filtered: int = 0
-    notes: dict[str, None] = field(default_factory=dict)
-
-    def add(self, reading: HistoryReading) -> None:
-        self.problems += reading.problems
-        self.dropped_matches += reading.dropped_matches
-        self.dropped_rows += reading.dropped_rows
-        self.unrated += reading.unrated
-        self.filtered += reading.filtered
-        self.notes |= dict.fromkeys(reading.notes)
-
-    def reading(self, table: LargeTable, notes: tuple[str, ...]) -> HistoryReading:
-        return HistoryReading(
-            history=None,
-            problems=tuple(self.problems),
-            dropped_matches=tuple(self.dropped_matches),
-            dropped_rows=self.dropped_rows,
-            unrated=self.unrated,
-            filtered=self.filtered,
-            notes=(*dict.fromkeys([*table.notes, *self.notes]), *notes),
-            format="parquet",
-            kind="history",
-            columns=table.named,
-        )
 
 
 def memory_of(text: str) -> int:
@@ -147,6 +111,7 @@ def rate_in_blocks(
     at: float | None = None,
     keeps_matches: bool = False,
     threads: int = 1,
+    check: Callable[[History], None] = lambda history: None,
     announce: Callable[[str], None] = lambda line: None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rated:
@@ -154,6 +119,7 @@ def rate_in_blocks(
 
     memory : bytes that blocks and the program are chosen for; players come on top
     keeps_matches : whether the state can be saved, for 16 bytes a match
+    check : called with the first block, to refuse what the system cannot do with its columns
     announce : called with a line before the file is sorted on disk
     Raises : UnsuitedError if the file cannot be rated in blocks; InvalidDataError and
         InvalidParameterError as rating it at once does
@@ -161,72 +127,78 @@ def rate_in_blocks(
     table = open_large(request.source, _options(request), system.capabilities.uses)
     rows = min(_MOST, max(_FEWEST, (memory - _PROGRAM) // (2 * _ROW)))
     rating = BlockReplay(system, keeps_matches=keeps_matches, threads=threads)
-    account, unused, notes = _Account(), list[str](), list[str]()
+    readings: list[HistoryReading] = []
+    unused, notes, problems = list[str](), list[str](), list[Problem]()
     columns: tuple[str, ...] = ()
     started, rating_time, seen = working_time(), 0.0, 0
     largest: tuple[int, tuple[str, ...]] = (0, ())
-    with ExitStack() as stack:
-        folder = stack.enter_context(temporary_folder())
-        blocks, repeated = _in_order(table, rows, folder, announce)
-        for frame in blocks:
+    with TemporaryDirectory(prefix="equipoise-blocks-") as name:
+        folder = Path(name)
+        repeated = RepeatedIds(folder, table.rows)
+        for frame in table.blocks(rows, folder, announce):
             reading = table.read(frame)
-            account.add(reading)
-            seen += len(frame)
-            if account.problems and request.skip_bad is None:
-                if len(account.problems) >= _PROBLEMS:
-                    break
-                continue
-            if reading.history is None:
+            readings.append(replace(reading, history=None))
+            before, seen = seen, seen + len(frame)
+            problems += () if request.skip_bad else reading.problems
+            if len(problems) >= _PROBLEMS:
+                break
+            if problems or reading.history is None:
                 continue
             history = with_performance(reading.history, request.statistics)
             if not rating.players:
-                _check_times(system, history.time is None, at)
-                sample = table.sample or reading.history
-                sample = with_performance(sample, request.statistics)
-                unused = unused_of(system, sample, request)
-                columns = tuple(system.capabilities.unused(sample))
-                if at is not None:
-                    unused += unused_at(system)
+                check(history)
+                unused = unused_of(system, history, request)
+                unused += [] if at is None else unused_at(system)
+                columns = tuple(system.capabilities.unused(history))
                 notes = unused_notes({system.name: unused}, strict=request.strict)
                 # Without matches only columns are missing: values of rows are not counted.
                 notes += missing_notes(system, history.slice(0, 0), resumed=False)
             if hasattr(system, "field_notes"):
                 # The note on the largest matches of all blocks.
-                found = dict.fromkeys(system.field_notes(history))
-                largest = max(largest, (int(history.teams().max()), tuple(found)))
-            if repeated is not None:
-                repeated.add(history.match_ids)
-            before = working_time()
-            rating.add(history, _from(seen - len(frame), table.rows, progress))
-            rating_time += working_time() - before
-        if repeated is not None and not (account.problems and request.skip_bad is None):
-            _check_repeated(table, repeated, account)
-    if account.problems and request.skip_bad is None:
-        raise _refused(account.problems, request)
-    if not rating.players:
-        got = "no match is rated and selected"
-        raise _refused([Problem(str(table.path), None, "", LEFT, got)], request)
-    before = working_time()
+                found = tuple(dict.fromkeys(system.field_notes(history)))
+                largest = max(largest, (int(history.teams().max()), found))
+            repeated.add(history.match_ids)
+            clock = working_time()
+            rating.add(history, _after(before, table.rows, progress))
+            rating_time += working_time() - clock
+        # Also with --skip-bad, because these matches are rated by then.
+        problems += [] if problems else table.problems_of_repeated(repeated)
+    if not problems and not rating.players:
+        problems = [Problem(str(table.path), None, "", LEFT, "no match is rated and selected")]
+    if problems:
+        head = summarise(problems, request.source)
+        raise InvalidDataError(problems, head, advice=advice_on(problems, skipping=False))
+    clock = working_time()
     replayed = rating.done(at)
-    rating_time += working_time() - before
-    notes += largest[1]
+    rating_time += working_time() - clock
     doubles = describe_spellings(replayed.state.player_ids)
     block = f"rated in blocks of about {counted(rows, 'participation')}"
+    said = dict.fromkeys(note for one in readings for note in one.notes)
+    reading = HistoryReading(
+        history=None,
+        problems=tuple(problem for one in readings for problem in one.problems),
+        dropped_matches=tuple(match for one in readings for match in one.dropped_matches),
+        dropped_rows=sum(one.dropped_rows for one in readings),
+        unrated=sum(one.unrated for one in readings),
+        filtered=sum(one.filtered for one in readings),
+        notes=(*dict.fromkeys([*table.notes, *said]), block, *doubles, *notes, *largest[1]),
+        format="parquet",
+        kind="history",
+        columns=table.named,
+    )
     return Rated(
-        reading=account.reading(table, (block, *doubles, *notes)),
+        reading=reading,
         replay=replace(replayed, unused=columns),
         unused=unused,
         seconds=(working_time() - started - rating_time, rating_time),
     )
 
 
-def _from(
+def _after(
     done: int, total: int, progress: Callable[[int, int], None] | None
 ) -> Callable[[int], None] | None:
     """Return what reports the progress of a block after `done` rows of the file."""
-    if progress is None:
-        return None
-    return lambda rows: progress(done + rows, total)
+    return None if progress is None else lambda rows: progress(done + rows, total)
 
 
 def _options(request: HistoryRequest) -> Options:
@@ -246,57 +218,3 @@ def _options(request: HistoryRequest) -> Options:
     if request.synonyms is not None:
         options = replace(options, synonyms=read_synonyms(request.synonyms))
     return options
-
-
-def _in_order(
-    table: LargeTable, rows: int, folder: Path, announce: Callable[[str], None]
-) -> tuple[Iterator[pl.DataFrame], RepeatedIds | None]:
-    """Return the blocks of a file, and what finds repeated ids, None where none can occur."""
-    in_order, numbered = table.order(rows)
-    if in_order:
-        # Ids that never decrease cannot come back in a later block.
-        return table.blocks(rows), None if numbered else RepeatedIds(folder, table.rows)
-    needed = int(table.rows * table.bytes_a_row)
-    free = check_space(needed + 8 * table.rows, folder)
-    announce(
-        f"The file is not in order of time. It is sorted on disk: about {in_words(needed)} in "
-        f"{folder}, which has {in_words(free)} free."
-    )
-    runs = sort_on_disk(table.slices(rows), folder)
-    return runs.blocks(rows), RepeatedIds(folder, table.rows)
-
-
-def _check_repeated(table: LargeTable, repeated: RepeatedIds, account: _Account) -> None:
-    """Refuse matches in two blocks: they have several times, or rows that are not together.
-
-    Raises : InvalidDataError, also with --skip-bad, because the matches are rated by then
-    """
-    hashes = repeated.found()
-    if not len(hashes):
-        return
-    problems = table.problems_of(hashes)
-    if not problems:
-        return  # two texts with one hash
-    account.problems += problems
-    head = f"{counted(len(problems), 'problem')} in {table.path}"
-    raise InvalidDataError(problems, head, advice=advice_on(problems, skipping=False))
-
-
-def _check_times(system: RatingSystem, timeless: bool, at: float | None) -> None:
-    """Refuse options and parameters that need times. Raises : InvalidParameterError."""
-    if not timeless:
-        return
-    if at is not None:
-        raise InvalidParameterError("--at needs a history with times; this one has no time column")
-    if system.capabilities.needs_time:
-        raise InvalidParameterError(
-            f"{system.name} with these parameters needs times, and this history has no time "
-            "column: leave out drift_per_day or period_days"
-        )
-
-
-def _refused(problems: list[Problem], request: HistoryRequest) -> InvalidDataError:
-    source = request.source
-    return InvalidDataError(
-        problems, summarise(problems, source), advice=advice_on(problems, skipping=False)
-    )

@@ -160,6 +160,7 @@ def _in_blocks(
             at=_at(request),
             keeps_matches=request.save is not None,
             threads=request.threads,
+            check=lambda history: _check_usage(system, history, request),
             announce=announce,
             progress=progress,
         )

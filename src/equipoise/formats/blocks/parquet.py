@@ -8,7 +8,7 @@ the complete file is refused (`UnsuitedError`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,20 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Ints
-from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.blocks.sorting import KEY, ROW
+from equipoise.formats.blocks.on_disk import (
+    KEY,
+    ROW,
+    RepeatedIds,
+    blocks_of,
+    check_space,
+    divide,
+    in_words,
+)
 from equipoise.formats.games.as_matches import build_matches, is_matches
 from equipoise.formats.games.layout import has_long_columns
-from equipoise.formats.options import CANONICAL, KEPT, Options
+from equipoise.formats.options import KEPT, Options
 from equipoise.formats.table import Table, refuse, shown
 from equipoise.formats.tables.clock_times import join_clock_times
 from equipoise.formats.tables.columns import arrange_columns
@@ -32,6 +39,8 @@ from equipoise.formats.times import read_times
 
 #: Rows from which the columns are understood.
 _HEAD = 1000
+#: Rows of the file for one sampled time, and rows that are divided by time together.
+_SAMPLED, _DIVIDED = 1024, 10_000_000
 #: Columns of ids and labels, and of numbers; `time` and the kept columns have rules of their own.
 _LABELS = ("match", "player", "team", "winner")
 _IDS = (
@@ -40,6 +49,7 @@ _IDS = (
 )
 #: Columns that are None in a history if no row has a value.
 _ALL_OR_NONE = ("performance", "performance_ceiling", "beta", "gamma")
+_FAILURES = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 
 
 class UnsuitedError(InvalidParameterError):
@@ -52,10 +62,10 @@ class LargeTable:
 
     columns : names in the file of the columns that are read
     named : column with a meaning -> its name in the file
+    key : times as whole numbers in their order; None if the order is that of the file
     present : columns of `_ALL_OR_NONE` with a value in any row
     notes : sentences on how columns were understood
     stamp : what changes when the file is written again or replaced
-    sample : the first rows with all columns, as a history; None if they hold no valid match
     """
 
     path: Path
@@ -63,31 +73,81 @@ class LargeTable:
     options: Options
     columns: tuple[str, ...]
     named: dict[str, str]
+    key: pl.Expr | None
     present: tuple[str, ...]
     notes: tuple[str, ...]
-    sample: History | None
     bytes_a_row: float
     stamp: tuple[int, ...]
 
-    @property
-    def time(self) -> str | None:
-        """The column of times in the file; None if the order is that of the file."""
-        return self.named.get("time")
+    def blocks(
+        self, rows: int, folder: Path, announce: Callable[[str], None]
+    ) -> Iterator[pl.DataFrame]:
+        """Yield complete matches in order of time, about `rows` rows at once.
 
-    def slices(self, rows: int) -> Iterator[pl.DataFrame]:
-        """Yield consecutive rows of the file, with their numbers and times for sorting."""
+        folder : where the file is sorted if it is not in order; the caller removes it
+        announce : called with a line before that
+        Raises : ConflictError if the file changes, InvalidParameterError if the disk is full
+        """
+        samples = self._sampled_times(rows)
+        if samples is None:
+            yield from self._consecutive(rows)
+            return
+        needed = int(self.rows * self.bytes_a_row)
+        free = check_space(needed + 8 * self.rows, folder)
+        announce(
+            f"The file is not in order of time. It is sorted on disk: about {in_words(needed)} in "
+            f"{folder}, which has {in_words(free)} free."
+        )
+        step = max(1, rows // _SAMPLED)
+        bounds = np.unique(np.sort(samples)[step::step])
+        parts = []
+        for at in range(0, self.rows, _DIVIDED):
+            parts.append(folder / f"part-{at:012}")
+            try:
+                divide(self._scan(at, _DIVIDED), bounds, parts[-1])
+            finally:
+                self._check_unchanged()
+        yield from blocks_of(parts, len(bounds) + 1)
+
+    def _sampled_times(self, rows: int) -> Ints | None:
+        """Return some times of a file that is not in order; None if it is, or has no times."""
+        if self.key is None:
+            return None
+        samples, in_order, last = [], True, None
         for at in range(0, self.rows, rows):
-            frame = self._part(self.columns, at, rows)
-            yield frame.with_columns(
-                pl.Series(ROW, np.arange(at, at + len(frame))),
-                *([] if self.time is None else [_microseconds(frame[self.time]).alias(KEY)]),
-            )
+            times = self._collected(self._scan(at, rows).select(KEY))[KEY].to_numpy()
+            in_order &= bool(np.all(times[1:] >= times[:-1]))
+            in_order &= last is None or int(times[0]) >= last
+            last = int(times[-1])
+            samples.append(times[::_SAMPLED].copy())
+        return None if in_order else np.concatenate(samples)
 
-    def _part(self, columns: Sequence[str], at: int, rows: int) -> pl.DataFrame:
+    def _consecutive(self, rows: int) -> Iterator[pl.DataFrame]:
+        """Yield complete matches of a file that is in order."""
+        key = KEY if self.key is not None else self.named["match"]
+        rest: pl.DataFrame | None = None
+        for at in range(0, self.rows, rows):
+            frame = self._collected(self._scan(at, rows))
+            held = frame if rest is None else pl.concat([rest, frame])
+            changes = np.flatnonzero(held[key].ne_missing(held[key].shift(1)).to_numpy()[1:])
+            last = 0 if not len(changes) else int(changes[-1]) + 1
+            if last:
+                yield held.head(last)
+            rest = held.slice(last)
+        if rest is not None and len(rest):
+            yield rest
+
+    def _scan(self, at: int, rows: int) -> pl.LazyFrame:
+        """Return rows of the file, with their numbers, and times as numbers for sorting."""
+        scan = pl.scan_parquet(self.path).select(self.columns).slice(at, rows)
+        scan = scan.with_row_index(ROW, offset=at)
+        return scan if self.key is None else scan.with_columns(self.key)
+
+    def _collected(self, scan: pl.LazyFrame) -> pl.DataFrame:
         """Return rows of the file. Raises : ConflictError if it is not the one that was opened."""
         try:
-            frame = pl.scan_parquet(self.path).select(columns).slice(at, rows).collect()
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+            frame = scan.collect()
+        except _FAILURES as error:
             self._check_unchanged()
             reason = str(error).strip().splitlines() or [type(error).__name__]
             refuse(str(self.path), "must be a readable Parquet file", reason[0])
@@ -99,43 +159,6 @@ class LargeTable:
             raise ConflictError(
                 f"{self.path} changed while it was read: run the same again once it is complete"
             )
-
-    def blocks(self, rows: int) -> Iterator[pl.DataFrame]:
-        """Yield complete matches of a file that is in order, about `rows` rows at once."""
-        key = KEY if self.time is not None else self.named["match"]
-        rest: pl.DataFrame | None = None
-        for frame in self.slices(rows):
-            held = frame if rest is None else pl.concat([rest, frame])
-            changes = np.flatnonzero(held[key].ne_missing(held[key].shift(1)).to_numpy()[1:])
-            last = 0 if not len(changes) else int(changes[-1]) + 1
-            if last:
-                yield held.head(last)
-            rest = held.slice(last)
-        if rest is not None and len(rest):
-            yield rest
-
-    def order(self, rows: int, progress: Callable[[int], None] | None = None) -> tuple[bool, bool]:
-        """Return whether the times never decrease, and whether the ids of matches do not.
-
-        progress : called with the number of rows looked at
-        """
-        match, last_time, last_match = self.named["match"], None, None
-        in_order = numbered = True
-        wanted = [match] if self.time is None else [match, self.time]
-        for at in range(0, self.rows, rows):
-            frame = self._part(wanted, at, rows)
-            if self.time is not None and in_order:
-                times = _microseconds(frame[self.time])
-                in_order, last_time = _rises(times, last_time)
-            whole = frame[match].dtype.is_integer()
-            if numbered and whole:
-                numbered, last_match = _rises(frame[match], last_match)
-            numbered = numbered and whole
-            if progress is not None:
-                progress(min(at + rows, self.rows))
-            if not in_order:
-                break
-        return in_order, numbered
 
     def read(self, frame: pl.DataFrame) -> HistoryReading:
         """Return the history of a block, None without problems if nothing is selected.
@@ -154,7 +177,7 @@ class LargeTable:
         if found is None:
             left = [one for one in reading.problems if one.rule != LEFT]
             return replace(reading, problems=tuple(left))
-        if found.order is not None or (found.time is None) != (self.time is None):
+        if found.order is not None or (found.time is None) != (self.key is None):
             raise UnsuitedError(
                 "the times of a part of the file are read in another way than those of the file: "
                 "set --time-format"
@@ -166,19 +189,19 @@ class LargeTable:
         }
         return replace(reading, history=replace(found, **missing)) if missing else reading
 
-    def problems_of(self, hashes: Ints) -> list[Problem]:
-        """Return the problems of a few matches whose rows are in several blocks.
-
-        hashes : what `repeated.hashes` returns for their ids
-        """
+    def problems_of_repeated(self, repeated: RepeatedIds) -> list[Problem]:
+        """Return the problems of matches whose rows are in several blocks."""
+        hashes = repeated.found()
+        if not len(hashes):
+            return []
         name = self.named["match"]
         scan = pl.scan_parquet(self.path).select(self.columns).with_row_index(ROW)
-        whole = pl.scan_parquet(self.path).collect_schema()[name].is_integer()
+        whole = scan.collect_schema()[name].is_integer()
         key = pl.col(name).cast(pl.Int64) if whole else pl.col(name).cast(pl.String).hash()
         wanted = pl.Series(hashes if whole else hashes.view(np.uint64))
         frame = scan.filter(key.is_in(wanted.implode())).collect(engine="streaming")
         problems = list(self.read(frame).problems) if len(frame) else []
-        if problems or self.time is not None:
+        if problems or self.key is not None:
             return problems
         # Without times a match is in several blocks if others are between its rows.
         rows = frame.group_by(name, maintain_order=True).agg(
@@ -194,7 +217,7 @@ class LargeTable:
 def open_large(source: object, options: Options, uses: frozenset[str]) -> LargeTable:
     """Return a Parquet file that can be read in blocks.
 
-    uses : columns that the system uses; others without a meaning are not read
+    uses : columns that the system uses
     Raises : UnsuitedError, with the reason
     """
     path = _path_of(source)
@@ -204,7 +227,7 @@ def open_large(source: object, options: Options, uses: frozenset[str]) -> LargeT
         schema = scan.collect_schema()
         rows = int(scan.select(pl.len()).collect().item())
         head = scan.head(_HEAD).collect()
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+    except _FAILURES as error:
         raise UnsuitedError(f"{path} is no readable Parquet file") from error
     table = Table(frame=head, name=str(path), format="parquet").flat()
     long = has_long_columns(table.frame, options.columns) or not is_matches(table, options)
@@ -216,29 +239,37 @@ def open_large(source: object, options: Options, uses: frozenset[str]) -> LargeT
         arranged = arrange_columns(table, options)
     except InvalidDataError as error:
         raise UnsuitedError("its columns are in doubt") from error
-    kept = _wanted(table.frame.columns, arranged.columns, options, uses)
-    types = {name: schema[old] for name, old in arranged.columns.items()}
-    types |= {name: schema[name] for name in options.statistics if name in schema}
-    _check_types(types)
-    counts = _counts(path, arranged.columns, kept)
-    if arranged.columns.get("time") and not _are_times(path, arranged.columns["time"], options):
-        raise UnsuitedError(
-            "times must be dates, date-times or whole seconds since 1970 on all rows, and these "
-            "are not"
-        )
-    _check_counts(counts, types, options)
+    named = dict(arranged.columns)
+    columns = {**named, **{name: name for name in options.statistics if name in schema}}
+    _check_types({name: schema[old] for name, old in columns.items()})
+    empty = _empty_rows(scan, named, options)
+    for name, count in empty.items():
+        if count and name in ("match", "time"):
+            raise UnsuitedError(f"{count:,} rows have no {name}")
+        if count and name in KEPT and name in uses and schema[named[name]].is_integer():
+            raise UnsuitedError(f"the column {name} holds whole numbers, and {count:,} are missing")
+    read = {*named.values(), *options.statistics, *(name for name, _ in options.where)}
+    read |= {*options.columns.values(), "score", *KEPT}
+    kept = tuple(name for name in table.frame.columns if name in read)
     return LargeTable(
         path=path,
         rows=rows,
         options=options,
         columns=kept,
-        named=dict(arranged.columns),
-        present=tuple(name for name in _ALL_OR_NONE if counts.get(name, rows) < rows),
+        named=named,
+        key=_key(named["time"], schema[named["time"]]) if "time" in named else None,
+        present=tuple(name for name in _ALL_OR_NONE if empty.get(name, rows) < rows),
         notes=arranged.notes,
-        sample=_sample(table, options),
         bytes_a_row=head.select(kept).estimated_size() / len(head) + 16.0,
         stamp=stamp,
     )
+
+
+def _key(time: str, kind: pl.DataType) -> pl.Expr:
+    """Return times as whole numbers in their order; date-times to the microsecond."""
+    if isinstance(kind, pl.Datetime):
+        return pl.col(time).cast(pl.Datetime("us", kind.time_zone)).to_physical().alias(KEY)
+    return pl.col(time).to_physical().cast(pl.Int64).alias(KEY)
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
@@ -253,38 +284,19 @@ def _stamp(path: Path) -> tuple[int, ...]:
 def _path_of(source: object) -> Path:
     if isinstance(source, list | tuple) and len(source) == 1:
         source = source[0]
-    if isinstance(source, Path | str) and _names_nothing(str(source)):
-        raise UnsuitedError(f"there is no file {str(source)!r}")
-    if not isinstance(source, str | Path) or not Path(source).is_file():
-        raise UnsuitedError("only a single Parquet file can")
-    if Path(source).suffix.lower() != ".parquet":
+    path = Path(source) if isinstance(source, str | Path) else None
+    if path is None or not path.is_file():
+        text = str(source)
+        several = path is None or text == "-" or any(mark in text for mark in ("://", *"*?["))
+        if several or Path(text).exists():
+            raise UnsuitedError("only a single Parquet file can")
+        raise UnsuitedError(f"there is no file {text!r}")
+    if path.suffix.lower() != ".parquet":
         raise UnsuitedError("only a Parquet file can (`equipoise convert` writes one)")
-    return Path(source)
+    return path
 
 
-def _names_nothing(source: str) -> bool:
-    """Return whether there is nothing of this name, which is no pattern and no address."""
-    is_other = source == "-" or "://" in source or any(mark in source for mark in "*?[")
-    return not is_other and not Path(source).exists()
-
-
-def _wanted(
-    names: list[str], meant: dict[str, str], options: Options, uses: frozenset[str]
-) -> tuple[str, ...]:
-    """Return the columns of the file that decide ratings, in the order of the file."""
-    new_of = {old: new for new, old in meant.items()}
-    always = {*options.columns.values(), *options.statistics, *(name for name, _ in options.where)}
-
-    def is_read(old: str) -> bool:
-        new = new_of.get(old, old)
-        if old in always or new in always or (new in CANONICAL and old in new_of):
-            return True
-        return (new in KEPT and new in uses) or (new == "score" and (old in new_of or new in uses))
-
-    return tuple(old for old in names if is_read(old))
-
-
-def _check_types(types: dict[str, pl.DataType]) -> None:
+def _check_types(types: Mapping[str, pl.DataType]) -> None:
     """Refuse columns whose meaning depends on all values. Raises : UnsuitedError."""
     for name, kind in types.items():
         fits = kind.is_numeric() and not kind.is_decimal()
@@ -302,68 +314,35 @@ def _check_types(types: dict[str, pl.DataType]) -> None:
             raise UnsuitedError(f"the column {name} must hold {what}, and it holds {kind}")
 
 
-def _counts(path: Path, meant: dict[str, str], kept: tuple[str, ...]) -> dict[str, int]:
-    """Return the number of rows without a value of each column with a meaning."""
-    scan = pl.scan_parquet(path)
+def _empty_rows(scan: pl.LazyFrame, named: Mapping[str, str], options: Options) -> dict[str, int]:
+    """Return the number of rows without a value of each column with a meaning.
+
+    Raises : UnsuitedError   times are of several kinds, or an order without dates
+    """
     schema = scan.collect_schema()
-    wanted = []
-    for new, old in meant.items():
-        if old in kept:
-            empty = pl.col(old).is_null()
-            if schema[old].is_float():
-                empty |= pl.col(old).is_nan()
-            wanted.append(empty.sum().alias(new))
-    found = scan.select(wanted).collect(engine="streaming")
-    return {name: int(found[name].item()) for name in found.columns}
+    wanted = {
+        new: (pl.col(old).is_null() | (pl.col(old).is_nan() if schema[old].is_float() else False))
+        for new, old in named.items()
+    }
+    counts = [empty.sum().alias(new) for new, empty in wanted.items()]
+    time = named.get("time")
+    if time is None or not schema[time].is_integer():
+        found = scan.select(counts).collect(engine="streaming")
+    else:
+        low, high = pl.col(time).min().alias(KEY), pl.col(time).max().alias(ROW)
+        found = scan.select(*counts, low, high).collect(engine="streaming")
+        _check_times(pl.concat([found[KEY], found[ROW].rename(KEY)]), options)
+    return {name: int(found[name].item()) for name in wanted}
 
 
-def _check_counts(counts: dict[str, int], types: dict[str, pl.DataType], options: Options) -> None:
-    for name, empty in counts.items():
-        if empty and name in ("match", "time"):
-            raise UnsuitedError(f"{empty:,} rows have no {name}")
-        if empty and name in KEPT and types[name].is_integer():
-            raise UnsuitedError(f"the column {name} holds whole numbers, and {empty:,} are missing")
-
-
-def _are_times(path: Path, column: str, options: Options) -> bool:
-    """Return whether all times are of one kind, and not an order without dates."""
-    scan = pl.scan_parquet(path)
-    kind = scan.collect_schema()[column]
-    if kind in (pl.Date, pl.Datetime):
-        return True
-    if options.time_format not in (None, "s", "ms", "us"):
-        return False
-    ends = scan.select(pl.col(column).min().alias("low"), pl.col(column).max().alias("high"))
-    found = ends.collect(engine="streaming").row(0)
-    times = read_times(pl.Series(found, dtype=kind), options.time_format)
-    return (
-        times is not None
-        and not times.faults
-        and not times.is_order
-        and (options.time_format is not None or times.scale == 1_000_000)
-    )
-
-
-def _sample(table: Table, options: Options) -> History | None:
-    """Return the first rows as a history with all columns, to say what is not used."""
-    try:
-        reading = build_matches(table, replace(options, skip_bad="matches", where=()), "history")
-    except (InvalidDataError, InvalidParameterError):
-        return None
-    return reading.history
-
-
-def _microseconds(column: pl.Series) -> pl.Series:
-    """Return times as whole numbers in their order; date-times to the microsecond."""
-    if isinstance(column.dtype, pl.Datetime):
-        return column.cast(pl.Datetime("us", column.dtype.time_zone)).to_physical()
-    return column.to_physical().cast(pl.Int64)
-
-
-def _rises(column: pl.Series, last: int | None) -> tuple[bool, int | None]:
-    """Return whether values never decrease, also from the last one before them, and the last."""
-    if not len(column):
-        return True, last
-    values = column.to_numpy()
-    rising = bool(np.all(values[1:] >= values[:-1])) and (last is None or int(values[0]) >= last)
-    return rising, int(values[-1])
+def _check_times(ends: pl.Series, options: Options) -> None:
+    """Refuse whole numbers that are no times; ends : the lowest and highest."""
+    times = None
+    if options.time_format in (None, "s", "ms", "us"):
+        times = read_times(ends, options.time_format)
+    known = options.time_format is not None or (times is not None and times.scale == 1_000_000)
+    if times is None or times.faults or times.is_order or not known:
+        raise UnsuitedError(
+            "times must be dates, date-times or whole seconds since 1970 on all rows, and these "
+            "are not"
+        )
