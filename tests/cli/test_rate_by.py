@@ -16,7 +16,7 @@ import pytest
 from equipoise.analysis.files.rating import RateRequest
 from equipoise.analysis.files.reading import HistoryRequest
 from equipoise.analysis.partitioned.places import places_of
-from equipoise.analysis.partitioned.rating import RateByRequest, message_of, rate_by
+from equipoise.analysis.partitioned.rating import rate_by
 from equipoise.cli import run
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.opening.partitions import MISSING, folder_name, partition_files, values_of
@@ -340,12 +340,8 @@ def test_a_worker_that_is_killed_changes_nothing(data: Path, tmp_path: Path) -> 
         folder.mkdir(parents=True)
         matches(number, 400, 50).write_parquet(folder / "0.parquet")
     assert by(data, "--output", f"{tmp_path}/one/ratings.csv") == 0
-    request = RateByRequest(
-        rate=RateRequest(
-            history=HistoryRequest(source=str(data)), output=f"{tmp_path}/two/ratings.csv"
-        ),
-        by=("mode", "region"),
-        workers=2,
+    request = RateRequest(
+        history=HistoryRequest(source=str(data)), output=f"{tmp_path}/two/ratings.csv"
     )
     killed = []
 
@@ -355,9 +351,9 @@ def test_a_worker_that_is_killed_changes_nothing(data: Path, tmp_path: Path) -> 
             killed.append(worker.pid)
             worker.kill()
 
-    answer = rate_by(make_system("elo"), request, kill)
+    answer = rate_by(make_system("elo"), request, ("mode", "region"), 2, kill)
     assert killed
-    assert message_of(answer).failed == 0
+    assert answer.failed == 0
     assert contents(tmp_path / "two") == contents(tmp_path / "one")
 
 

@@ -1,6 +1,6 @@
 """Finds the pools of a data set: the matches with one combination of values of some columns.
 
-The values stand in the names of folders (`mode=ranked/region=eu/`), in columns, or some here and
+The values are in the names of folders (`mode=ranked/region=eu/`), in columns, or some here and
 some there. A column is one of the history, with one value in every match, as in `equipoise
 leaderboard --by`. A missing value and an empty text are the same.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import numpy as np
+import polars as pl
 
 from equipoise.analysis.files.reading import HistoryRequest, read
 from equipoise.arrays import Ids, Ints
@@ -20,10 +21,12 @@ from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
 from equipoise.evaluate.resampling import some_matches
 from equipoise.formats.opening.naming import natural
-from equipoise.formats.opening.partitions import PartitionFile, partition_files
+from equipoise.formats.opening.partitions import partition_files
 
 #: More pools than this are taken for a mistake, such as a column of ids.
 MOST_POOLS = 100_000
+#: Column of the numbers of matches, while they are grouped.
+_MATCH = "\x00match"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -32,21 +35,12 @@ class Part:
 
     values : by column, as far as the names of folders say them; None is a missing value
     columns : the columns that divide the matches further
-    files : to read; empty if the matches were read already
-    given : the matches, if they are not in files of their own
+    source : the matches if they were read already, else how to read them
     """
 
     values: dict[str, str | None]
     columns: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    given: History | None = None
-
-
-def check_columns(by: Sequence[str]) -> None:
-    """Refuse columns that cannot divide anything. Raises : InvalidParameterError."""
-    for one in by:
-        require(bool(one), "--by", "names of columns, separated by commas", ",".join(by))
-        require(by.count(one) == 1, "--by", "different columns", ",".join(by))
+    source: HistoryRequest | History
 
 
 def parts_of(
@@ -64,32 +58,41 @@ def parts_of(
         if files:
             request = replace(request, source=[file.path for file in files])
         history, reading = read(request)
-        parts = [Part(values=values, given=part) for values, part in pools_of(history, by)]
+        parts = [Part(values=values, source=part) for values, part in pools_of(history, by)]
         return parts, replace(reading, history=None)
-    _check_folders(files, in_folders)
-    files = _selected(files, request)
+    problems = [
+        Problem(file.path, None, one, f"must be in a folder {one}=VALUE like the other files", "")
+        for file in files
+        for one in in_folders
+        if one not in file.values
+    ]
+    if problems:
+        raise InvalidDataError(problems)
+    # Values of folders select files; the others are selected by the reader.
+    folders = {name for name in request.where if all(name in one.values for one in files)}
+    wanted = {name: request.where[name] for name in request.where if name in folders}
     grouped: dict[tuple[str | None, ...], list[str]] = {}
     for file in files:
-        grouped.setdefault(tuple(file.values[one] for one in in_folders), []).append(file.path)
+        if all((file.values[name] or "") == value for name, value in wanted.items()):
+            grouped.setdefault(tuple(file.values[one] for one in in_folders), []).append(file.path)
+    if not grouped:
+        got = ", ".join(f"{name}={value}" for name, value in wanted.items())
+        raise InvalidParameterError(f"--where must name values that some folder has; got {got}")
     require(len(grouped) <= MOST_POOLS, "--by", f"of at most {MOST_POOLS:,} pools", len(grouped))
-    columns = tuple(one for one in by if one not in in_folders)
+    where = {name: value for name, value in request.where.items() if name not in folders}
     parts = [
         Part(
             values=dict(zip(in_folders, values, strict=True)),
-            columns=columns,
-            files=tuple(grouped[values]),
+            columns=tuple(one for one in by if one not in in_folders),
+            source=replace(
+                request,
+                source=grouped[values][0] if len(grouped[values]) == 1 else grouped[values],
+                where=where,
+            ),
         )
         for values in sorted(grouped, key=in_order)
     ]
     return parts, None
-
-
-def request_of(request: HistoryRequest, part: Part) -> HistoryRequest:
-    """Return how to read the files of a part."""
-    folders = _where_of_folders(partition_files(list(part.files)), request)
-    where = {name: value for name, value in request.where.items() if name not in folders}
-    source = part.files[0] if len(part.files) == 1 else list(part.files)
-    return replace(request, source=source, where=where)
 
 
 def pools_of(
@@ -99,27 +102,20 @@ def pools_of(
 
     Raises : InvalidParameterError
     """
-    if not columns:
-        yield {}, history
-        return
-    texts = [_texts(history, one) for one in columns]
-    numbers: Ints = np.zeros(history.matches, np.int64)
-    for one in texts:
-        _, code = np.unique(one, return_inverse=True)
-        # Renumbered every time, because the product of many columns would overflow.
-        _, numbers = np.unique(numbers * (int(code.max(initial=0)) + 1) + code, return_inverse=True)
-    order = np.argsort(numbers, kind="stable")
-    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    if len(starts) > MOST_POOLS:
+    texts = {one: pl.Series(_texts(history, one).tolist(), dtype=pl.String) for one in columns}
+    groups = pl.DataFrame(texts).with_row_index(_MATCH).group_by(columns).agg(_MATCH)
+    if len(groups) > MOST_POOLS:
         raise InvalidParameterError(
             f"--by must name columns with at most {MOST_POOLS:,} combinations of values; "
-            f"{','.join(columns)} has {len(starts):,}"
+            f"{','.join(columns)} has {len(groups):,}"
         )
-    found = {}
-    for matches in np.split(order, starts[1:]):
-        found[tuple(str(one[matches[0]]) or None for one in texts)] = matches
+    found = {
+        tuple(value or None for value in values): row
+        for row, values in enumerate(groups.select(columns).iter_rows())
+    }
     for values in sorted(found, key=in_order):
-        yield dict(zip(columns, values, strict=True)), part_of(history, found[values])
+        matches = groups[_MATCH][found[values]].to_numpy().astype(np.int64)
+        yield dict(zip(columns, values, strict=True)), part_of(history, matches)
 
 
 def in_order(values: Sequence[str | None]) -> tuple[object, ...]:
@@ -150,7 +146,10 @@ def _texts(history: History, column: str) -> Ids:
     values = history.attributes.get(column)
     if values is None:
         raise InvalidParameterError(_no_column(column, list(history.attributes)))
-    texts: Ids = np.array([_text(one) for one in values.tolist()], dtype=object)
+    # A float that is not equal to itself is a missing value.
+    texts: Ids = np.array(
+        ["" if one is None or one != one else str(one) for one in values.tolist()], dtype=object
+    )
     first = texts[history.offsets[:-1]]
     different = np.flatnonzero(texts != np.repeat(first, history.sizes()))
     if len(different):
@@ -161,11 +160,6 @@ def _texts(history: History, column: str) -> Ids:
             f"{first[match]!r} and {texts[row]!r} in match {history.match_ids[match]}"
         )
     return first
-
-
-def _text(value: object) -> str:
-    absent = value is None or (isinstance(value, float) and np.isnan(value))
-    return "" if absent else str(value)
 
 
 def _no_column(by: str, known: list[str]) -> str:
@@ -181,34 +175,3 @@ def _no_column(by: str, known: list[str]) -> str:
         f"--by must name columns of the history ({', '.join(known)}) or of folders such as "
         f"mode=ranked; got {by!r}{hint}"
     )
-
-
-def _check_folders(files: Sequence[PartitionFile], columns: Sequence[str]) -> None:
-    """Refuse files outside of the folders in which the others are. Raises : InvalidDataError."""
-    problems = [
-        Problem(file.path, None, one, f"must be in a folder {one}=VALUE like the other files", "")
-        for file in files
-        for one in columns
-        if one not in file.values
-    ]
-    if problems:
-        raise InvalidDataError(problems)
-
-
-def _where_of_folders(files: Sequence[PartitionFile], request: HistoryRequest) -> set[str]:
-    """Return the columns of `where` that the folders have."""
-    return {name for name in request.where if files and all(name in one.values for one in files)}
-
-
-def _selected(files: list[PartitionFile], request: HistoryRequest) -> list[PartitionFile]:
-    """Return the files in folders with the wanted values."""
-    wanted = {name: request.where[name] for name in _where_of_folders(files, request)}
-    found = [
-        one
-        for one in files
-        if all((one.values[name] or "") == value for name, value in wanted.items())
-    ]
-    if not found:
-        got = ", ".join(f"{name}={value}" for name, value in wanted.items())
-        raise InvalidParameterError(f"--where must name values that some folder has; got {got}")
-    return found

@@ -44,10 +44,8 @@ def rate_by(
     from equipoise.analysis.partitioned import rating
 
     columns = tuple(one.strip() for one in by.split(","))
-    asked = rating.RateByRequest(rate=request, by=columns, workers=workers)
     with working("rating pools") as job:
-        answer = rating.rate_by(system, asked, job.progress, executor=executor)
-    message = rating.message_of(answer)
+        message = rating.rate_by(system, request, columns, workers, job.progress, executor=executor)
     if as_json:
         print_json(message)
     else:
