@@ -24,7 +24,6 @@ def posterior_figure(belief: Belief, *, title: str | None = None) -> Figure:
 
     Raises : EquipoiseError without matplotlib
     """
-    theme.check_available()
     spread = _REACH * max(belief.deviation, belief.standard_deviation())
     skill = np.linspace(belief.rating - spread, belief.rating + spread, 401)
     density = belief.density(skill)

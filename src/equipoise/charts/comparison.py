@@ -48,19 +48,6 @@ class _Mover(NamedTuple):
     direction: int
 
 
-def comparison_subtitle(found: RatingComparison) -> str:
-    """Return what the line is."""
-    what = "between the two scales" if found.scale == "line" else "of equal ratings"
-    words = f"players above the line {what} rose, those below it fell"
-    return words if found.players <= _DOTS else f"{words}; darker cells have more players"
-
-
-def comparison_title(found: RatingComparison) -> str:
-    """Return the default title."""
-    old, new = _name(found.old), _name(found.new)
-    return f"{new} against {old}"
-
-
 def _name(name: str) -> str:
     """Return the name of a table; of a path, that of the file."""
     return shortened(Path(name).name or name, _TABLE)
@@ -97,9 +84,14 @@ SIZE = theme.Size(7.5, 6.0)
 
 
 def comparison_figure(
-    found: RatingComparison, *, title: str, subtitle: str, size: theme.Size = SIZE
+    found: RatingComparison, *, title: str | None = None, size: theme.Size = SIZE
 ) -> Figure:
     """Return the figure of old ratings against new ones."""
+    title = title or f"{_name(found.new)} against {_name(found.old)}"
+    what = "between the two scales" if found.scale == "line" else "of equal ratings"
+    subtitle = f"players above the line {what} rose, those below it fell"
+    if found.players > _DOTS:
+        subtitle += "; darker cells have more players"
     x, y = _points(found)
     across, up = around(x.tolist(), 0, 1, ()), around(y.tolist(), 0, 1, ())
     with theme.style():

@@ -142,7 +142,11 @@ def check_file(path: str) -> None:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Apply the style of all charts to figures within the block."""
+    """Apply the style of all charts to figures within the block.
+
+    Raises : EquipoiseError without matplotlib
+    """
+    check_available()
     import matplotlib as mpl
 
     with mpl.rc_context(cast(Any, _STYLE)), warnings.catch_warnings():

@@ -172,12 +172,13 @@ _LINE = theme.PALETTE[0]
 _MARK = theme.PALETTE[1]
 
 
-def tuning_figure(found: Tuning, *, title: str) -> Figure:
+def tuning_figure(found: Tuning, *, title: str | None = None) -> Figure:
     """Return the figure of a search: its trials, the best outlined, and a cross for those given.
 
     One parameter is shown as a line, two as a map, more as one panel each. The line of a panel is
     the best metric reached with each value, over all values of the other parameters.
     """
+    title = title or f"{found.system}: {' and '.join(found.choices)}"
     surface = Surface.of(found)
     many = len(surface.axes) > 2
     rows = math.ceil(min(len(surface.axes), MOST_PANELS) / _COLUMNS)

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.charts import theme
 from equipoise.charts.axes import shortened
-from equipoise.charts.rating import Along
+from equipoise.charts.calibration import calibration_figure
+from equipoise.charts.comparison import comparison_figure
+from equipoise.charts.distribution import distribution, distribution_figure
+from equipoise.charts.drift import drift_figure
+from equipoise.charts.incentives import incentives_figure
+from equipoise.charts.performance import performance_figure
+from equipoise.charts.places import places_figure
+from equipoise.charts.rating import Along, rating_figure, rating_series
+from equipoise.charts.sweeps import sweeps_figure
+from equipoise.charts.tuning import tuning_figure
 from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others
 from equipoise.data.backtest import BASELINE, Backtest, Calibration
 from equipoise.data.comparison import RatingComparison
@@ -64,9 +72,6 @@ def trace_chart(
     players : ids; none means the three with the best last rating
     Raises : NotFoundError, InvalidParameterError; EquipoiseError without matplotlib
     """
-    theme.check_available()
-    from equipoise.charts.rating import rating_figure, rating_series
-
     history = trace.history
     if by == "time" and history.time is None:
         raise InvalidParameterError("by must be match or played in a history without dates")
@@ -112,9 +117,6 @@ def ratings_chart(
 
     Raises : NotFoundError, InvalidDataError; EquipoiseError without matplotlib
     """
-    theme.check_available()
-    from equipoise.charts.distribution import distribution, distribution_figure
-
     row_of = {str(one): row for row, one in enumerate(ratings.player_ids.tolist())}
     for player in players:
         if str(player) not in row_of:
@@ -136,28 +138,8 @@ def distribution_subtitle(system: str, min_matches: int) -> str:
     return f"{system}, {least}" if system else least
 
 
-def comparison_chart(found: RatingComparison, *, title: str | None = None) -> Figure:
-    """Return the chart of old ratings against new ones.
-
-    Raises : EquipoiseError without matplotlib
-    """
-    theme.check_available()
-    from equipoise.charts.comparison import (
-        comparison_figure,
-        comparison_subtitle,
-        comparison_title,
-    )
-
-    return comparison_figure(
-        found, title=title or comparison_title(found), subtitle=comparison_subtitle(found)
-    )
-
-
 def calibration_chart(one: Calibration, *, title: str | None = None) -> Figure:
     """Return the chart of one calibration. Raises : EquipoiseError without matplotlib."""
-    theme.check_available()
-    from equipoise.charts.calibration import calibration_figure
-
     return calibration_figure(
         {"mean error": one}, title=title or "Calibration", subtitle=_CALIBRATION
     )
@@ -172,9 +154,6 @@ def backtest_chart(found: Backtest, *, title: str | None = None) -> Figure:
     Raises : InvalidParameterError   more systems than can be distinguished; EquipoiseError
         without matplotlib
     """
-    theme.check_available()
-    from equipoise.charts.calibration import calibration_figure
-
     shown = {one.label: one.calibration for one in found.systems if one.label != BASELINE}
     return calibration_figure(
         shown,
@@ -191,9 +170,6 @@ def drift_subtitle(window: ActivityWindow, *, band: bool) -> str:
 
 def drift_chart(found: Drift, *, title: str | None = None) -> Figure:
     """Return the chart of the drift of one system. Raises : EquipoiseError without matplotlib."""
-    theme.check_available()
-    from equipoise.charts.drift import drift_figure
-
     return drift_figure(
         {found.system: found},
         title=title or f"Drift of {found.system}",
@@ -213,27 +189,11 @@ def incentives_subtitle(others: Others) -> str:
 
 def incentive_chart(found: Incentive, *, title: str | None = None) -> Figure:
     """Return the chart of one player's best plan. Raises : EquipoiseError without matplotlib."""
-    theme.check_available()
-    from equipoise.charts.incentives import incentives_figure
-
     return incentives_figure(
         {found.system: found},
         title=title or f"What {shortened(str(found.player), _LETTERS)} gains by doing worse",
         subtitle=incentives_subtitle(found.others),
     )
-
-
-def tuning_chart(found: Tuning, *, title: str | None = None) -> Figure:
-    """Return the chart of a search. Raises : EquipoiseError without matplotlib."""
-    theme.check_available()
-    from equipoise.charts.tuning import tuning_figure
-
-    return tuning_figure(found, title=title or tuning_title(found))
-
-
-def tuning_title(found: Tuning) -> str:
-    """Return the default title of the chart of a search."""
-    return f"{found.system}: {' and '.join(found.choices)}"
 
 
 def tournament_chart(found: TournamentPerformance, *, name: str) -> Figure:
@@ -242,10 +202,7 @@ def tournament_chart(found: TournamentPerformance, *, name: str) -> Figure:
     name : of the tournament, within the title
     Raises : EquipoiseError without matplotlib
     """
-    theme.check_available()
     if found.exists or found.prior > 0:
-        from equipoise.charts.performance import performance_figure
-
         kind = (
             "regularised performance ratings" if found.prior > 0 else "perfect performance ratings"
         )
@@ -254,8 +211,6 @@ def tournament_chart(found: TournamentPerformance, *, name: str) -> Figure:
             title=f"Performance in {name}",
             subtitle=f"{kind}, with {100 * found.confidence:g} % confidence",
         )
-    from equipoise.charts.sweeps import sweeps_figure
-
     return sweeps_figure(
         graph_of(found),
         title=f"Why {name} has no equilibrium",
@@ -270,9 +225,6 @@ def places_chart(
 
     names : of the teams; None numbers them from 1
     """
-    theme.check_available()
-    from equipoise.charts.places import places_figure
-
     numbers = range(1, len(found.mean) + 1)
     return places_figure(
         [f"team {number}" for number in numbers] if names is None else [*map(str, names)],
@@ -291,11 +243,11 @@ CHARTS: dict[type, Callable[..., Figure]] = {
     Drift: drift_chart,
     Incentive: incentive_chart,
     PlaceDistribution: places_chart,
-    RatingComparison: comparison_chart,
+    RatingComparison: comparison_figure,
     Ratings: ratings_chart,
     TournamentPerformance: tournament_chart,
     Trace: trace_chart,
-    Tuning: tuning_chart,
+    Tuning: tuning_figure,
 }
 
 

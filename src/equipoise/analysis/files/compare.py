@@ -9,7 +9,7 @@ import numpy as np
 from equipoise.analysis.requests.comparing import CompareRequest
 from equipoise.analysis.requests.typed import shared
 from equipoise.charts import theme
-from equipoise.charts.values import comparison_chart
+from equipoise.charts.comparison import comparison_figure
 from equipoise.data.comparison import MovedBy, RatingComparison
 from equipoise.data.files import check_distinct
 from equipoise.evaluate.rating_comparison import compare_ratings
@@ -33,7 +33,7 @@ def compare(request: CompareRequest) -> RatingComparison:
     if request.output is not None:
         write_table(found, request.output, raw=request.raw)
     if request.chart is not None:
-        theme.write(comparison_chart(found, title=request.title), request.chart)
+        theme.write(comparison_figure(found, title=request.title), request.chart)
     return found
 
 

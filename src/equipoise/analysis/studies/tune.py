@@ -30,7 +30,6 @@ from equipoise.analysis.studies.backtest import (
 from equipoise.analysis.studies.small_histories import USUAL_FEWEST, SearchPart, split_for_search
 from equipoise.analysis.studies.trials import Study, fingerprint, question_of
 from equipoise.charts import theme
-from equipoise.charts.values import tuning_title
 from equipoise.data.backtest import GROUP_METRICS, HIGHER_IS_BETTER, METRICS, Group, judge
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
@@ -256,8 +255,7 @@ def _write(answer: TuneAnswer) -> None:
     if request.chart is not None:
         from equipoise.charts.tuning import tuning_figure
 
-        figure = tuning_figure(found, title=request.title or tuning_title(found))
-        theme.write(figure, request.chart)
+        theme.write(tuning_figure(found, title=request.title), request.chart)
     if request.output is not None:
         value = found.chosen.value(found.metric)
         write_parameters(
