@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.charts import theme
-from equipoise.charts.axes import shortened, spread_out
+from equipoise.charts.axes import shortened
 from equipoise.data.backtest import Calibration
 from equipoise.errors import require
 
@@ -50,7 +50,7 @@ def calibration_figure(
         axes.plot([0, 1], [0, 1], color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=1)
         for number, one in enumerate(found.values()):
             _draw(axes, one, number)
-        _label(figure, axes, found, size)
+        _label(figure, axes, found)
     return figure
 
 
@@ -68,25 +68,12 @@ def _draw(axes: Axes, one: Calibration, number: int) -> None:
     )  # fmt: skip
 
 
-def _label(figure: Figure, axes: Axes, found: Mapping[str, Calibration], size: theme.Size) -> None:
+def _label(figure: Figure, axes: Axes, found: Mapping[str, Calibration]) -> None:
     """Write each label beside the end of its line, without overlap."""
     texts = [
-        axes.text(
-            1.0,
-            0.0,
-            f"{shortened(label, _LETTERS)}  {one.error:.3f}",
-            transform=axes.get_yaxis_transform(),
-            color=theme.WORDS[number],
-            fontweight="bold",
-            va="center",
-        )
+        theme.line_label(axes, f"{shortened(label, _LETTERS)}  {one.error:.3f}", number)
         for number, (label, one) in enumerate(found.items())
     ]
     theme.fit_axes(figure, axes, right=_LEAD + max(map(theme.text_width, texts)))
-    box, (low, high) = axes.get_position(), axes.get_ylim()
-    line = 1.35 * theme.TEXT * (high - low) / (box.height * size.height * 72)
-    ends = np.array([float(one.observed[one.participations > 0][-1]) for one in found.values()])
-    places = spread_out(ends, line, low + line / 2, high - line / 2)
-    beside = 1.0 + _LEAD / (box.width * size.width * 72)
-    for text, place in zip(texts, places.tolist(), strict=True):
-        text.set_position((beside, place))
+    ends = [float(one.observed[one.participations > 0][-1]) for one in found.values()]
+    theme.place_labels(axes, texts, ends, _LEAD)

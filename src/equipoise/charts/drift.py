@@ -13,7 +13,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ids
 from equipoise.charts import theme
-from equipoise.charts.axes import shortened, spread_out
+from equipoise.charts.axes import shortened
 from equipoise.charts.theme import set_horizontal_axis
 from equipoise.data.audits import Drift
 from equipoise.errors import NotFoundError, require
@@ -199,7 +199,7 @@ def drift_figure(
         right = _LEAD + max(theme.text_width(text) for some in texts for text in some)
         _stack(figure, axes_of, right)
         for axes, panel, some in zip(axes_of, panels, texts, strict=True):
-            _place_labels(axes, panel, some, size)
+            theme.place_labels(axes, some, [float(line.value[-1]) for line in panel.lines], _LEAD)
     return figure
 
 
@@ -246,25 +246,10 @@ def _labels(axes: Axes, panel: Panel) -> list[Any]:
         va="bottom",
     )
     return [
-        axes.text(
-            1.0,
-            0.0,
+        theme.line_label(
+            axes,
             f"{shortened(line.label, _LETTERS)}  {line.end.replace('-', _MINUS)}",
-            transform=axes.get_yaxis_transform(),
-            color=theme.WORDS[line.number],
-            fontweight="bold",
-            va="center",
+            line.number,
         )
         for line in panel.lines
     ]
-
-
-def _place_labels(axes: Axes, panel: Panel, texts: list[Any], size: theme.Size) -> None:
-    """Put each label beside the end of its line, without overlap."""
-    box, (low, high) = axes.get_position(), axes.get_ylim()
-    line = 1.35 * theme.TEXT * (high - low) / (box.height * size.height * 72)
-    ends = np.array([float(one.value[-1]) for one in panel.lines])
-    places = spread_out(ends, line, low + line / 2, high - line / 2)
-    beside = 1.0 + _LEAD / (box.width * size.width * 72)
-    for text, place in zip(texts, places.tolist(), strict=True):
-        text.set_position((beside, place))

@@ -307,27 +307,15 @@ def _label_ends(
     """Write each player's name and last rating at the right, connected to the line."""
     letters = max(int(_LETTERS_PER_INCH * size.width), 10)
     texts = [
-        axes.text(
-            1.0,
-            0.0,
-            f"{shortened(str(one.player), letters)}  {one.rating[-1]:.0f}",
-            transform=axes.get_yaxis_transform(),
-            color=theme.WORDS[number % len(theme.WORDS)],
-            fontweight="bold",
-            va="center",
+        theme.line_label(
+            axes, f"{shortened(str(one.player), letters)}  {one.rating[-1]:.0f}", number
         )
         for number, one in enumerate(series)
     ]
     theme.fit_axes(figure, axes, right=_LEAD + max(map(theme.text_width, texts)))
-    box = axes.get_position()
-    low, high = axes.get_ylim()
-    line = 1.35 * theme.TEXT * (high - low) / (box.height * size.height * 72)
-    ends = np.array([one.rating[-1] for one in series])
-    places = spread_out(ends, line, low + line / 2, high - line / 2)
-    beside = 1.0 + _LEAD / (box.width * size.width * 72)
-    for number, (one, text, place) in enumerate(zip(series, texts, places, strict=True)):
-        text.set_position((beside, float(place)))
-        _lead_to(axes, one, (beside, float(place)), _look(number)["color"])
+    places = theme.place_labels(axes, texts, [float(one.rating[-1]) for one in series], _LEAD)
+    for number, (one, place) in enumerate(zip(series, places, strict=True)):
+        _lead_to(axes, one, place, _look(number)["color"])
 
 
 def _lead_to(axes: Axes, one: RatingSeries, label: tuple[float, float], colour: str) -> None:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from equipoise.arrays import Ids
+from equipoise.charts.axes import spread_out
 from equipoise.data.files import check_place, whole_file
 from equipoise.errors import EquipoiseError, require
 from equipoise.wording import how_to_install
@@ -243,6 +244,38 @@ def text_width(text: Text) -> float:
     figure = text.get_figure(root=True)
     assert figure is not None
     return float(text.get_window_extent().width * 72 / figure.dpi)
+
+
+def line_label(axes: Axes, words: str, number: int) -> Text:
+    """Write the label of a line at the right; `place_labels` puts it beside its end."""
+    return axes.text(
+        1.0,
+        0.0,
+        words,
+        transform=axes.get_yaxis_transform(),
+        color=WORDS[number % len(WORDS)],
+        fontweight="bold",
+        va="center",
+    )
+
+
+def place_labels(
+    axes: Axes, texts: Sequence[Text], ends: Sequence[float], lead: float
+) -> list[tuple[float, float]]:
+    """Put labels beside the ends of their lines without overlap, and return where they are.
+
+    lead : points from the edge of the axes to the labels
+    """
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    width, height = (72 * inches for inches in figure.get_size_inches())
+    box, (low, high) = axes.get_position(), axes.get_ylim()
+    line = 1.35 * TEXT * (high - low) / (box.height * height)
+    heights = spread_out(np.array(ends), line, low + line / 2, high - line / 2)
+    places = [(1.0 + lead / (box.width * width), height) for height in heights.tolist()]
+    for text, place in zip(texts, places, strict=True):
+        text.set_position(place)
+    return places
 
 
 def _heading(figure: Figure, title: str, subtitle: str) -> float:
