@@ -10,7 +10,7 @@ import pytest
 import typer
 import typer.main
 
-from equipoise.analysis.requests.typed import Typed
+from equipoise.analysis.requests.typed import typed
 from equipoise.cli.declaring import add_command, option
 from equipoise.cli.tables import cell, cut, dates, minutes, table
 from equipoise.errors import InvalidParameterError
@@ -26,25 +26,24 @@ def letters(texts: list[str], name: str) -> str:
 class Pitch:
     """A request within another one."""
 
-    high: Annotated[bool, Typed("Higher.")] = False
+    high: bool = typed(False, "Higher.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sound:
     """What is heard."""
 
-    word: Annotated[str, Typed("What is said.", "WORD", argument=True)]
-    loud: Annotated[bool, Typed("Louder.", without=("now",))] = False
-    times_: Annotated[int, Typed("How often.", least=1)] = 2
-    since: Annotated[
-        str | None,
-        Typed("From when. [default: now]", "TIME", name="--from", commands=("say",)),
-    ] = None
-    spelled: Annotated[str, Typed("Letters.", many=True, read=letters)] = ""
-    breath: Annotated[bool, Typed("No breath.", name="--no-breath", off=True)] = True
-    tune: Annotated[tuple[str, ...], Typed("Tones.")] = ()
-    ears: Annotated[int, Typed("Listeners. [default: all]", otherwise=lambda: 9)] = 1
-    title: Annotated[str | None, Typed("Of the chart.", needs="tune")] = None
+    word: str = typed(..., "What is said.", "WORD", argument=True)
+    loud: bool = typed(False, "Louder.", without=("now",))
+    times_: int = typed(2, "How often.", least=1)
+    since: str | None = typed(
+        None, "From when. [default: now]", "TIME", name="--from", commands=("say",)
+    )
+    spelled: str = typed("", "Letters.", many=True, read=letters)
+    breath: bool = typed(True, "No breath.", name="--no-breath", off=True)
+    tune: tuple[str, ...] = typed((), "Tones.")
+    ears: int = typed(1, "Listeners. [default: all]", otherwise=lambda: 9)
+    title: str | None = typed(None, "Of the chart.", needs="tune")
     pitch: Pitch = field(default_factory=Pitch)
     unheard: int = 5
 

@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_type_hints
 
 import numpy as np
 import polars as pl
@@ -17,6 +16,7 @@ import pytest
 
 from equipoise.analysis.files import simulate as workflow
 from equipoise.analysis.requests.simulating import SimulateRequest
+from equipoise.analysis.requests.typed import typed_fields
 from equipoise.cli import run
 from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
 from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
@@ -151,9 +151,9 @@ def test_defaults_in_the_guide_are_those_of_the_models(model: type, part: str) -
 
 def test_defaults_in_the_help_are_those_of_the_models() -> None:
     """The command line repeats them, as help must not load the models."""
-    hints = get_type_hints(SimulateRequest, include_extras=True)
+    helps = {field.name: how.help for field, _, how in typed_fields(SimulateRequest)}
     for name in ("players", "contests", "matches", "attendance", "sizes"):
-        told = re.search(r"\[default: (.+)\]$", hints[name].__metadata__[0].help)
+        told = re.search(r"\[default: (.+)\]$", helps[name])
         assert told is not None
         contests, _, teams = told.group(1).partition("; teams: ")
         for model, default in ((ContestModel, contests), (TeamModel, teams or contests)):

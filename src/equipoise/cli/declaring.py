@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import typer
 from typer.models import OptionInfo, ParameterInfo
 
-from equipoise.analysis.requests.typed import Typed, typed_of
+from equipoise.analysis.requests.typed import Typed, typed_fields, typed_of
 from equipoise.cli import completion
 from equipoise.cli.helping import Command, print_short_help
 from equipoise.cli.project_file import reading_settings, say_used
@@ -106,17 +106,17 @@ class _Group:
         self._kind = kind
         self._groups: dict[str, _Group] = {}
         self._fields: dict[str, tuple[Typed, str, inspect.Parameter | None]] = {}
-        hints = get_type_hints(kind, include_extras=True)
-        for field in fields(kind):
-            hint = hints[field.name]
-            if is_dataclass(hint):
-                self._groups[field.name] = _Group(hint, command)
-            elif (typed := typed_of(hint)) is not None:
-                required = field.default is field.default_factory is MISSING
-                default = ... if required else None if field.default is MISSING else field.default
-                option = typed.metavar if typed.argument else typed.option(field.name)
-                one = _parameter(field.name, hint, default) if typed.is_of(command) else None
-                self._fields[field.name] = (typed, str(option), one)
+        for field, hint, typed in typed_fields(kind):
+            required = field.default is field.default_factory is MISSING
+            default = ... if required else None if field.default is MISSING else field.default
+            option = typed.metavar if typed.argument else typed.option(field.name)
+            one = None
+            if typed.is_of(command):
+                one = _parameter(field.name, hint, default, typed)
+            self._fields[field.name] = (typed, str(option), one)
+        for name, hint in get_type_hints(kind).items():
+            if is_dataclass(hint) and name not in self._fields:
+                self._groups[name] = _Group(hint, command)
         # Settings of the file are for fields of the request that names a section of it.
         self._set = {
             one.name for base in kind.__mro__ if "SECTION" in vars(base) for one in fields(base)
@@ -187,9 +187,14 @@ def _declared(kind: Any, typed: Typed, default: Any) -> tuple[Any, ParameterInfo
     return kind, option(default, typed.help, typed.metavar, name=typed.name, **more)
 
 
-def _parameter(name: str, kind: Any, declared: Any) -> inspect.Parameter:
-    """Return a parameter whose default is its declaration, with name and placeholder."""
-    typed = typed_of(kind)
+def _parameter(
+    name: str, kind: Any, declared: Any, typed: Typed | None = None
+) -> inspect.Parameter:
+    """Return a parameter whose default is its declaration, with name and placeholder.
+
+    typed : how it is typed, if its type does not say so
+    """
+    typed = typed or typed_of(kind)
     if get_origin(kind) is Annotated:
         kind, declared = get_args(kind)[0], declared if typed else get_args(kind)[1]
     if typed is not None:

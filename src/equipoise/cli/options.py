@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
-from equipoise.analysis.requests.typed import Typed
+from equipoise.analysis.requests.typed import Typed, typed
 from equipoise.cli.declaring import option
 from equipoise.errors import InvalidParameterError
 from equipoise.wording import how_to_install
@@ -41,8 +41,8 @@ DryRun: TypeAlias = Annotated[
     bool,
     option(
         False,
-        "Say what would be read, what is odd in it and what would refuse it, as "
-        "`equipoise inspect` does. Nothing else is done.",
+        "Say what would be read, what is odd in it and what would refuse it, as `equipoise "
+        "inspect` does. Nothing else is done.",
         name="--dry-run",
     ),
 ]
@@ -59,21 +59,17 @@ _Parameters: TypeAlias = Annotated[
 class System:
     """Which rating system, with which parameters."""
 
-    system: Annotated[
-        str | None,
-        Typed(
-            "Rating system; `equipoise systems` lists them. [default: elo-mmr]",
-            completes="systems",
-        ),
-    ] = None
-    set_: Annotated[
-        tuple[str, ...],
-        Typed(
-            "Set a parameter of the system. Repeatable. `equipoise systems SYSTEM` lists them.",
-            "NAME=VALUE",
-            completes="parameters",
-        ),
-    ] = ()
+    system: str | None = typed(
+        None,
+        "Rating system; `equipoise systems` lists them. [default: elo-mmr]",
+        completes="systems",
+    )
+    set_: tuple[str, ...] = typed(
+        (),
+        "Set a parameter of the system. Repeatable. `equipoise systems SYSTEM` lists them.",
+        "NAME=VALUE",
+        completes="parameters",
+    )
     parameters: _Parameters = None
 
     def settings(self) -> Settings:
@@ -91,23 +87,19 @@ class System:
 class Systems:
     """Which rating systems, under which labels, with which parameters."""
 
-    system: Annotated[
-        tuple[str, ...],
-        Typed(
-            "A rating system, optionally with a label. Repeatable. [default: elo-mmr]",
-            "[LABEL=]NAME",
-            completes="systems",
-        ),
-    ] = ()
-    set_: Annotated[
-        tuple[str, ...],
-        Typed(
-            "Set a parameter of the system with this label. Repeatable. The default label of a "
-            "system is its name.",
-            "[LABEL.]NAME=VALUE",
-            completes="labelled_parameters",
-        ),
-    ] = ()
+    system: tuple[str, ...] = typed(
+        (),
+        "A rating system, optionally with a label. Repeatable. [default: elo-mmr]",
+        "[LABEL=]NAME",
+        completes="systems",
+    )
+    set_: tuple[str, ...] = typed(
+        (),
+        "Set a parameter of the system with this label. Repeatable. The default label of a system "
+        "is its name.",
+        "[LABEL.]NAME=VALUE",
+        completes="labelled_parameters",
+    )
     parameters: _Parameters = None
 
     def settings(self) -> Settings:
@@ -152,15 +144,13 @@ def weighed(request: _Request, settings: Settings) -> _Request:
 class Cluster:
     """Other machines that do the work."""
 
-    cluster: Annotated[
-        str | None,
-        Typed(
-            "Let the workers of a Dask scheduler do the work: tls://HOST:PORT, with the "
-            "certificates of Dask's configuration, or tcp://127.0.0.1:PORT for one on this "
-            "machine. Results are the same. Needs the extra cluster.",
-            "ADDRESS",
-        ),
-    ] = None
+    cluster: str | None = typed(
+        None,
+        "Let the workers of a Dask scheduler do the work: tls://HOST:PORT, with the certificates "
+        "of Dask's configuration, or tcp://127.0.0.1:PORT for one on this machine. Results are "
+        "the same. Needs the extra cluster.",
+        "ADDRESS",
+    )
 
     @contextmanager
     def executor(self, workers: int | None = None) -> Iterator[Executor | None]:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import tomli_w
 
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.requests.typed import assignments, numbers
+from equipoise.analysis.requests.texts import assignments, numbers
 from equipoise.data.files import check_place, whole_file
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal, TypeAlias, get_args, get_type_hints
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
-from equipoise.analysis.requests import typed
-from equipoise.analysis.requests.typed import Typed
+from equipoise.analysis.requests import texts
+from equipoise.analysis.requests.typed import Typed, typed, typed_fields
 from equipoise.errors import InvalidParameterError
 
 #: How a source may be given, for the help of all commands that read one.
@@ -28,7 +28,7 @@ _SCORING = ("backtest", "tune")
 
 
 def _weights(given: list[str], option: str) -> dict[str, float]:
-    return typed.numbers(typed.assignments(given, option), option)
+    return texts.numbers(texts.assignments(given, option), option)
 
 
 def _skip_bad(given: str, option: str) -> str:
@@ -50,7 +50,7 @@ Columns: TypeAlias = Annotated[
         "NEW=OLD",
         name="--column",
         many=True,
-        read=typed.assignments,
+        read=texts.assignments,
     ),
 ]
 TimeFormat: TypeAlias = Annotated[
@@ -89,83 +89,67 @@ class HistoryRequest:
 
     SECTION: ClassVar[str] = "reading"
 
-    source: Annotated[
-        object,
-        Typed(
-            f"The matches: PGN, a FIDE report, {SOURCES} A table has a row for each player in a "
-            "match or for each game of two sides, or is a cross table. `equipoise inspect` shows "
-            "how it is read.",
-            "HISTORY",
-            argument=True,
-            many=True,
-            read=typed.source,
-        ),
-    ]
+    source: object = typed(
+        ...,
+        f"The matches: PGN, a FIDE report, {SOURCES} A table has a row for each player in a "
+        "match or for each game of two sides, or is a cross table. `equipoise inspect` shows "
+        "how it is read.",
+        "HISTORY",
+        argument=True,
+        many=True,
+        read=texts.source,
+    )
     columns: Columns = field(default_factory=dict)
-    statistics: Annotated[
-        Mapping[str, float],
-        Typed(
-            "Weight of a statistic in the performance. Repeatable.",
-            "NAME=WEIGHT",
-            name="--stat",
-            many=True,
-            read=_weights,
-            commands=(*ALL_OF_THEM, "import"),
-        ),
-    ] = field(default_factory=dict)
-    lower_score_is_better: Annotated[
-        bool, Typed("Rank the lowest value of the column score first.", commands=ALL_OF_THEM)
-    ] = False
-    unplaced: Annotated[
-        Literal["last"] | None,
-        Typed(
-            "Give players without a place (DNF, NC, DSQ) the place after the last, which they "
-            "share.",
-            "last",
-            read=_unplaced,
-            commands=ALL_OF_THEM,
-        ),
-    ] = None
-    skip_bad: Annotated[
-        Literal["matches", "rows"] | None,
-        Typed(
-            "Skip matches with problems; =rows skips only the bad rows. The problems are listed.",
-            "[=rows]",
-            read=_skip_bad,
-        ),
-    ] = None
-    since: Annotated[
-        str | None,
-        Typed("Use only matches at or after this time.", "TIME", name="--from", without=_SCORING),
-    ] = None
-    until: Annotated[str | None, Typed("Use only matches before this time.", "TIME")] = None
+    statistics: Mapping[str, float] = typed(
+        dict,
+        "Weight of a statistic in the performance. Repeatable.",
+        "NAME=WEIGHT",
+        name="--stat",
+        many=True,
+        read=_weights,
+        commands=(*ALL_OF_THEM, "import"),
+    )
+    lower_score_is_better: bool = typed(
+        False, "Rank the lowest value of the column score first.", commands=ALL_OF_THEM
+    )
+    unplaced: Literal["last"] | None = typed(
+        None,
+        "Give players without a place (DNF, NC, DSQ) the place after the last, which they share.",
+        "last",
+        read=_unplaced,
+        commands=ALL_OF_THEM,
+    )
+    skip_bad: Literal["matches", "rows"] | None = typed(
+        None,
+        "Skip matches with problems; =rows skips only the bad rows. The problems are listed.",
+        "[=rows]",
+        read=_skip_bad,
+    )
+    since: str | None = typed(
+        None, "Use only matches at or after this time.", "TIME", name="--from", without=_SCORING
+    )
+    until: str | None = typed(None, "Use only matches before this time.", "TIME")
     time_format: TimeFormat = None
-    where: Annotated[
-        Mapping[str, str],
-        Typed(
-            "Use only matches with this value. Repeatable.",
-            "COLUMN=VALUE",
-            many=True,
-            read=typed.assignments,
-        ),
-    ] = field(default_factory=dict)
+    where: Mapping[str, str] = typed(
+        dict,
+        "Use only matches with this value. Repeatable.",
+        "COLUMN=VALUE",
+        many=True,
+        read=texts.assignments,
+    )
     synonyms: Synonyms = None
-    format: Annotated[
-        str | None,
-        Typed(
-            "Format of the history, if neither its name nor its content shows it.",
-            completes="formats",
-        ),
-    ] = None
+    format: str | None = typed(
+        None,
+        "Format of the history, if neither its name nor its content shows it.",
+        completes="formats",
+    )
     sheet: Sheet = None
-    strict: Annotated[
-        bool,
-        Typed(
-            "Reject columns and options that the system does not use, instead of listing them in "
-            "a note.",
-            commands=("rate",),
-        ),
-    ] = False
+    strict: bool = typed(
+        False,
+        "Reject columns and options that the system does not use, instead of listing them in a "
+        "note.",
+        commands=("rate",),
+    )
     set_by_project: tuple[str, ...] = ()
 
 
@@ -173,16 +157,14 @@ class HistoryRequest:
 class ImportedRequest(HistoryRequest):
     """Which history to import into a pool, or which log of one."""
 
-    source: Annotated[
-        object,
-        Typed(
-            "A log that `equipoise db export` wrote, a history in any format that `equipoise rate` "
-            "reads, or - for a history on standard input (with --format).",
-            "FILE",
-            argument=True,
-            read=typed.source,
-        ),
-    ]
+    source: object = typed(
+        ...,
+        "A log that `equipoise db export` wrote, a history in any format that `equipoise rate` "
+        "reads, or - for a history on standard input (with --format).",
+        "FILE",
+        argument=True,
+        read=texts.source,
+    )
 
 
 def _skip_bad_games(given: str, option: str) -> bool:
@@ -197,49 +179,43 @@ class GamesRequest:
 
     SECTION: ClassVar[str] = "reading"
 
-    games: Annotated[
-        object,
-        Typed(
-            f"The games: .pgn, a FIDE report (.trf), or {SOURCES} A table has columns white, "
-            "black, result or player, opponent, points, games, or it is a cross table, or a long "
-            "history of duels.",
-            "GAMES",
-            argument=True,
-            many=True,
-            read=typed.source,
-        ),
-    ]
+    games: object = typed(
+        ...,
+        f"The games: .pgn, a FIDE report (.trf), or {SOURCES} A table has columns white, "
+        "black, result or player, opponent, points, games, or it is a cross table, or a long "
+        "history of duels.",
+        "GAMES",
+        argument=True,
+        many=True,
+        read=texts.source,
+    )
     synonyms: Synonyms = None
-    skip_bad: Annotated[
-        bool, Typed("Skip games with problems. The problems are listed.", "", read=_skip_bad_games)
-    ] = False
+    skip_bad: bool = typed(
+        False, "Skip games with problems. The problems are listed.", "", read=_skip_bad_games
+    )
     columns: Columns = field(default_factory=dict)
-    since: Annotated[
-        str | None, Typed("Use only games at or after this time.", "TIME", name="--from")
-    ] = None
-    until: Annotated[str | None, Typed("Use only games before this time.", "TIME")] = None
+    since: str | None = typed(None, "Use only games at or after this time.", "TIME", name="--from")
+    until: str | None = typed(None, "Use only games before this time.", "TIME")
     time_format: TimeFormat = None
-    where: Annotated[
-        Mapping[str, str],
-        Typed(
-            "Use only games with this value of a tag or column. Repeatable.",
-            "NAME=VALUE",
-            many=True,
-            read=typed.assignments,
-        ),
-    ] = field(default_factory=dict)
-    format: Annotated[
-        str | None, Typed("Format of the games, if neither the name nor the content shows it.")
-    ] = None
+    where: Mapping[str, str] = typed(
+        dict,
+        "Use only games with this value of a tag or column. Repeatable.",
+        "NAME=VALUE",
+        many=True,
+        read=texts.assignments,
+    )
+    format: str | None = typed(
+        None, "Format of the games, if neither the name nor the content shows it."
+    )
     sheet: Sheet = None
     set_by_project: tuple[str, ...] = ()
 
 
 def reading_options() -> dict[str, tuple[Typed, bool]]:
     """Return the options of reading by name, and whether they are flags."""
-    found = {}
-    for field_name, hint in get_type_hints(HistoryRequest, include_extras=True).items():
-        one = typed.typed_of(hint)
-        if one is not None and not one.argument:
-            found[one.option(field_name)] = (one, get_args(hint)[0] is bool)
-    return found
+    found = typed_fields(HistoryRequest)
+    return {
+        how.option(field.name): (how, kind is bool)
+        for field, kind, how in found
+        if not how.argument
+    }

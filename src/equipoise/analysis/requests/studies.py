@@ -6,7 +6,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Annotated, Literal, TypeAlias
 
-from equipoise.analysis.requests import typed
+from equipoise.analysis.requests import texts
 from equipoise.analysis.requests.rating import (
     Confidence,
     Initial,
@@ -17,7 +17,7 @@ from equipoise.analysis.requests.rating import (
     Title,
 )
 from equipoise.analysis.requests.reading import HistoryRequest
-from equipoise.analysis.requests.typed import Typed
+from equipoise.analysis.requests.typed import Typed, typed
 
 Workers: TypeAlias = Annotated[
     int | None,
@@ -34,8 +34,8 @@ TiesAsAuthors: TypeAlias = Annotated[
 LeastDifference: TypeAlias = Annotated[
     tuple[str, ...],
     Typed(
-        "Treat differences of METRIC below VALUE as too small to matter. Repeatable. "
-        "[default: 0.0005 for log_loss, brier and ndcg, 0.05 for the others]",
+        "Treat differences of METRIC below VALUE as too small to matter. Repeatable. [default: "
+        "0.0005 for log_loss, brier and ndcg, 0.05 for the others]",
         "METRIC=VALUE",
     ),
 ]
@@ -52,47 +52,36 @@ class BacktestRequest:
     command : the command that the page shows; "" for none
     """
 
-    first: Annotated[
-        str,
-        Typed(
-            "Where scoring starts: a share of the matches (10%) or a time. Earlier matches are "
-            "only rated.",
-            "SHARE|TIME",
-            name="--from",
-        ),
-    ] = "0%"
-    min_history: Annotated[
-        int | None,
-        Typed(
-            "Score only players with at least this many earlier matches. [default: 5, or fewer if "
-            "that leaves nothing to score]",
-            least=0,
-        ),
-    ] = None
-    min_total: Annotated[
-        int | None,
-        Typed(
-            "Score only players with at least this many matches in the complete history, including "
-            "later ones. This is another reading of the Elo-MMR paper. Replaces --min-history.",
-            least=0,
-        ),
-    ] = None
+    first: str = typed(
+        "0%",
+        "Where scoring starts: a share of the matches (10%) or a time. Earlier matches are only "
+        "rated.",
+        "SHARE|TIME",
+        name="--from",
+    )
+    min_history: int | None = typed(
+        None,
+        "Score only players with at least this many earlier matches. [default: 5, or fewer if "
+        "that leaves nothing to score]",
+        least=0,
+    )
+    min_total: int | None = typed(
+        None,
+        "Score only players with at least this many matches in the complete history, including "
+        "later ones. This is another reading of the Elo-MMR paper. Replaces --min-history.",
+        least=0,
+    )
     initial: Initial = None
     initial_mapping: InitialMapping = None
     ties_as_authors: TiesAsAuthors = False
     least_difference: LeastDifference = ()
-    resamples: Annotated[
-        int, Typed("Number of resamples of the matches, for intervals.", least=0)
-    ] = 1000
+    resamples: int = typed(1000, "Number of resamples of the matches, for intervals.", least=0)
     confidence: Confidence = 0.95
-    seed: Annotated[int, Typed("Random seed of the resamples.", least=0)] = 0
+    seed: int = typed(0, "Random seed of the resamples.", least=0)
     output: Table = None
-    report: Annotated[
-        str | None,
-        Typed(
-            "Write an HTML page with all charts and tables. It needs no other files.", "FILE.html"
-        ),
-    ] = None
+    report: str | None = typed(
+        None, "Write an HTML page with all charts and tables. It needs no other files.", "FILE.html"
+    )
     workers: Workers = None
     executor: Executor | None = None
     threads: Threads = 1
@@ -112,111 +101,85 @@ class TuneRequest:
     workers, executor : do independent parts of the work
     """
 
-    metric: Annotated[
-        str,
-        Typed(
-            "Metric to optimise: pair_inversion, rank_deviation, pair_inversion_top100, "
-            "rank_deviation_top100, ndcg, log_loss or brier.",
-            "METRIC",
-        ),
-    ] = "pair_inversion"
-    first: Annotated[
-        str | None,
-        Typed(
-            "Search on the first matches: a share of them (10%), or those before a time. The "
-            "others are held out for the comparison. [default: 10%, or 25% or 50% if that leaves "
-            "nothing to score]",
-            "SHARE|TIME",
-        ),
-    ] = None
-    grid: Annotated[
-        tuple[str, ...],
-        Typed(
-            "Values of a parameter to try. All combinations are tried. Repeatable. [default: "
-            "values that suit the system]",
-            "NAME=V1,V2,...",
-        ),
-    ] = ()
-    trials: Annotated[
-        int | None,
-        Typed("Number of samples to draw from ranges, instead of a grid.", least=1),
-    ] = None
-    ranges: Annotated[
-        tuple[str, ...],
-        Typed(
-            "Range from which --trials draws a parameter. Repeatable. [default: ranges that suit "
-            "the system]",
-            "NAME=LOW:HIGH[:log]",
-            name="--range",
-        ),
-    ] = ()
-    entry: Annotated[
-        bool,
-        Typed(
-            "Search the constants of a learned entry and of a held level, instead of those of the "
-            "system. Needs --set entry=learned or --set hold_level=0.05."
-        ),
-    ] = False
-    seed: Annotated[int, Typed("Random seed of samples and resamples.", least=0)] = 0
-    study: Annotated[
-        str | None,
-        Typed(
-            "Keep the trials in a database: sqlite:///file.db, or a file name. The same command "
-            "continues an earlier search.",
-            "URL",
-        ),
-    ] = None
-    study_name: Annotated[
-        str | None,
-        Typed("Name of the study in the database. [default: system and metric]", "NAME"),
-    ] = None
+    metric: str = typed(
+        "pair_inversion",
+        "Metric to optimise: pair_inversion, rank_deviation, pair_inversion_top100, "
+        "rank_deviation_top100, ndcg, log_loss or brier.",
+        "METRIC",
+    )
+    first: str | None = typed(
+        None,
+        "Search on the first matches: a share of them (10%), or those before a time. The others "
+        "are held out for the comparison. [default: 10%, or 25% or 50% if that leaves nothing to "
+        "score]",
+        "SHARE|TIME",
+    )
+    grid: tuple[str, ...] = typed(
+        (),
+        "Values of a parameter to try. All combinations are tried. Repeatable. [default: values "
+        "that suit the system]",
+        "NAME=V1,V2,...",
+    )
+    trials: int | None = typed(
+        None, "Number of samples to draw from ranges, instead of a grid.", least=1
+    )
+    ranges: tuple[str, ...] = typed(
+        (),
+        "Range from which --trials draws a parameter. Repeatable. [default: ranges that suit the "
+        "system]",
+        "NAME=LOW:HIGH[:log]",
+        name="--range",
+    )
+    entry: bool = typed(
+        False,
+        "Search the constants of a learned entry and of a held level, instead of those of the "
+        "system. Needs --set entry=learned or --set hold_level=0.05.",
+    )
+    seed: int = typed(0, "Random seed of samples and resamples.", least=0)
+    study: str | None = typed(
+        None,
+        "Keep the trials in a database: sqlite:///file.db, or a file name. The same command "
+        "continues an earlier search.",
+        "URL",
+    )
+    study_name: str | None = typed(
+        None, "Name of the study in the database. [default: system and metric]", "NAME"
+    )
     workers: Workers = None
     executor: Executor | None = None
-    under_way: Annotated[
-        int | None,
-        Typed(
-            "Number of sampled trials that run while the next one is proposed. It belongs to the "
-            "study and changes what is sampled; more --workers than this are never busy. "
-            "[default: 8]",
-            least=1,
-        ),
-    ] = None
-    min_history: Annotated[
-        int | None,
-        Typed(
-            "Score only players with at least this many earlier matches. [default: 5, or fewer if "
-            "that leaves nothing to score]",
-            least=0,
-        ),
-    ] = None
+    under_way: int | None = typed(
+        None,
+        "Number of sampled trials that run while the next one is proposed. It belongs to the "
+        "study and changes what is sampled; more --workers than this are never busy. [default: 8]",
+        least=1,
+    )
+    min_history: int | None = typed(
+        None,
+        "Score only players with at least this many earlier matches. [default: 5, or fewer if "
+        "that leaves nothing to score]",
+        least=0,
+    )
     min_total: None = None
     ties_as_authors: TiesAsAuthors = False
     least_difference: LeastDifference = ()
-    resamples: Annotated[
-        int, Typed("Number of resamples of the held-out matches, for intervals.", least=1)
-    ] = 1000
+    resamples: int = typed(
+        1000, "Number of resamples of the held-out matches, for intervals.", least=1
+    )
     confidence: Confidence = 0.95
-    output: Annotated[
-        str | None,
-        Typed("Write the best parameters to this file, for use with --parameters.", "FILE.toml"),
-    ] = None
-    trials_output: Annotated[
-        str | None,
-        Typed("Write a table of all trials: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"),
-    ] = None
-    chart: Annotated[
-        str | None, Typed("Draw a chart of all trials: .svg, .png or .pdf.", "FILE")
-    ] = None
+    output: str | None = typed(
+        None, "Write the best parameters to this file, for use with --parameters.", "FILE.toml"
+    )
+    trials_output: str | None = typed(
+        None, "Write a table of all trials: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+    )
+    chart: str | None = typed(None, "Draw a chart of all trials: .svg, .png or .pdf.", "FILE")
     title: Title = None
-    threads: Annotated[
-        int,
-        Typed(
-            "Number of threads of a single worker. It does not change results. [default: all "
-            "cores]",
-            otherwise=typed.all_cores,
-            least=1,
-        ),
-    ] = 1
+    threads: int = typed(
+        1,
+        "Number of threads of a single worker. It does not change results. [default: all cores]",
+        otherwise=texts.all_cores,
+        least=1,
+    )
     history: HistoryRequest
 
 
@@ -228,62 +191,48 @@ class LeaderboardRequest:
     assigned : texts [LABEL.]NAME=VALUE, parameters of systems
     """
 
-    systems: Annotated[
-        tuple[str, ...],
-        Typed(
-            "A rating system, or performance or strengths, optionally with a label. Repeatable. "
-            "[default: elo, bradley-terry unless matches have too many teams for it, and, if no "
-            "team has several players, performance, or strengths if matches have more than two "
-            "players]",
-            "[LABEL=]NAME",
-            name="--system",
-        ),
-    ] = ()
-    assigned: Annotated[
-        tuple[str, ...],
-        Typed(
-            "Set a parameter of the system with this label. Repeatable. The default label of a "
-            "system is its name.",
-            "[LABEL.]NAME=VALUE",
-            name="--set",
-        ),
-    ] = ()
-    by: Annotated[
-        str | None,
-        Typed(
-            "Make a leaderboard for each value of this column, from its matches alone.", "COLUMN"
-        ),
-    ] = None
-    every: Annotated[
-        Literal["day", "week", "month", "year"] | None,
-        Typed(
-            "Make a leaderboard for each day, week (from Monday), month or year: ratings at its "
-            "end, performances and strengths from its matches alone.",
-            "day|week|month|year",
-        ),
-    ] = None
-    errors: Annotated[
-        Literal["auto", "deviation", "bootstrap", "none"],
-        Typed(
-            "Error bars of rating systems. auto: from all results for bradley-terry in duels, from "
-            "the deviations of other systems, or else by the bootstrap. deviation: the same, also "
-            "for bradley-terry. bootstrap: from the ratings of resampled matches.",
-            "auto|deviation|bootstrap|none",
-        ),
-    ] = "auto"
-    rounds: Annotated[int, Typed("Number of resampled histories of the bootstrap.", "N")] = 100
-    seed: Annotated[int, Typed("Random seed of the bootstrap.", "N")] = 0
-    anchor: Annotated[float, Typed("Mean of performances and strengths.", "R")] = 1500.0
+    systems: tuple[str, ...] = typed(
+        (),
+        "A rating system, or performance or strengths, optionally with a label. Repeatable. "
+        "[default: elo, bradley-terry unless matches have too many teams for it, and, if no team "
+        "has several players, performance, or strengths if matches have more than two players]",
+        "[LABEL=]NAME",
+        name="--system",
+    )
+    assigned: tuple[str, ...] = typed(
+        (),
+        "Set a parameter of the system with this label. Repeatable. The default label of a system "
+        "is its name.",
+        "[LABEL.]NAME=VALUE",
+        name="--set",
+    )
+    by: str | None = typed(
+        None, "Make a leaderboard for each value of this column, from its matches alone.", "COLUMN"
+    )
+    every: Literal["day", "week", "month", "year"] | None = typed(
+        None,
+        "Make a leaderboard for each day, week (from Monday), month or year: ratings at its end, "
+        "performances and strengths from its matches alone.",
+        "day|week|month|year",
+    )
+    errors: Literal["auto", "deviation", "bootstrap", "none"] = typed(
+        "auto",
+        "Error bars of rating systems. auto: from all results for bradley-terry in duels, from "
+        "the deviations of other systems, or else by the bootstrap. deviation: the same, also for "
+        "bradley-terry. bootstrap: from the ratings of resampled matches.",
+        "auto|deviation|bootstrap|none",
+    )
+    rounds: int = typed(100, "Number of resampled histories of the bootstrap.", "N")
+    seed: int = typed(0, "Random seed of the bootstrap.", "N")
+    anchor: float = typed(1500.0, "Mean of performances and strengths.", "R")
     confidence: Confidence = 0.95
     output: Table = None
-    chart: Annotated[
-        str | None,
-        Typed(
-            "Draw a chart (.svg, .png or .pdf): a panel for each system, dots with error bars. "
-            "With --every, one system over time: the first five players of the last period.",
-            "FILE",
-        ),
-    ] = None
+    chart: str | None = typed(
+        None,
+        "Draw a chart (.svg, .png or .pdf): a panel for each system, dots with error bars. With "
+        "--every, one system over time: the first five players of the last period.",
+        "FILE",
+    )
     title: Title = None
     threads: Threads = 1
     raw: RawText = False
@@ -298,54 +247,42 @@ class DriftRequest:
     output : path of a table, or of a chart (.svg, .png, .pdf); None writes neither
     """
 
-    active_days: Annotated[
-        float | None,
-        Typed(
-            "Number of days for which a player is active after a match. [default: 90, if there are "
-            "times]",
-            "DAYS",
-        ),
-    ] = None
-    active_matches: Annotated[
-        int | None,
-        Typed(
-            "Number of matches of the history for which a player is active after a match. "
-            "[default: a tenth of the matches, if there are no times]",
-            "N",
-        ),
-    ] = None
-    points: Annotated[
-        int,
-        Typed(
-            "Number of times to measure at, evenly spaced in time, or in matches if activity is "
-            "counted in matches."
-        ),
-    ] = 25
-    output: Annotated[
-        str | None,
-        Typed(
-            "Write the table (.csv, .parquet, .json, .jsonl, .tsv) or the chart (.svg, .png, "
-            ".pdf). [default: print the table]",
-            "FILE",
-        ),
-    ] = None
-    details: Annotated[
-        bool,
-        Typed(
-            "Print all times of every system, instead of only the last, and the players who got "
-            "most to hold the level."
-        ),
-    ] = False
-    band: Annotated[
-        bool,
-        Typed(
-            "Leave out the band of the standard deviation in the chart of FILE.",
-            name="--no-band",
-            off=True,
-            needs="output",
-        ),
-    ] = True
-    title: Annotated[str | None, Typed("Chart title.", "TEXT", needs="output")] = None
+    active_days: float | None = typed(
+        None,
+        "Number of days for which a player is active after a match. [default: 90, if there are "
+        "times]",
+        "DAYS",
+    )
+    active_matches: int | None = typed(
+        None,
+        "Number of matches of the history for which a player is active after a match. [default: a "
+        "tenth of the matches, if there are no times]",
+        "N",
+    )
+    points: int = typed(
+        25,
+        "Number of times to measure at, evenly spaced in time, or in matches if activity is "
+        "counted in matches.",
+    )
+    output: str | None = typed(
+        None,
+        "Write the table (.csv, .parquet, .json, .jsonl, .tsv) or the chart (.svg, .png, .pdf). "
+        "[default: print the table]",
+        "FILE",
+    )
+    details: bool = typed(
+        False,
+        "Print all times of every system, instead of only the last, and the players who got most "
+        "to hold the level.",
+    )
+    band: bool = typed(
+        True,
+        "Leave out the band of the standard deviation in the chart of FILE.",
+        name="--no-band",
+        off=True,
+        needs="output",
+    )
+    title: str | None = typed(None, "Chart title.", "TEXT", needs="output")
     threads: Threads = 1
     history: HistoryRequest
 
@@ -358,49 +295,39 @@ class IncentivesRequest:
     workers, executor : do independent parts of the work; they never change a number
     """
 
-    players: Annotated[
-        tuple[str, ...],
-        Typed(
-            "A player to examine. Repeatable. [default: the two most active players and two of "
-            "medium activity]",
-            "ID",
-            name="--player",
-        ),
-    ] = ()
-    others: Annotated[
-        str,
-        Typed(
-            "Ratings of the other players. frozen: they keep the ratings that they had before "
-            "every match. replayed: all matches are rated again with the worse places.",
-            "frozen|replayed",
-        ),
-    ] = "frozen"
-    matches: Annotated[
-        int,
-        Typed("Number of a player's last rated matches in which the place may be worse.", "N"),
-    ] = 40
-    budget: Annotated[
-        int,
-        Typed("Largest number of plans for each player while the others are frozen.", "N"),
-    ] = 500
-    replays: Annotated[
-        int,
-        Typed("Largest number of plans for each player if everything is replayed.", "N"),
-    ] = 20
-    seed: Annotated[int, Typed("Random seed of the plans.", "N")] = 0
-    output: Annotated[
-        str | None,
-        Typed(
-            "Write a table of all matches considered (.csv, .parquet, .json, .jsonl, .tsv), "
-            "instead of printing one.",
-            "FILE",
-        ),
-    ] = None
-    chart: Annotated[
-        str | None,
-        Typed("Draw a chart of the player who gains most: .svg, .png or .pdf.", "FILE"),
-    ] = None
-    details: Annotated[bool, Typed("Print the thrown matches too.")] = False
+    players: tuple[str, ...] = typed(
+        (),
+        "A player to examine. Repeatable. [default: the two most active players and two of medium "
+        "activity]",
+        "ID",
+        name="--player",
+    )
+    others: str = typed(
+        "frozen",
+        "Ratings of the other players. frozen: they keep the ratings that they had before every "
+        "match. replayed: all matches are rated again with the worse places.",
+        "frozen|replayed",
+    )
+    matches: int = typed(
+        40, "Number of a player's last rated matches in which the place may be worse.", "N"
+    )
+    budget: int = typed(
+        500, "Largest number of plans for each player while the others are frozen.", "N"
+    )
+    replays: int = typed(
+        20, "Largest number of plans for each player if everything is replayed.", "N"
+    )
+    seed: int = typed(0, "Random seed of the plans.", "N")
+    output: str | None = typed(
+        None,
+        "Write a table of all matches considered (.csv, .parquet, .json, .jsonl, .tsv), instead "
+        "of printing one.",
+        "FILE",
+    )
+    chart: str | None = typed(
+        None, "Draw a chart of the player who gains most: .svg, .png or .pdf.", "FILE"
+    )
+    details: bool = typed(False, "Print the thrown matches too.")
     title: Title = None
     workers: Workers = None
     executor: Executor | None = None

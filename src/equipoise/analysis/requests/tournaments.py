@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from equipoise.analysis.requests.rating import RawText
 from equipoise.analysis.requests.reading import GamesRequest
-from equipoise.analysis.requests.typed import Typed
+from equipoise.analysis.requests.typed import typed
 from equipoise.errors import InvalidParameterError, require
 
 if TYPE_CHECKING:
@@ -105,161 +105,127 @@ class PerformanceRequest(GamesRequest):
     The others are parameters of `equipoise.performance`.
     """
 
-    anchor: Annotated[
+    anchor: Anchors = typed(
         Anchors,
-        Typed(
-            "Average rating to use instead of the mean of the rated players; or a player whose "
-            "rating is fixed. Repeatable.",
-            "R|PLAYER=R",
-            many=True,
-            read=anchors_of,
-        ),
-    ] = field(default_factory=Anchors)
-    select: Annotated[
-        Literal["equal", "mean", "initial", "document"],
-        Typed(
-            "Which equilibrium to print; they differ only by a constant. equal: the one reached if "
-            "all players start at the average rating. mean: the one whose mean is the average "
-            "rating. initial: the one reached if players start at their own ratings.",
-            "equal|mean|initial",
-        ),
-    ] = "equal"
-    confidence: Annotated[
-        float, Typed("Confidence level of error bars and bounds, above 0 and below 1.")
-    ] = 0.95
-    scale: Annotated[
-        float, Typed("Scale of the curve. 1 is that of Elo: 400 points mean odds of ten to one.")
-    ] = 1.0
-    curve: Annotated[
-        Literal["elo", "normal", "laplace", "cauchy"],
-        Typed(
-            "Function from a difference of ratings to an expected score. laplace and cauchy give "
-            "the weaker player a better chance if the difference is large.",
-            "elo|normal|laplace|cauchy",
-        ),
-    ] = "elo"
-    draws: Annotated[
-        Literal["ignore", "davidson"],
-        Typed("ignore: a draw counts as half a win. davidson: model how often equal players draw."),
-    ] = "ignore"
-    colour_advantage: Annotated[
-        float | Literal["estimate"],
-        Typed(
-            "Rating points added to white (or the home side); estimate computes them from the "
-            "games.",
-            "R|estimate",
-            read=advantage_of,
-        ),
-    ] = 0.0
-    prior: Annotated[
-        float,
-        Typed(
-            "Number of drawn games against an average player to add for every player. Ratings then "
-            "always exist, but they are not an equilibrium and are labelled as regularised.",
-            "GAMES",
-            least=0.0,
-        ),
-    ] = 0.0
-    superiority: Annotated[
-        bool, Typed("Compute the probability that one player is better than another.")
-    ] = False
-    superiority_prior: Annotated[
-        Literal["field", "flat"],
-        Typed(
-            "What --superiority takes players for before the tournament. field: of one field, with "
-            "the spread that the ratings show. flat: of any strength.",
-            "field|flat",
-        ),
-    ] = "field"
-    players: Annotated[
-        tuple[str, ...],
-        Typed(
-            "A player to compare with --superiority, whose error is also computed in a large "
-            "tournament. Repeatable. [default: the first 20]",
-            "P",
-            name="--player",
-        ),
-    ] = ()
-    also: Annotated[
-        tuple[Any, ...],
-        Typed("Add a column. Repeatable.", "linear|recursive", many=True, read=extra_columns),
-    ] = ()
-    tie_breaks: Annotated[
-        tuple[Any, ...],
-        Typed(
-            "Add tie-breaks as columns, with the place by points and then by them. Names: "
-            "buchholz, fore-buchholz (each also -cut1, -cut2, -median, -median2), "
-            "average-buchholz, sonneborn-berger, progressive (also -cut1, -cut2), "
-            "direct-encounter, koya, wins, rounds-won, black-games, black-wins, rounds-elected, "
-            "aro (also -cut1, -cut2, -median, -median2), fide-performance, ptp, apro, appo; or "
-            "FIDE's codes, such as bh-c1,sb,de. Separated by commas, or repeatable.",
-            "NAMES",
-            many=True,
-            read=tie_breaks_of,
-        ),
-    ] = ()
-    order: Annotated[
-        Literal["ppr", "points"],
-        Typed("Order of the table: by PPR, or by points and then by the tie-breaks.", "ppr|points"),
-    ] = "ppr"
-    details: Annotated[
-        tuple[str, ...],
-        Typed(
-            "Show how the tie-breaks of a player came about: which games and rounds count, with "
-            "which scores, and which are cut. Repeatable.",
-            "P",
-        ),
-    ] = ()
-    unplayed: Annotated[
-        Literal["fide", "absent", "ignore"],
-        Typed(
-            "Rounds without a game in tie-breaks. fide: by FIDE's rules, empty where the games do "
-            "not say what a round was. absent: the same, and players were absent there. ignore: "
-            "count the played games only.",
-            "fide|absent|ignore",
-        ),
-    ] = "fide"
-    pairing: Annotated[
-        Literal["auto", "swiss", "round-robin"],
-        Typed(
-            "Whether tie-breaks count a forfeit as a game against the opponent, as in a round "
-            "robin. auto: if every pair of players is scheduled equally often.",
-            "auto|swiss|round-robin",
-        ),
-    ] = "auto"
-    tie_break_rules: Annotated[
-        Literal["2024-08", "2026-03"],
-        Typed(
-            "Date of FIDE's rules for tie-breaks. They differ in unplayed rounds.",
-            "2024-08|2026-03",
-        ),
-    ] = "2026-03"
-    k_factor: Annotated[
-        float | None,
-        Typed("Add the rating change by FIDE's table with this K for all players.", "K"),
-    ] = None
-    rating_rules: Annotated[
-        Literal["2022-01", "2024-03", "2025-10"],
-        Typed(
-            "Date of FIDE's rules for differences above 400 points, with --k-factor.",
-            "2022-01|2024-03|2025-10",
-        ),
-    ] = "2025-10"
-    strict: Annotated[bool, Typed("Fail with exit status 1 if no equilibrium exists.")] = False
-    output: Annotated[
-        str | None,
-        Typed("Write the complete table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"),
-    ] = None
-    chart: Annotated[
-        str | None,
-        Typed(
-            "Draw a chart (.svg, .png or .pdf): ratings with error bars, or who swept whom if no "
-            "equilibrium exists.",
-            "FILE",
-        ),
-    ] = None
-    title: Annotated[
-        str | None,
-        Typed("Name of the tournament in the chart. [default: name of the file]", needs="chart"),
-    ] = None
+        "Average rating to use instead of the mean of the rated players; or a player whose rating "
+        "is fixed. Repeatable.",
+        "R|PLAYER=R",
+        many=True,
+        read=anchors_of,
+    )
+    select: Literal["equal", "mean", "initial", "document"] = typed(
+        "equal",
+        "Which equilibrium to print; they differ only by a constant. equal: the one reached if "
+        "all players start at the average rating. mean: the one whose mean is the average rating. "
+        "initial: the one reached if players start at their own ratings.",
+        "equal|mean|initial",
+    )
+    confidence: float = typed(
+        0.95, "Confidence level of error bars and bounds, above 0 and below 1."
+    )
+    scale: float = typed(
+        1.0, "Scale of the curve. 1 is that of Elo: 400 points mean odds of ten to one."
+    )
+    curve: Literal["elo", "normal", "laplace", "cauchy"] = typed(
+        "elo",
+        "Function from a difference of ratings to an expected score. laplace and cauchy give the "
+        "weaker player a better chance if the difference is large.",
+        "elo|normal|laplace|cauchy",
+    )
+    draws: Literal["ignore", "davidson"] = typed(
+        "ignore",
+        "ignore: a draw counts as half a win. davidson: model how often equal players draw.",
+    )
+    colour_advantage: float | Literal["estimate"] = typed(
+        0.0,
+        "Rating points added to white (or the home side); estimate computes them from the games.",
+        "R|estimate",
+        read=advantage_of,
+    )
+    prior: float = typed(
+        0.0,
+        "Number of drawn games against an average player to add for every player. Ratings then "
+        "always exist, but they are not an equilibrium and are labelled as regularised.",
+        "GAMES",
+        least=0.0,
+    )
+    superiority: bool = typed(
+        False, "Compute the probability that one player is better than another."
+    )
+    superiority_prior: Literal["field", "flat"] = typed(
+        "field",
+        "What --superiority takes players for before the tournament. field: of one field, with "
+        "the spread that the ratings show. flat: of any strength.",
+        "field|flat",
+    )
+    players: tuple[str, ...] = typed(
+        (),
+        "A player to compare with --superiority, whose error is also computed in a large "
+        "tournament. Repeatable. [default: the first 20]",
+        "P",
+        name="--player",
+    )
+    also: tuple[Any, ...] = typed(
+        (), "Add a column. Repeatable.", "linear|recursive", many=True, read=extra_columns
+    )
+    tie_breaks: tuple[Any, ...] = typed(
+        (),
+        "Add tie-breaks as columns, with the place by points and then by them. Names: buchholz, "
+        "fore-buchholz (each also -cut1, -cut2, -median, -median2), average-buchholz, "
+        "sonneborn-berger, progressive (also -cut1, -cut2), direct-encounter, koya, wins, "
+        "rounds-won, black-games, black-wins, rounds-elected, aro (also -cut1, -cut2, -median, "
+        "-median2), fide-performance, ptp, apro, appo; or FIDE's codes, such as bh-c1,sb,de. "
+        "Separated by commas, or repeatable.",
+        "NAMES",
+        many=True,
+        read=tie_breaks_of,
+    )
+    order: Literal["ppr", "points"] = typed(
+        "ppr", "Order of the table: by PPR, or by points and then by the tie-breaks.", "ppr|points"
+    )
+    details: tuple[str, ...] = typed(
+        (),
+        "Show how the tie-breaks of a player came about: which games and rounds count, with which "
+        "scores, and which are cut. Repeatable.",
+        "P",
+    )
+    unplayed: Literal["fide", "absent", "ignore"] = typed(
+        "fide",
+        "Rounds without a game in tie-breaks. fide: by FIDE's rules, empty where the games do not "
+        "say what a round was. absent: the same, and players were absent there. ignore: count the "
+        "played games only.",
+        "fide|absent|ignore",
+    )
+    pairing: Literal["auto", "swiss", "round-robin"] = typed(
+        "auto",
+        "Whether tie-breaks count a forfeit as a game against the opponent, as in a round robin. "
+        "auto: if every pair of players is scheduled equally often.",
+        "auto|swiss|round-robin",
+    )
+    tie_break_rules: Literal["2024-08", "2026-03"] = typed(
+        "2026-03",
+        "Date of FIDE's rules for tie-breaks. They differ in unplayed rounds.",
+        "2024-08|2026-03",
+    )
+    k_factor: float | None = typed(
+        None, "Add the rating change by FIDE's table with this K for all players.", "K"
+    )
+    rating_rules: Literal["2022-01", "2024-03", "2025-10"] = typed(
+        "2025-10",
+        "Date of FIDE's rules for differences above 400 points, with --k-factor.",
+        "2022-01|2024-03|2025-10",
+    )
+    strict: bool = typed(False, "Fail with exit status 1 if no equilibrium exists.")
+    output: str | None = typed(
+        None, "Write the complete table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE"
+    )
+    chart: str | None = typed(
+        None,
+        "Draw a chart (.svg, .png or .pdf): ratings with error bars, or who swept whom if no "
+        "equilibrium exists.",
+        "FILE",
+    )
+    title: str | None = typed(
+        None, "Name of the tournament in the chart. [default: name of the file]", needs="chart"
+    )
     raw: RawText = False

@@ -1,19 +1,17 @@
 """How a field of a request is typed on the command line.
 
-A request is a dataclass. A field `teams: Annotated[int | None, Typed("Number of teams.")] = None`
-declares the option `--teams` where its type and default are declared. This module and those of the
-requests load no library, because the help of all commands loads them.
+A request is a dataclass. A field `teams: int | None = typed(None, "Number of teams.")` declares the
+option `--teams` where its type and default are declared; what several requests share has a type of
+its own, `Annotated[int, Typed("Number of threads.")]`. This module and those of the requests load
+no library, because the help of all commands loads them.
 """
 
 from __future__ import annotations
 
 import inspect
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, get_args, get_origin
-
-from equipoise.errors import InvalidParameterError
+from collections.abc import Callable, Iterator
+from dataclasses import Field, dataclass, field, fields
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,30 @@ class Typed:
         return command not in self.without and (not self.commands or command in self.commands)
 
 
+def typed(default: object, help_text: str, metavar: str | None = None, **more: Any) -> Any:
+    """Return the default of a field, and how it is typed; `more` is that of `Typed`.
+
+    default : `...` for a required field; a class makes the default
+    """
+    how = {"typed": Typed(help_text, metavar, **more)}
+    if default is ...:
+        return field(metadata=how)
+    if isinstance(default, type):
+        return field(default_factory=default, metadata=how)
+    return field(default=default, metadata=how)
+
+
+def typed_fields(request: type[Any]) -> Iterator[tuple[Field[Any], Any, Typed]]:
+    """Yield the fields of a request that are typed, with their types, and how."""
+    hints, plain = get_type_hints(request, include_extras=True), get_type_hints(request)
+    for one in fields(request):
+        how = typed_of(hints[one.name]) or one.metadata.get("typed")
+        if how is not None:
+            yield one, plain[one.name], how
+
+
 def typed_of(hint: object) -> Typed | None:
-    """Return how a field with this annotation is typed; None if it is not."""
+    """Return how a value of this type is typed; None if the type does not say it."""
     more = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     return next((one for one in more if isinstance(one, Typed)), None)
 
@@ -68,60 +88,3 @@ def shared(request: Any, function: Callable[..., object]) -> dict[str, Any]:
     known = inspect.signature(function).parameters.values()
     names = {one.name for one in known if one.kind is one.KEYWORD_ONLY}
     return {one.name: getattr(request, one.name) for one in fields(request) if one.name in names}
-
-
-def source(paths: str | list[str], _: str) -> object:
-    """Return a path, standard input if it is -, or the list of several paths."""
-    if isinstance(paths, list):
-        return source(paths[0], _) if len(paths) == 1 else paths
-    return sys.stdin.buffer if paths == "-" else paths
-
-
-def path(given: str, _: str) -> str:
-    """Return a path as it is."""
-    return given
-
-
-def assignments(texts: Sequence[str], option: str) -> dict[str, str]:
-    """Return {NAME: VALUE} of NAME=VALUE texts. Raises : InvalidParameterError."""
-    found: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name.strip():
-            raise InvalidParameterError(f"{option} takes NAME=VALUE; got {text!r}")
-        if name.strip() in found:
-            raise InvalidParameterError(f"{option} names {name.strip()!r} twice")
-        found[name.strip()] = value.strip()
-    return found
-
-
-def numbers(values: Mapping[str, object], what: str) -> dict[str, float]:
-    """Return values as numbers. Raises : InvalidParameterError."""
-    found = {}
-    for name, value in values.items():
-        try:
-            found[name] = float(str(value))
-        except ValueError:
-            raise InvalidParameterError(
-                f"{what}: the weight of {name} must be a number; got {value!r}"
-            ) from None
-    return found
-
-
-def ids(text: str, option: str) -> list[str]:
-    """Return the ids of a text A,B,... Raises : InvalidParameterError."""
-    from equipoise.formats.lobby import ids_of
-
-    return ids_of(text, option)
-
-
-def lists_of_ids(texts: list[str], option: str) -> list[list[str]]:
-    """Return the ids of each text. Raises : InvalidParameterError."""
-    return [ids(text, option) for text in texts]
-
-
-def all_cores() -> int:
-    """Return the number of cores of this machine."""
-    from equipoise.numeric.workers import available_cores
-
-    return available_cores()

@@ -18,7 +18,8 @@ from equipoise.analysis.files.systems import (
     write_parameters,
 )
 from equipoise.analysis.requests.studies import TuneRequest
-from equipoise.analysis.requests.typed import assignments, shared
+from equipoise.analysis.requests.texts import assignments
+from equipoise.analysis.requests.typed import shared
 from equipoise.analysis.studies.backtest import (
     BacktestAnswer,
     backtest_json,

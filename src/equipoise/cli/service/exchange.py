@@ -209,7 +209,7 @@ def _settings(
 ) -> dict[str, object]:
     """Return the settings of a new pool that options and parameter file set."""
     from equipoise.analysis.files.systems import DEFAULT_SYSTEM
-    from equipoise.analysis.requests.typed import assignments
+    from equipoise.analysis.requests.texts import assignments
 
     found: dict[str, object] = {}
     name = system.system or from_file.system

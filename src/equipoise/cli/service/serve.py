@@ -53,7 +53,7 @@ def serve(
     import signal
     import tempfile
 
-    from equipoise.analysis.requests.typed import assignments
+    from equipoise.analysis.requests.texts import assignments
 
     check_installed("starlette", "uvicorn", "prometheus_client")
     check_installed("sqlalchemy", "alembic")

@@ -15,6 +15,7 @@ from equipoise.analysis.files.strengths import message_of as strengths_message_o
 from equipoise.analysis.requests.rating import StrengthsRequest
 from equipoise.analysis.requests.reading import HistoryRequest
 from equipoise.analysis.requests.teams import RebalanceOrder
+from equipoise.analysis.requests.texts import assignments
 from equipoise.analysis.requests.tournaments import (
     PerformanceRequest,
     advantage_of,
@@ -22,7 +23,6 @@ from equipoise.analysis.requests.tournaments import (
     extra_columns,
     tie_breaks_of,
 )
-from equipoise.analysis.requests.typed import assignments
 from equipoise.data.rebalancing import MOST_MEGABYTES
 from equipoise.messages.teams import RebalanceMessage, rebalance_message
 from equipoise.messages.tournaments.performance import PerformanceMessage
