@@ -71,7 +71,13 @@ def test_a_prediction_is_that_of_the_command_line(store: Store, state: str) -> N
     """Of the same history, to the bit: expected scores, places, what each place would do."""
     names = ["jade-kite", "cedar-bear", "amber-deer"]
     same = predicting.PredictRequest(
-        state=state, teams=names, at="2021-06-01", samples=500, seed=3, what_if=True
+        state=state,
+        teams=tuple(names),
+        at="2021-06-01",
+        places=True,
+        samples=500,
+        seed=3,
+        what_if=True,
     )
     asked = PredictRequest(
         teams=[[name] for name in names],

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.analysis.files.lobby_additions import DEFAULT_DEVIATION, DEFAULT_RATING
+from equipoise.analysis.files.balance import DEFAULT_DEVIATION, DEFAULT_RATING
 from equipoise.analysis.requests.teams import RatingSource
 from equipoise.data.lobby import DEVIATION, LARGEST, RATING, Id
 from equipoise.data.rebalancing import HAS_ATTRIBUTE, RebalanceRequest

@@ -11,11 +11,12 @@ from typing import TextIO
 
 import numpy as np
 
+from equipoise.analysis.files.balance import check_state
 from equipoise.analysis.files.initial import initial_ratings, notes_of
-from equipoise.analysis.files.lobby_additions import check_state
 from equipoise.analysis.files.reading import unused_at, unused_notes
 from equipoise.analysis.files.systems import DEFAULT_SYSTEM, plain_parameters
 from equipoise.analysis.requests.predicting import PredictRequest
+from equipoise.analysis.requests.typed import shared
 from equipoise.data.places import place_distribution
 from equipoise.data.prediction import Prediction
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
@@ -113,11 +114,7 @@ def predicted(
         system,
         match.pool,
         match.teams,
-        at=match.at,
-        home=match.home,
-        draw_rate=match.draw_rate,
-        beta=match.beta,
-        gamma=match.gamma,
+        **shared(match, predict),
     )
     places = None
     if match.samples is not None:
@@ -330,10 +327,7 @@ def _what_if(
         match.pool,
         match.teams,
         player,
-        at=match.at,
-        home=match.home,
-        beta=match.beta,
-        gamma=match.gamma,
+        **shared(match, what_if),
         places=None if teams <= match.all_places else notable_places(teams),
         progress=progress,
     )
