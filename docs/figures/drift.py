@@ -1,8 +1,8 @@
 """Draw docs/figures/drift.svg: team-glicko2 with and without scaling by performance.
 
 Run: python docs/figures/drift.py
-The matches are made up (`equipoise simulate --kind teams --seed 7 --newcomers 0.6
---newcomer-gap 150`), so that nothing but the package is needed.
+The matches are made up (`equipoise simulate --kind teams --seed 7` with newcomers = 0.6 and
+newcomer_gap = 150), so that nothing but the package is needed.
 """
 
 from __future__ import annotations

@@ -20,12 +20,11 @@ from equipoise.evaluate.drift import drift
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
 UT4 = ROOT.parent / "shared" / "data" / "ut4.parquet"
-STATISTICS = ["--stat", "kills=1", "--stat", "deaths=-1", "--stat", "damage=0.004545454545454545"]
+STATISTICS = "kills = 1\ndeaths = -1\ndamage = 0.004545454545454545\n"
 THREE = [
     *("--system", "plain=team-glicko2", "--set", "plain.beta=0"),
     *("--system", "scaled=team-glicko2"),
     *("--system", "conserved=team-glicko2", "--set", "conserved.conserve=true"),
-    *STATISTICS,
 ]
 
 
@@ -37,6 +36,13 @@ def audit(*arguments: str) -> int:
 def _eighty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("LINES", "30")
+
+
+@pytest.fixture
+def statistics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Weigh statistics in all commands, as the guide does."""
+    (tmp_path / "equipoise.toml").write_text(f"[reading.stat]\n{STATISTICS}")
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +88,7 @@ def test_one_system_is_a_table_of_moments(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("statistics")
 def test_several_systems_are_a_chart_and_a_row_each(
     teams: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -132,6 +139,7 @@ def test_a_learned_entry_and_a_held_level_are_shown(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("statistics")
 def test_what_is_printed_of_the_end_adds_up(teams: str, capsys: pytest.CaptureFixture[str]) -> None:
     """To the last digit printed, of four numbers."""
     assert audit(teams, *THREE) == 0
@@ -144,6 +152,7 @@ def test_what_is_printed_of_the_end_adds_up(teams: str, capsys: pytest.CaptureFi
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
+@pytest.mark.usefixtures("statistics")
 def test_a_table_has_all_moments_of_all_systems(
     tmp_path: Path, teams: str, suffix: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -295,6 +304,7 @@ def test_audit_alone_says_what_it_can_ask(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.slow
 @pytest.mark.skipif(not UT4.exists(), reason=f"no real data at {UT4}")
+@pytest.mark.usefixtures("statistics")
 def test_the_numbers_in_the_guide_are_those_of_ut4(capsys: pytest.CaptureFixture[str]) -> None:
     """docs/guides/drift.md prints this table."""
     assert audit(str(UT4), *THREE) == 0

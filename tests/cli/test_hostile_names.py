@@ -88,14 +88,17 @@ def commands(history: str, games: str, folder: Path) -> list[list[str]]:
         ["balance", lobby],
         ["compare", lobby, state],
         ["rate", history, "--system", "elo-mmr", "--diff", lobby, "--conservative"],
-        ["performance", games, "--superiority", "--synonyms", synonyms(folder)],
+        ["performance", games, "--superiority"],
     ]
 
 
-def synonyms(folder: Path) -> str:
-    path = folder / "synonyms.json"
+def project(folder: Path) -> Path:
+    """Return a folder whose files are read with synonyms."""
+    path, made = folder / "synonyms.json", folder / "pro\x1b[2Jject"
     path.write_text(json.dumps({"nobody\x1b[2J": NAMES[0]}))
-    return str(path)
+    made.mkdir()
+    (made / "equipoise.toml").write_text(f"[reading]\nsynonyms = {json.dumps(str(path))}\n")
+    return made
 
 
 def failing(history: str, folder: Path) -> list[list[str]]:
@@ -141,6 +144,7 @@ def test_no_command_prints_a_name_raw(
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr(sys, "stdout", Terminal() if on_terminal else io.StringIO())
     monkeypatch.setattr(sys, "stderr", io.StringIO())
+    monkeypatch.chdir(project(tmp_path))
     for command in commands(history, games, tmp_path):
         status = run(command)
         told = sys.stdout.getvalue() + sys.stderr.getvalue()  # type: ignore[attr-defined]

@@ -40,6 +40,15 @@ def test_it_says_how_files_are_read_and_options_win(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.splitlines()[1].split()[1] == "bob"
 
 
+def test_values_of_toml_are_those_that_one_types(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = ["match,time,player,rank,official"]
+    rows += [f"{m},2024-0{m}-01,{p},{p > 'a'},{m < 3}" for m in (1, 2, 3) for p in "ab"]
+    Path("h.csv").write_text("\n".join(rows).replace("True", "1").replace("False", "0"))
+    settings("[reading]\nfrom = 2024-02-01\nwhere = { official = 1 }\n")
+    assert run(["rate", "h.csv", "--system", "elo", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["summary"]["matches"] == 1
+
+
 def test_json_is_alone(capsys: pytest.CaptureFixture[str]) -> None:
     settings('[reading]\ncolumn = { score = "goals" }\n')
     assert run(["rate", "games.csv", "--system", "elo", "--json"]) == 0
@@ -87,7 +96,7 @@ def test_other_sections_are_not_for_reading() -> None:
     ("text", "message"),
     [
         ("nonsense = 1", "toml: [reading] nonsense must be one of column, stat, lower-score"),
-        ("sheet = 1", "toml: [reading] sheet must be text; got 1"),
+        ("sheet = true", "toml: [reading] sheet must be text; got True"),
         ('strict = "yes"', "toml: [reading] strict must be true or false; got 'yes'"),
         ('column = "score=goals"', "toml: [reading] column must be a table; got 'score=goals'"),
         ("skip-bad = 3", 'toml: [reading] skip-bad must be true, false, "matches" or "rows"'),

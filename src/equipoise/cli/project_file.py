@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +73,18 @@ def _as_typed(value: Any, typed: Typed, is_flag: bool, where: str) -> Any:
         value = {True: "matches", False: None}.get(value, value)
     elif typed.many:
         rule, fits = "a table", isinstance(value, dict)
-        value = [f"{name}={one}" for name, one in value.items()] if fits else value
+        value = [f"{name}={_text(one)}" for name, one in value.items()] if fits else value
     else:
-        rule, fits = "text", isinstance(value, str)
+        # A sheet may be a number, and a time one of TOML's own.
+        rule, fits = "text", isinstance(value, str | int | date) and not isinstance(value, bool)
+        value = _text(value) if fits else value
     if not fits:
         raise InvalidParameterError(f"{where} must be {rule}; got {value!r}")
     return value
+
+
+def _text(value: object) -> str:
+    """Return a value of TOML as it is typed on the command line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, date) else str(value)
