@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import date
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +14,7 @@ from equipoise.analysis.requests.simulating import SimulateRequest
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.files import check_distinct
 from equipoise.data.times import MICROSECONDS, as_written, read_as_seconds
-from equipoise.errors import InvalidParameterError, NotFoundError, require
+from equipoise.errors import InvalidParameterError, require
 from equipoise.evaluate.synthetic_contests import Contest, ContestModel, contests
 from equipoise.evaluate.synthetic_teams import (
     ROLES,
@@ -219,41 +216,6 @@ _TEXTS: dict[str, Callable[[str], object]] = {
 
 #: Fields of a request that are parameters of a model, and override those of its population.
 _OVERRIDE = ("players", "contests", "matches", "attendance", "sizes", "roles")
-#: What a value of a parameter must be in a file, by its type in a model.
-_RULES: dict[str, tuple[str, tuple[type, ...]]] = {
-    "int": ("a whole number", (int,)),
-    "float": ("a number", (int, float)),
-    "bool": ("true or false", (bool,)),
-    "sizes": ("text such as 5v5,5v4", (str,)),
-    "first_time": ("a time", (int, str, date)),
-}
-
-
-def read_population(path: str) -> dict[str, Any]:
-    """Return the kind and the parameters of a model in a TOML file.
-
-    Raises : NotFoundError, InvalidParameterError
-    """
-    try:
-        content = tomllib.loads(Path(path).read_text("utf-8"))
-    except OSError as error:
-        raise NotFoundError(f"no file {path} with a population: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidParameterError(f"{path} must be TOML: {error}") from None
-    types = {
-        one.name: str(one.type) for kind in KINDS.values() for one in dataclasses.fields(kind.model)
-    }
-    found: dict[str, Any] = {}
-    for key, value in content.items():
-        name = key.replace("-", "_")
-        known = name in types or name == "kind"
-        require(known, f"{path}: {key}", f"one of {', '.join(['kind', *types])}", value)
-        if name != "kind":
-            rule, fit = _RULES[name if name in _RULES else types[name]]
-            fits = isinstance(value, fit) and (bool in fit or not isinstance(value, bool))
-            require(fits, f"{path}: {key}", rule, value)
-        found[name] = value.isoformat() if isinstance(value, date) else value
-    return found
 
 
 def _kind_of(request: SimulateRequest) -> str:

@@ -3,22 +3,59 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import date
+from pathlib import Path
 from typing import IO, Any
 
 from equipoise.analysis.requests import texts
 from equipoise.analysis.requests.typed import typed
+from equipoise.errors import InvalidParameterError, NotFoundError, require
 
 
 def _stdout() -> IO[bytes]:
     return sys.stdout.buffer
 
 
-def _population(path: str, _: str) -> dict[str, Any]:
-    from equipoise.analysis.files.simulate import read_population
+#: What a value of a parameter must be in a file, by its type in a model.
+_RULES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "int": ("a whole number", (int,)),
+    "float": ("a number", (int, float)),
+    "bool": ("true or false", (bool,)),
+    "sizes": ("text such as 5v5,5v4", (str,)),
+    "first_time": ("a time", (int, str, date)),
+}
 
-    return read_population(path)
+
+def read_population(path: str, _: str = "") -> dict[str, Any]:
+    """Return the kind and the parameters of a model in a TOML file.
+
+    Raises : NotFoundError, InvalidParameterError
+    """
+    try:
+        content = tomllib.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise NotFoundError(f"no file {path} with a population: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidParameterError(f"{path} must be TOML: {error}") from None
+    from equipoise.evaluate.synthetic_contests import ContestModel
+    from equipoise.evaluate.synthetic_teams import TeamModel
+
+    models = (*fields(ContestModel), *fields(TeamModel))
+    types = {one.name: str(one.type) for one in models}
+    found: dict[str, Any] = {}
+    for key, value in content.items():
+        name = key.replace("-", "_")
+        known = name in types or name == "kind"
+        require(known, f"{path}: {key}", f"one of {', '.join(['kind', *types])}", value)
+        if name != "kind":
+            rule, fit = _RULES[name if name in _RULES else types[name]]
+            fits = isinstance(value, fit) and (bool in fit or not isinstance(value, bool))
+            require(fits, f"{path}: {key}", rule, value)
+        found[name] = value.isoformat() if isinstance(value, date) else value
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +73,7 @@ class SimulateRequest:
         "examples/population.toml. Options override it.",
         "POPULATION",
         argument=True,
-        read=_population,
+        read=read_population,
     )
     output: str | IO[bytes] = typed(
         ...,
