@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from equipoise.analysis.files.systems import Settings
+from equipoise.analysis.requests.reading import HistoryRequest
 from equipoise.cli import run
+from equipoise.cli.options import with_weights
 
 RESULTS = "match,when,player,goals\n1,2024-01-01,ann,3\n1,2024-01-01,bob,1\n"
 
@@ -47,6 +51,14 @@ def test_values_of_toml_are_those_that_one_types(capsys: pytest.CaptureFixture[s
     settings("[reading]\nfrom = 2024-02-01\nwhere = { official = 1 }\n")
     assert run(["rate", "h.csv", "--system", "elo", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]["matches"] == 1
+
+
+def test_a_parameter_file_wins_and_an_option_wins_over_both() -> None:
+    named = Settings(statistics={"kills": 2.0})
+    typed = HistoryRequest(source="h.csv", statistics={"kills": 3.0, "deaths": -1.0})
+    assert with_weights(typed, named).statistics == {"kills": 3.0, "deaths": -1.0}
+    project = replace(typed, set_by_project=("--stat",))
+    assert with_weights(project, named).statistics == {"kills": 2.0, "deaths": -1.0}
 
 
 def test_json_is_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,8 +26,6 @@ from equipoise.errors import InvalidParameterError
 
 #: Options that also have a letter. A letter means the same in every command.
 LETTERS = {"--output": "-o", "--system": "-s"}
-
-
 #: Parameters of commands that stand after the options of reading.
 _LAST = ("dry_run", "as_json")
 

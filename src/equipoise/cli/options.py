@@ -127,9 +127,14 @@ def _settings(path: str | None) -> Settings:
 
 
 def with_weights(history: _Request, settings: Settings) -> _Request:
-    """Return a request with the weights of statistics of a parameter file; `--stat` overrides."""
-    statistics = {**settings.statistics, **history.statistics}
-    found: _Request = replace(history, statistics=statistics)
+    """Return a request with the weights of statistics of a parameter file.
+
+    `--stat` overrides the file, and the file the settings of the project.
+    """
+    weights = [settings.statistics, history.statistics]
+    if "--stat" in history.set_by_project:
+        weights.reverse()
+    found: _Request = replace(history, statistics={**weights[0], **weights[1]})
     return found
 
 
