@@ -17,9 +17,15 @@ from typing import Any
 
 import pytest
 
-from equipoise.analysis.doctor import libraries, machine
-from equipoise.analysis.doctor.libraries import EXTRAS, Installation, broken_imports
-from equipoise.analysis.doctor.requirements import Requirement, is_at_least, requirements_of
+from equipoise.analysis import doctor as findings
+from equipoise.analysis.doctor import (
+    EXTRAS,
+    Installation,
+    Requirement,
+    broken_imports,
+    is_at_least,
+    requirements_of,
+)
 from equipoise.cli import run
 from equipoise.rating.registry import SYSTEMS
 
@@ -60,8 +66,8 @@ def early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def quick(early: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return that folder, for a command that imports and rates nothing."""
-    monkeypatch.setattr(libraries, "broken_imports", lambda modules: {})
-    monkeypatch.setattr(machine, "_compiled_systems", lambda: (["elo"], []))
+    monkeypatch.setattr(findings, "broken_imports", lambda modules: {})
+    monkeypatch.setattr(findings, "_compiled_systems", lambda: (["elo"], []))
     return early
 
 
@@ -173,14 +179,14 @@ def test_a_condition_holds_for_one_python_only() -> None:
 def test_a_missing_extra_is_absent_and_failed_if_it_is_needed(
     quick: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = libraries.distribution
+    real = findings.distribution
 
     def without(name: str) -> Any:
         if name == "optuna":
-            raise libraries.PackageNotFoundError(name)
+            raise findings.PackageNotFoundError(name)
         return real(name)
 
-    monkeypatch.setattr(libraries, "distribution", without)
+    monkeypatch.setattr(findings, "distribution", without)
     status, found = doctor(capsys)
     assert status == 0
     assert found["tune"]["status"] == "absent"
@@ -218,7 +224,7 @@ def test_a_broken_library_stops_nothing(
 ) -> None:
     """The libraries that are imported after it are still looked at."""
     few_libraries(early)
-    monkeypatch.setattr(machine, "_compiled_systems", lambda: (["elo"], []))
+    monkeypatch.setattr(findings, "_compiled_systems", lambda: (["elo"], []))
     pretend(early, "matplotlib", "3.9.1", "matplotlib", code)
     status, found = doctor(capsys)
     assert status == 0
@@ -229,7 +235,7 @@ def test_a_broken_library_stops_nothing(
 
 def test_an_import_without_end_is_broken(early: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (early / "sleeper.py").write_text("import time\ntime.sleep(60)")
-    monkeypatch.setattr(libraries, "_PATIENCE", 2)
+    monkeypatch.setattr(findings, "_PATIENCE", 2)
     found = broken_imports(["json", "sleeper", "csv"])
     assert found == {"sleeper": "the import takes longer than 2 s"}
 
@@ -264,9 +270,9 @@ def test_without_metadata_it_says_so(
     """As in a folder that is only in PYTHONPATH."""
 
     def missing(name: str) -> Any:
-        raise libraries.PackageNotFoundError(name)
+        raise findings.PackageNotFoundError(name)
 
-    monkeypatch.setattr(libraries, "distribution", missing)
+    monkeypatch.setattr(findings, "distribution", missing)
     status, found = doctor(capsys)
     assert status == 1
     assert "is not installed" in found["equipoise"]["detail"]
@@ -300,7 +306,7 @@ def test_the_command_names_the_place_of_the_package(
     (told,) = quick.glob("equipoise-*.dist-info")
     if origin is not None:
         (told / "direct_url.json").write_text(json.dumps(origin))
-    command = libraries.install_command(Installation.look().package, "tune")
+    command = findings.install_command(Installation.look().package, "tune")
     wanted = place.format("/home/a/clone").replace("/home/a/clone[tune]", "'/home/a/clone[tune]'")
     assert command == f"{sys.executable} -m pip install {wanted}"
 
@@ -347,29 +353,29 @@ def test_a_cache_that_cannot_be_written_is_a_warning(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "0")
     monkeypatch.setattr(_jit, "cache_folder", lambda: None)
-    (found,) = machine.kernel_findings()
+    (found,) = findings.kernel_findings()
     assert (found.status, found.remedy[:22]) == ("warning", "export NUMBA_CACHE_DIR")
 
 
 def test_kernels_as_plain_python_are_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
-    (found,) = machine.kernel_findings()
+    (found,) = findings.kernel_findings()
     assert (found.status, found.remedy) == ("warning", "unset NUMBA_DISABLE_JIT")
 
 
 def test_little_memory_and_few_open_files_are_warnings(monkeypatch: pytest.MonkeyPatch) -> None:
     resource = pytest.importorskip("resource")
-    monkeypatch.setattr(machine, "available_memory", lambda: 300_000_000)
+    monkeypatch.setattr(findings, "available_memory", lambda: 300_000_000)
     monkeypatch.setattr(resource, "getrlimit", lambda kind: (256, 1024))
-    found = {one.name: one for one in machine.machine_findings()}
+    found = {one.name: one for one in findings.machine_findings()}
     assert found["memory"].status == "warning"
     assert found["memory"].detail.startswith("0.3 GB available")
     assert (found["open files"].status, found["open files"].remedy) == ("warning", "ulimit -n 8192")
 
 
 def test_a_missing_program_is_absent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine.shutil, "which", lambda name: None)
-    assert {one.status for one in machine.program_findings()} == {"absent"}
+    monkeypatch.setattr(findings.shutil, "which", lambda name: None)
+    assert {one.status for one in findings.program_findings()} == {"absent"}
 
 
 def test_a_database_is_looked_at(

@@ -11,7 +11,17 @@ from importlib.util import find_spec
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from equipoise.analysis.doctor.finding import Finding, Status, first_line
+from equipoise.analysis.doctor import (
+    Finding,
+    Installation,
+    Status,
+    extra_findings,
+    first_line,
+    kernel_findings,
+    machine_findings,
+    program_findings,
+    version_findings,
+)
 from equipoise.cli import completion, options
 from equipoise.cli.declaring import argument, option
 from equipoise.cli.report import compiling, print_json, print_lines, say
@@ -74,12 +84,6 @@ def doctor(
         return 0
     if systems:
         raise InvalidParameterError(f"{systems[0]} needs --compile: it names a system to compile")
-    from equipoise.analysis.doctor.libraries import Installation, extra_findings, version_findings
-    from equipoise.analysis.doctor.machine import (
-        kernel_findings,
-        machine_findings,
-        program_findings,
-    )
 
     needed = {*(need or ()), *_extras_of(database)}
     here = Installation.look()

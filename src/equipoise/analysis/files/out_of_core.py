@@ -16,7 +16,7 @@ import polars as pl
 
 from equipoise.analysis.advice import advice_on
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.doctor.machine import available_memory
+from equipoise.analysis.doctor import available_memory
 from equipoise.analysis.files.reading import (
     HistoryRequest,
     missing_notes,

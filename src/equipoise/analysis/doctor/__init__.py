@@ -1,1 +1,0 @@
-"""What `equipoise doctor` looks at: libraries, extras, compiled kernels, the machine."""
