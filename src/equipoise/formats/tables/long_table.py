@@ -553,7 +553,7 @@ def _assemble(
         column = of_rows(name)
         return None if column is None else column[starts]
 
-    team, labels = np.arange(offsets[-1]) - np.repeat(starts, np.diff(offsets)), None
+    team, labels = np.arange(len(place)) - arranged["match"], None
     has_labels = "team" in frame.columns and frame["team"].null_count() < len(frame)
     if "team" in arranged and has_labels and np.any(arranged["team"] >= 0):
         team = dense_ranks(offsets, arranged["lead"])
@@ -598,7 +598,7 @@ def _assemble(
 def _in_order(rows: Rows) -> Rows:
     """Return rows in order of time; matches of the same time, and their rows, in file order."""
     match = rows["match"]
-    moments = rows["time"][match] if "time" in rows else match
+    moments = rows.get("time", match)
     if np.all(match[1:] >= match[:-1]) and np.all(moments[1:] >= moments[:-1]):
         return rows
     first = np.flatnonzero(match == np.arange(len(match)))
@@ -611,7 +611,8 @@ def dense_ranks(offsets: Ints, ranks: Ints) -> Ints:
     """Return dense ranks from 0 within every match; rows are sorted by match."""
     if not len(ranks):
         return ranks
-    steps = np.diff(ranks, prepend=ranks[0])
+    steps = np.empty(len(ranks), np.int64)
+    np.subtract(ranks[1:], ranks[:-1], out=steps[1:])
     steps[offsets[:-1]] = 0
     order = None
     if steps.min() < 0:
