@@ -99,9 +99,21 @@ def test_a_command_that_reads_nothing_ignores_it(capsys: pytest.CaptureFixture[s
     assert "toml" not in capsys.readouterr().err
 
 
-def test_other_sections_are_not_for_reading() -> None:
-    settings("[other]\nkey = 1\n")
-    assert run(["rate", "games.csv", "--column", "score=goals"]) == 0
+@pytest.mark.parametrize("text", ["[rate]\nsystem = 'elo'\n", "time-format = 's'\n"])
+def test_other_settings_are_refused(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    settings(text)
+    assert run(["rate", "games.csv", "--column", "score=goals"]) == 2
+    assert "equipoise.toml may have the section [reading] alone; got" in capsys.readouterr().err
+
+
+def test_a_table_of_names_is_looked_for_beside_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "names.csv").write_text("name,same_as\nBen,ben\n")
+    settings('[reading]\nsynonyms = "names.csv"\ncolumn = { score = "goals" }\n')
+    (tmp_path / "below").mkdir()
+    monkeypatch.chdir(tmp_path / "below")
+    assert run(["inspect", "../games.csv"]) == 0
 
 
 @pytest.mark.parametrize(
@@ -110,7 +122,7 @@ def test_other_sections_are_not_for_reading() -> None:
         ("nonsense = 1", "toml: [reading] nonsense must be one of column, stat, lower-score"),
         ("sheet = true", "toml: [reading] sheet must be text; got True"),
         ('strict = "yes"', "toml: [reading] strict must be true or false; got 'yes'"),
-        ('column = "score=goals"', "toml: [reading] column must be a table; got 'score=goals'"),
+        ('column = "score=goals"', "toml: [reading] column must be a table, as column = {NEW"),
         ("skip-bad = 3", 'toml: [reading] skip-bad must be true, false, "matches" or "rows"'),
         ('skip-bad = "all"', "toml: [reading] skip-bad takes no value or =rows; got 'all'"),
         ('stat = { kills = "many" }', "toml: [reading] stat: the weight of kills must be a number"),

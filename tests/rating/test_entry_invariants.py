@@ -18,7 +18,7 @@ from tests.reference.entry import Numbers, SlowPool
 
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings
-from equipoise.evaluate.incentives.audit import Effort, incentives, rated_matches
+from equipoise.evaluate.incentives.audit import Effort, incentives
 from equipoise.evaluate.incentives.plans import MatchSnapshot
 from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr.elo_mmr import EloMMRParameters
@@ -358,7 +358,7 @@ def test_no_plan_of_worse_places_raises_a_later_rating(
     As for a fixed entry, gains below 1e-6 points count as rounding (READINGS B13).
     """
     system, history = model(**{**of, **entry}), contest_history(played)
-    counted = rated_matches(history, system.capabilities)
+    counted = system.capabilities.rated(history)
     for player in np.unique(history.player[counted[history.match_rows()]])[:2]:
         (found,) = incentives(system, history, [player], effort=Effort(budget=100))
         assert found.gain == 0

@@ -29,9 +29,12 @@ def reading_settings() -> dict[str, tuple[Any, str]]:
     if path is None:
         return {}
     try:
-        given = tomllib.loads(path.read_text("utf-8")).get("reading", {})
+        content = tomllib.loads(path.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidParameterError(f"{path} must be TOML: {error}") from None
+    given = content.pop("reading", {})
+    for other in content:
+        raise InvalidParameterError(f"{path} may have the section [reading] alone; got {other}")
     if not isinstance(given, dict):
         raise InvalidParameterError(f"{path}: reading must be a table; got {given!r}")
     known = reading_options()
@@ -41,7 +44,10 @@ def reading_settings() -> dict[str, tuple[Any, str]]:
         if option not in known:
             keys = ", ".join(one.removeprefix("--") for one in known)
             raise InvalidParameterError(f"{where} must be one of {keys}; got {value!r}")
-        found[option] = (_as_typed(value, *known[option], where), where)
+        typed = _as_typed(value, *known[option], where)
+        if option == "--synonyms" and "://" not in typed:
+            typed = str(path.parent / typed)
+        found[option] = (typed, where)
     return found
 
 
@@ -72,7 +78,8 @@ def _as_typed(value: Any, typed: Typed, is_flag: bool, where: str) -> Any:
         rule, fits = 'true, false, "matches" or "rows"', isinstance(value, bool | str)
         value = {True: "matches", False: None}.get(value, value)
     elif typed.many:
-        rule, fits = "a table", isinstance(value, dict)
+        rule = f'a table, as {where.rpartition(" ")[2]} = {{NEW = "OLD"}}'
+        fits = isinstance(value, dict)
         value = [f"{name}={_text(one)}" for name, one in value.items()] if fits else value
     else:
         # A sheet may be a number, and a time one of TOML's own.

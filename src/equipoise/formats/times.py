@@ -521,8 +521,8 @@ def _read_runs(runs: pl.Series, lengths: Ints, rows: int, time_format: str | Non
         return _read_numbers(runs, numeric, lengths, time_format)
     values, only_days = _parse_iso(runs.set(numeric, None))
     rule = ISO if numeric.any() else TIME
-    if not values.count() and not numeric.any():
-        rule = _proposal(runs) or rule
+    if 2 * values.count() < runs.count() and not numeric.any():
+        rule = _proposal(runs.filter(values.is_null())) or rule
     return _Runs(values, "date" if only_days else "datetime", rule)
 
 
@@ -625,7 +625,7 @@ def _by_pattern(text: str, pattern: str) -> int | None:
 
 
 def _proposal(runs: pl.Series) -> str | None:
-    """Return a rule that names the patterns that fit a complete column; None if there are none."""
+    """Return a rule that names the patterns that fit all these times; None if there are none."""
     texts = runs.drop_nulls().unique().to_list()
     # Patterns that give the same times count as one.
     pattern_of: dict[tuple[int, ...], str] = {}

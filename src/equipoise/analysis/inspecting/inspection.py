@@ -181,7 +181,7 @@ def _reads_games(request: HistoryRequest, source: Callable[[], object]) -> bool:
 
 
 def _without_bad(request: InspectRequest, source: Callable[[], object]) -> InspectMessage | None:
-    """Return what is left of a history without its problems, None if that is nothing.
+    """Return what is left of a history without its problems, None if that is less than a quarter.
 
     Of the ways to skip them, that which keeps the most matches is taken.
     """
@@ -196,7 +196,8 @@ def _without_bad(request: InspectRequest, source: Callable[[], object]) -> Inspe
         dropped = len(reading.dropped_matches)
         # A match of which a single player or team is left changes nothing.
         lost = dropped + int((history.teams() == 1).sum())
-        if lost == dropped + history.matches or (best is not None and lost >= best[0]):
+        # To leave out most of a file is no way to read it.
+        if 4 * lost > 3 * (dropped + history.matches) or (best is not None and lost >= best[0]):
             continue
         cost = f"{lost:,} of {counted(dropped + history.matches, 'match', 'matches')}"
         if reading.dropped_rows:
