@@ -67,7 +67,7 @@ def test_text_has_every_part(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["inspect", str(EXAMPLES / "worldcup2022.csv"), "--matches", "2"]) == 0
     out, err = capsys.readouterr()
     assert "  64 matches, 128 participations, 32 players\n  2022-11-20 to 2022-12-18\n" in out
-    assert "Qatar against Ecuador        Ecuador won" in out
+    assert "Qatar (white) against Ecuador        Ecuador won" in out
     assert "against Iran" not in out
     for heading in ("Contents", "Columns", "First matches", "Next"):
         assert f"\n{heading}\n" in out
@@ -248,7 +248,10 @@ def test_the_format_of_times_is_suggested(
     path = write(tmp_path / "dates.csv", text)
     answer = inspected(capsys, path)
     assert answer["ready"] is False
-    assert answer["next"]["does"] == "reads the times as day/month/year"
+    assert answer["next"]["does"] == (
+        "reads the times as day/month/year, if that is what they are: month/day/year is possible "
+        "too"
+    )
     words = shlex.split(answer["next"]["command"])[1:]
     assert words == ["inspect", path, "--time-format", "%d/%m/%Y"]
     assert inspected(capsys, *words[1:])["ready"] is True
@@ -335,7 +338,8 @@ def test_reversed_ranks_are_read_as_scores_under_their_name_in_the_file(
     )
     path = write(tmp_path / "reversed.csv", f"Match,Player,Order,points\n{rows}")
     answer = inspected(capsys, path, "--column", "rank=Order")
-    assert answer["next"]["does"].endswith(", if the lowest rank is the best")
+    assert answer["next"]["does"].endswith(", if the highest rank is the best")
+    assert "--column score=Order" in answer["next"]["command"]
     assert "--column score=Order" in answer["oddities"][0]["advice"]
     turned = inspected(capsys, path, "--column", "score=Order")
     assert turned["matches"][0]["result"] == "c, b, a"

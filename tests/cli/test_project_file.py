@@ -144,13 +144,13 @@ def test_what_is_wrong_is_named_with_the_file(
 def test_an_option_of_other_commands_says_where_it_belongs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert run(["tune", "games.csv", "--sheet", "A"]) == 2
+    assert run(["tune", "games.csv", "--unplaced", "last"]) == 2
     assert (
-        "No such option: --sheet. It is an option of `equipoise rate`, `equipoise convert`, "
-        "`equipoise inspect`; for other commands set `sheet` below [reading] in the file "
+        "No such option: --unplaced. It is an option of `equipoise rate`, `equipoise convert`, "
+        "`equipoise inspect`; for other commands set `unplaced` below [reading] in the file "
         "equipoise.toml.\n"
     ) in capsys.readouterr().err
-    assert run(["demo", "--sheet", "A"]) == 2
+    assert run(["demo", "--unplaced", "last"]) == 2
     assert "[reading]" not in capsys.readouterr().err
 
 

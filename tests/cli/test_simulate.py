@@ -342,7 +342,7 @@ def test_wrong_usage_of_teams_is_refused_and_nothing_is_written(
         (["roles = 1"], "population.toml: roles must be true or false; got 1"),
         (["attendence = 1"], "population.toml: attendence must be one of kind, players, contests"),
         (["players"], "population.toml must be TOML"),
-        (['kind = "duels"'], "--kind must be contests or teams; got 'duels'"),
+        (['kind = "duels"'], "toml: kind must be contests or teams; got 'duels'"),
     ],
 )
 def test_a_wrong_population_is_refused(

@@ -188,6 +188,28 @@ def test_a_database_of_a_still_earlier_version_is_refused(
     assert _stored(database_url) == before
 
 
+def test_a_half_made_chain_is_refused_whatever_the_schema(sqlite_url: str) -> None:
+    """An earlier version has brought the schema up, and was stopped while it chained records."""
+    open_store(sqlite_url).close()
+    engine = create_engine(sqlite_url)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE audit_chain SET chained_through = 0"))
+    engine.dispose()
+    for migrate in (True, False):
+        with pytest.raises(ConflictError, match="is not complete: let that version complete it"):
+            open_store(sqlite_url, migrate=migrate)
+
+
+def test_tables_of_another_program_are_left_alone(sqlite_url: str) -> None:
+    engine = create_engine(sqlite_url)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE log (line TEXT)"))
+    with pytest.raises(Exception, match="table log already exists"):
+        open_store(sqlite_url)
+    assert inspect(engine).get_table_names() == ["log"]
+    engine.dispose()
+
+
 def test_sqlite_sorts_large_tables_in_files_while_it_upgrades(
     sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

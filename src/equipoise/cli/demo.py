@@ -8,6 +8,7 @@ import typer
 
 from equipoise.cli import options
 from equipoise.cli.declaring import option
+from equipoise.cli.project_file import outside_projects
 from equipoise.cli.report import print_json, print_lines, print_styled
 
 if TYPE_CHECKING:
@@ -35,13 +36,15 @@ def demo(
 
     run = context.obj
     if as_json:
-        print_json(tour(run, keep=keep))
+        with outside_projects():
+            print_json(tour(run, keep=keep))
         return
     print_styled(
         f"A tour of Equipoise in {len(STEPS)} steps, which takes a few seconds. On the first run "
         "on this machine, the numerical kernels are compiled first, which takes up to a minute."
     )
-    done = tour(run, keep=keep, announce=_announce, show=_show)
+    with outside_projects():
+        done = tour(run, keep=keep, announce=_announce, show=_show)
     print_styled("")
     print_styled(
         f"The tour took {done.seconds:.1f} s. `equipoise COMMAND --help` explains a command."

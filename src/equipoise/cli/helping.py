@@ -55,7 +55,7 @@ OFTEN = (
 #: What the help says below the options of reading.
 _IN_FILE = (
     "These are also keys below [reading] in this file, found in the working directory or a folder "
-    f"above it. Other keys: {', '.join(settings_alone())}."
+    "above it. Other keys: "
 )
 #: The most options of a command that `-h` shows all.
 _FEW = 10
@@ -112,7 +112,8 @@ class Command(TyperCommand):
                 title = _OWN if short else _heading(ctx, one)
             found.setdefault(title, []).append((name, _first_sentence(text) if short else text))
         if not short and "Reading" in found and any("--where" in one.opts for one in self.params):
-            found["Reading"].append((NAME, _IN_FILE))
+            keys = ", ".join(settings_alone(ctx.info_name))
+            found["Reading"].append((NAME, f"{_IN_FILE}{keys}."))
         found[_OWN].append(("-h, --help", "Show the most used options, or all of them."))
         for title, rows in found.items():
             if rows:

@@ -6,18 +6,23 @@ has keys that are options of reading, also of commands that do not have the opti
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from equipoise.analysis.requests.reading import reading_options
+from equipoise.analysis.requests.reading import GamesRequest, reading_options
 from equipoise.analysis.requests.typed import Typed
 from equipoise.cli.report import say
 from equipoise.errors import InvalidParameterError
 
 NAME = "equipoise.toml"
+_outside = ContextVar("outside_projects", default=False)
 
 
 def reading_settings() -> dict[str, tuple[Any, str]]:
@@ -30,7 +35,7 @@ def reading_settings() -> dict[str, tuple[Any, str]]:
         return {}
     try:
         content = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidParameterError(f"{path} must be TOML: {error}") from None
     given = content.pop("reading", {})
     for other in content:
@@ -44,6 +49,10 @@ def reading_settings() -> dict[str, tuple[Any, str]]:
         if option not in known:
             keys = ", ".join(one.removeprefix("--") for one in known)
             raise InvalidParameterError(f"{where} must be one of {keys}; got {value!r}")
+        if option in found:
+            raise InvalidParameterError(
+                f"{where} must be given once; {key} is also spelled otherwise"
+            )
         typed = _as_typed(value, *known[option], where)
         if option == "--synonyms" and "://" not in typed:
             typed = str(path.parent / typed)
@@ -51,10 +60,24 @@ def reading_settings() -> dict[str, tuple[Any, str]]:
     return found
 
 
-def settings_alone() -> list[str]:
-    """Return the settings that are options of few commands."""
+@contextmanager
+def outside_projects() -> Iterator[None]:
+    """Let no file of a project count for the commands that run meanwhile."""
+    token = _outside.set(True)
+    try:
+        yield
+    finally:
+        _outside.reset(token)
+
+
+def settings_alone(command: str) -> list[str]:
+    """Return the settings of a command that are options of few commands."""
     known = reading_options().items()
-    return [option.removeprefix("--") for option, (typed, _) in known if typed.commands]
+    found = [option.removeprefix("--") for option, (typed, _) in known if typed.commands]
+    if command != "performance":
+        return found
+    games = {one.name for one in fields(GamesRequest)}
+    return [name for name in found if name.replace("-", "_") in games]
 
 
 def say_used(settings: Sequence[str]) -> None:
@@ -65,9 +88,12 @@ def say_used(settings: Sequence[str]) -> None:
 
 def _file() -> Path | None:
     """Return the file of the working directory, or else of the nearest folder above."""
+    if _outside.get():
+        return None
+    # A folder that may not be looked at has no file for us; os.path says so without an error.
     folder = Path.cwd()
     places = (one / NAME for one in (folder, *folder.parents))
-    return next((place for place in places if place.is_file()), None)
+    return next((place for place in places if os.path.isfile(place)), None)
 
 
 def _as_typed(value: Any, typed: Typed, is_flag: bool, where: str) -> Any:
@@ -76,10 +102,13 @@ def _as_typed(value: Any, typed: Typed, is_flag: bool, where: str) -> Any:
         rule, fits = "true or false", isinstance(value, bool)
     elif typed.metavar == "[=rows]":
         rule, fits = 'true, false, "matches" or "rows"', isinstance(value, bool | str)
-        value = {True: "matches", False: None}.get(value, value)
+        if isinstance(value, bool):
+            value = "matches" if value else None
     elif typed.many:
         rule = f'a table, as {where.rpartition(" ")[2]} = {{NEW = "OLD"}}'
-        fits = isinstance(value, dict)
+        fits = isinstance(value, dict) and not any(
+            "=" in name or isinstance(one, dict | list) for name, one in value.items()
+        )
         value = [f"{name}={_text(one)}" for name, one in value.items()] if fits else value
     else:
         # A sheet may be a number, and a time one of TOML's own.

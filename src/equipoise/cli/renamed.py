@@ -99,7 +99,7 @@ def why_gone(command: str, option: str) -> str | None:
     """Return where to look instead of an option that is gone; None if there was none."""
     name = command.partition(" ")[2]
     found = _GONE.get(name, {}).get(option) or _GONE_EVERYWHERE.get(option)
-    return found or (_setting(option) if name in _READING else None)
+    return found or (_setting(name, option) if name in _READING else None)
 
 
 #: Commands that read, and have some of the options of reading.
@@ -109,10 +109,12 @@ _READING = (
 )
 
 
-def _setting(option: str) -> str | None:
+def _setting(command: str, option: str) -> str | None:
     """Return where an option of reading belongs that the command does not have."""
     known = reading_options().get(option)
     if known is None or not known[0].commands:
+        return None
+    if command == "performance" and option != "--synonyms":
         return None
     words = (f"`equipoise {'db ' if one == 'import' else ''}{one}`" for one in known[0].commands)
     return (

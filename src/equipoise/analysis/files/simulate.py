@@ -219,7 +219,9 @@ _OVERRIDE = ("players", "contests", "matches", "attendance", "sizes", "roles")
 
 
 def _kind_of(request: SimulateRequest) -> str:
-    return str(request.kind or request.population.get("kind", "contests"))
+    if request.kind is not None:
+        return request.kind
+    return str(request.population.get("kind", "contests"))
 
 
 def _checked(request: SimulateRequest) -> tuple[Kind, Any]:

@@ -148,9 +148,12 @@ def _inspect_history(
         for system in request.systems
         if (found := system.capabilities.misfits(history))
     ]
+    typed = read_as
     if any(one.kind == "reversed-ranks" for one in oddities):
-        cost += ", if the lowest rank is the best"
-    next_command = command_for_history(read_as, reading, history, cost)
+        others = {new: old for new, old in read_as.columns.items() if new not in ("rank", "score")}
+        turned = {**others, "score": reading.columns.get("rank", "rank")}
+        typed, cost = replace(read_as, columns=turned), f"{cost}, if the highest rank is the best"
+    next_command = command_for_history(typed, reading, history, cost)
     if (reading.format == "trf" or reading.kind == "crosstable") and _reads_games(read_as, source):
         next_command = reading_command("performance", read_as, f"rates the performances{cost}")
     ready = read_as == request.history and system_for(history) is not None and not misfits

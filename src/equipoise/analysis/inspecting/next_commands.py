@@ -141,7 +141,10 @@ def command_to_mend(
     formats = _time_formats(reading.problems)
     if formats:
         wanted = replace(request, time_format=formats[0])
-        return reading_command("inspect", wanted, f"reads the times as {_in_words(formats[0])}")
+        does = f"reads the times as {_in_words(formats[0])}"
+        if len(formats) > 1:
+            does += f", if that is what they are: {_in_words(formats[1])} is possible too"
+        return reading_command("inspect", wanted, does)
     broken = {problem.field for problem in reading.problems if problem.line is not None}
     taken = {column for meaning, column in reading.columns.items() if meaning in _SPARED}
     if len(broken) != 1 or not broken <= taken or "unused" in request.columns:
@@ -164,12 +167,13 @@ def command_to_mend(
 
 
 def _time_formats(problems: Sequence[Problem]) -> list[str]:
-    """Return the formats of time that problems name."""
-    return [
+    """Return the formats of time that problems name, each once."""
+    found = (
         (quoted or plain).rstrip(",;.)")
         for problem in problems
         for quoted, plain in _TIME_FORMAT.findall(problem.rule)
-    ]
+    )
+    return list(dict.fromkeys(found))
 
 
 def _in_words(pattern: str) -> str:

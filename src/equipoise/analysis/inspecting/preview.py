@@ -22,18 +22,21 @@ class _Side(NamedTuple):
     """A player or team of a match.
 
     rank : from 0; label : of the team, or ""; players : names; score : as text, "" if unknown
+    ground : "white" or "at home", or ""
     """
 
     rank: int
     label: str
     players: list[str]
     score: str
+    ground: str
 
     @property
     def who(self) -> str:
         more = len(self.players) - _MEMBERS
         shown = " + ".join(self.players[:_MEMBERS]) + (f" + {more:,} more" if more > 0 else "")
-        return f"{self.label} ({shown})" if self.label else shown
+        named = f"{self.label} ({shown})" if self.label else shown
+        return f"{named} ({self.ground})" if self.ground else named
 
 
 def first_matches(history: History, matches: int) -> list[MatchLineMessage]:
@@ -57,13 +60,18 @@ def first_matches(history: History, matches: int) -> list[MatchLineMessage]:
 def _sides(history: History, rows: range, scores: Floats | None) -> list[_Side]:
     """Return the players or teams of a match, in the order of the file."""
     sides: dict[int, _Side] = {}
+    at_home, side = history.at_home(), history.attributes.get("side")
     for row in rows:
         team = int(history.team[row])
         if team not in sides:
             label = None if history.team_labels is None else history.team_labels[row]
             score = "" if scores is None or scores[row] != scores[row] else f"{scores[row]:g}"
             rank = int(history.rank[row])
-            sides[team] = _Side(rank, "" if label is None else _cut(str(label)), [], score)
+            ground = "at home" if at_home is not None and at_home[row] else ""
+            if ground and side is not None and str(side[row]) == "white":
+                ground = "white"
+            name = "" if label is None else _cut(str(label))
+            sides[team] = _Side(rank, name, [], score, ground)
         sides[team].players.append(_cut(str(history.player_ids[history.player[row]])))
     return list(sides.values())
 

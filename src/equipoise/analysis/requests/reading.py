@@ -74,7 +74,6 @@ Sheet: TypeAlias = Annotated[
     Typed(
         "Name or number of the sheet of a workbook. [default: the only one with a table]",
         "SHEET",
-        commands=ALL_OF_THEM,
     ),
 ]
 
@@ -168,7 +167,8 @@ class ImportedRequest(HistoryRequest):
 
 
 def _skip_bad_games(given: str, option: str) -> bool:
-    if given != "matches":
+    # A project may set rows for its histories; a game is one row.
+    if given != "matches" and option.startswith("--"):
         raise InvalidParameterError(f"{option} takes no value for games; got {given!r}")
     return True
 

@@ -21,6 +21,7 @@ def _stdout() -> IO[bytes]:
 
 #: What a value of a parameter must be in a file, by its type in a model.
 _RULES: dict[str, tuple[str, tuple[type, ...]]] = {
+    "kind": ("contests or teams", (str,)),
     "int": ("a whole number", (int,)),
     "float": ("a number", (int, float)),
     "bool": ("true or false", (bool,)),
@@ -38,7 +39,7 @@ def read_population(path: str, _: str = "") -> dict[str, Any]:
         content = tomllib.loads(Path(path).read_text("utf-8"))
     except OSError as error:
         raise NotFoundError(f"no file {path} with a population: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidParameterError(f"{path} must be TOML: {error}") from None
     from equipoise.evaluate.synthetic_contests import ContestModel
     from equipoise.evaluate.synthetic_teams import TeamModel
@@ -50,10 +51,14 @@ def read_population(path: str, _: str = "") -> dict[str, Any]:
         name = key.replace("-", "_")
         known = name in types or name == "kind"
         require(known, f"{path}: {key}", f"one of {', '.join(['kind', *types])}", value)
-        if name != "kind":
-            rule, fit = _RULES[name if name in _RULES else types[name]]
-            fits = isinstance(value, fit) and (bool in fit or not isinstance(value, bool))
-            require(fits, f"{path}: {key}", rule, value)
+        require(name not in found, f"{path}: {key}", "given once", value)
+        rule, fit = _RULES[name if name in _RULES else types[name]]
+        fits = isinstance(value, fit) and (bool in fit or not isinstance(value, bool))
+        if name == "kind":
+            fits = value in ("contests", "teams")
+        elif fits and isinstance(value, int) and abs(value) >= 2**63:
+            rule, fits = "a number of 64 bits", False
+        require(fits, f"{path}: {key}", rule, value)
         found[name] = value.isoformat() if isinstance(value, date) else value
     return found
 

@@ -283,9 +283,9 @@ def read_attribute(column: pl.Series, untyped: bool) -> Ids | None:
     column = _as_text(column)
     if untyped and column.dtype == pl.String:
         column = _recognised(column)
-    if column.dtype.is_temporal():
+    if column.dtype.is_temporal() and column.dtype != pl.Duration:
         column = _iso_text(column)
-    if column.dtype.is_nested() or column.dtype == pl.Object:
+    if column.dtype.is_nested() or column.dtype in (pl.Object, pl.Duration):
         return None
     if column.dtype.is_float() or column.dtype.is_decimal():
         column = column.cast(pl.Float64).fill_nan(None)

@@ -165,7 +165,7 @@ def values_of(name: str, given: Any, teams: Teams, low: float, high: float) -> l
 
 def _within(name: str, value: Any, low: float, high: float) -> float:
     """Return a number within its bounds, or NaN. Raises : InvalidParameterError."""
-    fits = is_number(value) and (math.isnan(value) or low <= value <= high)
+    fits = is_number(value) and (value != value or low <= value <= high)
     require(fits, name, f"numbers from {low:g} to {high:g}, or None", value)
     return float(value)
 

@@ -83,14 +83,16 @@ def check_schema(engine: Engine) -> None:
         version, oldest = _versions(connection)
         if not _may_use(version, oldest):
             raise _refused(version, oldest)
+        _check_chained(connection)
 
 
 def migrate_schema(engine: Engine) -> None:
     """Create or upgrade the schema. Raises : ConflictError if this code may not use it."""
     with engine.connect() as connection:
         version, oldest = _versions(connection)
-    if _may_use(version, oldest):
-        return
+        if _may_use(version, oldest):
+            _check_chained(connection)
+            return
     if version is not None and not OLDEST <= version <= CURRENT:
         raise _refused(version, oldest)
     if engine.dialect.name == "sqlite":
@@ -143,7 +145,9 @@ def _migrate(engine: Engine) -> None:
                 _create(connection)
             elif version < CURRENT:
                 _upgrade(connection)
-            elif not _may_use(version, oldest):
+            elif _may_use(version, oldest):
+                _check_chained(connection)
+            else:
                 raise _refused(version, oldest)
 
 
@@ -175,11 +179,21 @@ _HALF_CHAINED = text(
 )
 
 
+def _check_chained(connection: Connection) -> None:
+    """Check that an earlier version has ended its upgrade. Raises : ConflictError."""
+    if connection.execute(_HALF_CHAINED).first() is not None:
+        raise ConflictError(
+            "the upgrade of the database to an earlier version is not complete: let that version "
+            "complete it first"
+        )
+
+
 def _create(connection: Connection) -> None:
     """Make the tables of the code in an empty database."""
     from alembic import command
 
-    metadata.create_all(connection)
+    # A table of another program is not taken for ours.
+    metadata.create_all(connection, checkfirst=False)
     audit.begin_chain(connection)
     with _alembic(connection) as settings:
         command.stamp(settings, CURRENT)
@@ -190,11 +204,7 @@ def _upgrade(connection: Connection) -> None:
     """Run all missing migrations in the transaction of the connection. Raises : ConflictError."""
     from alembic import command
 
-    if connection.execute(_HALF_CHAINED).first() is not None:
-        raise ConflictError(
-            "the upgrade of the database to an earlier version is not complete: let that version "
-            "complete it first"
-        )
+    _check_chained(connection)
     with _alembic(connection) as settings:
         command.upgrade(settings, CURRENT)
     _note_oldest(connection)

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from equipoise.messages.upkeep import CheckMessage
 from equipoise.store.connection import bare_engine, file_reason, reason_of
-from equipoise.store.migrations.migrating import CURRENT, schema_version, too_new
+from equipoise.store.migrations.migrating import CURRENT, OLDEST, schema_version, too_new
 from equipoise.store.schema import metadata
 from equipoise.store.upkeep.backups import check_file, is_sqlite, sqlite_file
 
@@ -80,6 +80,8 @@ def _schema(connection: Connection) -> tuple[bool, str]:
         return False, "the database has no tables of equipoise"
     if version == CURRENT:
         return True, f"version {version}"
+    if version < OLDEST:
+        return False, f"version {version}, and only schema {OLDEST} and later can be upgraded"
     if version < CURRENT:
         needs = f"and this version of equipoise needs {CURRENT}: `equipoise serve` upgrades it"
         return False, f"version {version}, {needs}"
