@@ -35,8 +35,7 @@ class _Side(NamedTuple):
     def who(self) -> str:
         more = len(self.players) - _MEMBERS
         shown = " + ".join(self.players[:_MEMBERS]) + (f" + {more:,} more" if more > 0 else "")
-        named = f"{self.label} ({shown})" if self.label else shown
-        return f"{named} ({self.ground})" if self.ground else named
+        return f"{self.label} ({shown})" if self.label else shown
 
 
 def first_matches(history: History, matches: int) -> list[MatchLineMessage]:
@@ -80,7 +79,9 @@ def _who(sides: list[_Side]) -> str:
     if len(sides) == 1:
         return f"{sides[0].who} alone"
     if len(sides) == 2:
-        return " against ".join(side.who for side in sides)
+        return " against ".join(
+            f"{side.who} ({side.ground})" if side.ground else side.who for side in sides
+        )
     players = sum(len(side.players) for side in sides)
     teams = f" in {len(sides):,} teams" if players > len(sides) else ""
     return f"{players:,} players{teams}"
