@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from equipoise.analysis.files.performance import PerformanceRequest, message_of, rate_performance
+from equipoise.analysis.files.performance import message_of, rate_performance
+from equipoise.analysis.requests.tournaments import Anchors, PerformanceRequest
 from equipoise.errors import ConvergenceError, InvalidDataError, Problem
 from equipoise.store.connection import Store, open_store
 from equipoise.web.calculation import MOST_PROBLEMS, Work
@@ -225,7 +226,7 @@ def test_the_numbers_are_those_of_this_process(served: Served) -> None:
     request = PerformanceRequest(
         games=io.BytesIO(content),
         format="csv",
-        anchor=1500.0,
+        anchor=Anchors(1500.0),
         superiority=True,
         also=("linear", "recursive"),
     )
