@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from equipoise.analysis.requests.reading import reading_options
+from equipoise.cli.project_file import settings_alone
 from equipoise.cli.report import say
 from equipoise.wording import NO_STANDBY, SEVERAL_SERVICES
 
@@ -111,11 +112,9 @@ _READING = (
 
 def _setting(command: str, option: str) -> str | None:
     """Return where an option of reading belongs that the command does not have."""
-    known = reading_options().get(option)
-    if known is None or not known[0].commands:
+    if option.removeprefix("--") not in settings_alone(command):
         return None
-    if command == "performance" and option != "--synonyms":
-        return None
+    known = reading_options()[option]
     words = (f"`equipoise {'db ' if one == 'import' else ''}{one}`" for one in known[0].commands)
     return (
         f"It is an option of {', '.join(words)}; for other commands set "
