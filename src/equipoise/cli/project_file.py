@@ -7,7 +7,6 @@ has keys that are options of reading, also of commands that do not have the opti
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -19,6 +18,7 @@ from typing import Any
 from equipoise.analysis.requests.reading import GamesRequest, reading_options
 from equipoise.analysis.requests.typed import Typed
 from equipoise.cli.report import say
+from equipoise.data.files import read_toml
 from equipoise.errors import InvalidParameterError
 
 NAME = "equipoise.toml"
@@ -34,8 +34,8 @@ def reading_settings() -> dict[str, tuple[Any, str]]:
     if path is None:
         return {}
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        content = read_toml(path)
+    except ValueError as error:
         raise InvalidParameterError(f"{path} must be TOML: {error}") from None
     given = content.pop("reading", {})
     for other in content:

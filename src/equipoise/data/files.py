@@ -1,4 +1,4 @@
-"""Output files that are written completely or not at all."""
+"""Output files that are written completely or not at all, and TOML files of users."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import errno
 import os
 import re
 import secrets
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from equipoise.errors import InvalidParameterError, require
 
@@ -123,3 +124,11 @@ def _full_disk(error: BaseException) -> int | None:
     found = re.search(r"\(os error (\d+)\)", str(error))
     number = None if found is None else int(found[1])
     return number if number in _FULL else None
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """Return the content of a TOML file. Raises : OSError, ValueError   it is not TOML in UTF-8."""
+    try:
+        return tomllib.loads(Path(path).read_text("utf-8"))
+    except RecursionError:
+        raise ValueError("its values are nested too deeply") from None

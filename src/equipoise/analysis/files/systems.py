@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ import tomli_w
 
 from equipoise.analysis.clock import working_time
 from equipoise.analysis.requests.texts import assignments, numbers
-from equipoise.data.files import check_place, whole_file
+from equipoise.data.files import check_place, read_toml, whole_file
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
 from equipoise.messages.histories import ParameterMessage, SystemMessage
@@ -61,8 +60,8 @@ def read_settings(path: str | None) -> Settings:
     if not Path(path).is_file():
         raise NotFoundError(f"no parameter file at {path}")
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        content = read_toml(path)
+    except ValueError as error:
         raise InvalidDataError([Problem(path, None, "", "must be TOML", str(error))]) from error
     known = ("system", "parameters", "statistics")
     problems = [

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date
-from pathlib import Path
 from typing import IO, Any
 
 from equipoise.analysis.requests import texts
 from equipoise.analysis.requests.typed import typed
+from equipoise.data.files import read_toml
 from equipoise.errors import InvalidParameterError, NotFoundError, require
 
 
@@ -36,10 +35,10 @@ def read_population(path: str, _: str = "") -> dict[str, Any]:
     Raises : NotFoundError, InvalidParameterError
     """
     try:
-        content = tomllib.loads(Path(path).read_text("utf-8"))
+        content = read_toml(path)
     except OSError as error:
         raise NotFoundError(f"no file {path} with a population: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except ValueError as error:
         raise InvalidParameterError(f"{path} must be TOML: {error}") from None
     from equipoise.evaluate.synthetic_contests import ContestModel
     from equipoise.evaluate.synthetic_teams import TeamModel
