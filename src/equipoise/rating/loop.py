@@ -120,12 +120,18 @@ def move_rating(job: Any, row: int, delta: float) -> None:
 @inlined_kernel
 def _show(job: Any, start: int, stop: int, day: float, read: Any, out: Any) -> None:
     """Write what tables show of the players of a match, if that is wanted."""
-    if len(out[0]) == 0:
-        return
-    for i in range(start, stop):
-        shown = read(job.table[job.matches.player[i]], day, job.settings)
-        for c in range(len(shown)):
-            out[c][i] = shown[c]
+    if len(out[0]):
+        for i in range(start, stop):
+            _write(out, i, read(job.table[job.matches.player[i]], day, job.settings))
+
+
+@inlined_kernel
+def _write(out: Any, i: int, shown: Any) -> None:
+    """Write what tables show of participation i."""
+    # An index that is not constant makes Numba copy the tuple.
+    out[0][i], out[1][i] = shown[0], shown[1]
+    for c in range(2, len(shown)):
+        out[c][i] = shown[c]
 
 
 @inlined_kernel
@@ -146,7 +152,9 @@ def close_match(
     """Count the match in rows start:stop, which was rated, and learn from it."""
     for i in range(start, stop):
         _count(job, m, job.table[job.matches.player[i]])
-    _learn_and_show(job, entry, m, start, stop, evidence, move, read)
+    if entry is not None:
+        learn_and_hold(job, m, start, stop, evidence, move, read)
+    _show(job, start, stop, math.nan, read, job.trace.after)
 
 
 @inlined_kernel
@@ -154,16 +162,6 @@ def _count(job: Any, m: int, player: Floats) -> None:
     """Count a match that was rated for a player."""
     player[job.matches_at] += 1.0
     player[job.time_at] = job.matches.time[m]
-
-
-@inlined_kernel
-def _learn_and_show(
-    job: Any, entry: Any, m: int, start: int, stop: int, evidence: Any, move: Any, read: Any
-) -> None:
-    """Learn from the match in rows start:stop, and write what it made of its players."""
-    if entry is not None:
-        learn_and_hold(job, m, start, stop, evidence, move, read)
-    _show(job, start, stop, math.nan, read, job.trace.after)
 
 
 @inlined_kernel
@@ -195,11 +193,18 @@ def _rate_duels(
             if home.learns and lever != 0.0:
                 # As a prediction has it, before `begin` adds what a match itself makes uncertain.
                 outlook = outlook_of(job, m, home.working.members, read)
-        residual = open_match(job, m, start, stop, begin, read)
+        residual = -1.0
+        if begin is not None:
+            residual = max(residual, begin(job, m, start), begin(job, m, start + 1))
+        one, other = job.table[matches.player[start]], job.table[matches.player[start + 1]]
+        if len(trace.before[0]):
+            # Read here, where the compiler sees that `duel` begins with the same numbers.
+            day = matches.time[m]
+            _write(trace.before, start, read(one, day, job.settings))
+            _write(trace.before, start + 1, read(other, day, job.settings))
         if home is not None:
             add_head_starts(job, start, stop)
             lead = home.head_start[start] - home.head_start[start + 1]
-        one, other = job.table[matches.player[start]], job.table[matches.player[start + 1]]
         expected, expected_other, z, left = duel(job, m, one, other, lead, score)
         residual = max(residual, left)
         if len(job.draws):
@@ -214,7 +219,11 @@ def _rate_duels(
             return m, residual
         _count(job, m, one)
         _count(job, m, other)
-        _learn_and_show(job, entry, m, start, stop, evidence, move, read)
+        if entry is not None:
+            learn_and_hold(job, m, start, stop, evidence, move, read)
+        if len(trace.after[0]):
+            _write(trace.after, start, read(one, math.nan, job.settings))
+            _write(trace.after, start + 1, read(other, math.nan, job.settings))
     return -1, -1.0
 
 
