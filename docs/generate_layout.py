@@ -1,8 +1,8 @@
-"""Write the layout of the packages into CONTRIBUTING.md.
+"""Write dev/layout.md: the packages, layer by layer, and what each may import.
 
 Run: python docs/generate_layout.py
-The layers come from pyproject.toml, where import-linter reads them. What a package is about is the
-first line of its docstring. A test holds the page against this script.
+The layers come from pyproject.toml, where import-linter reads them. The description of a package is
+the first line of its docstring. A test compares the page with this script.
 """
 
 from __future__ import annotations
@@ -14,19 +14,40 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "equipoise"
-PAGE = ROOT / "CONTRIBUTING.md"
-BEGIN, END = "<!-- layout: docs/generate_layout.py writes this -->\n", "<!-- end of layout -->\n"
+PAGE = Path(__file__).parent / "dev" / "layout.md"
+
+HEAD = """\
+<!-- Written by docs/generate_layout.py from pyproject.toml and the docstrings: do not edit. -->
+
+# Layout
+
+All packages are in `src/equipoise`. A package imports only from the blocks below its own.
+Packages in one block do not import each other, so each can be changed, tested and loaded alone.
+If a package needs something from its neighbour, a use case in `analysis` or `pools` passes it on
+as numbers. The only exception is the command `equipoise serve`, which starts `web`. `client`
+imports only `messages` and `errors`, so programs that use it load neither NumPy nor Numba. `make
+layers` checks these rules with import-linter. Slow libraries are imported inside the functions
+that use them, so `import equipoise` and `equipoise --help` are fast.
+
+"""
+TAIL = """
+A package is a topic, and so is each folder in it. A file tells one story; most have 150 to 500
+lines. A private function is called twice or gives an idea a name. No file is called `utils`,
+`core`, `common`, `helpers` or `misc`. No package or module directly below `equipoise` has the
+name of a public function, because importing it would hide the function.
+
+Outside the package: `tests` mirrors `src`, `benchmarks` has one script for each question,
+`papers` compares our numbers with the papers, `examples` has data and programs for the
+documentation, `deploy` has the files for containers and proxies, and `release` has the release
+scripts.
+"""
 #: Letters of the column of names, and of the line between two layers.
 _NAMES, _LINE = 18, 78
 
 
 def page() -> str:
-    """Return CONTRIBUTING.md with the layout as it is now."""
-    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{PAGE} must have the lines {BEGIN}and {END}")
-    return before + BEGIN + layout() + END + after
+    """Return the text of the page."""
+    return HEAD + layout() + TAIL
 
 
 def layout() -> str:

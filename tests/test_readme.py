@@ -62,12 +62,12 @@ def test_the_readme_is_short_and_in_order() -> None:
     """Fewer than 130 lines, one picture."""
     assert len(README.splitlines()) < 130
     assert re.findall(r"^## (.+)$", README, re.MULTILINE) == [
-        "Start",
-        "One match, one call",
-        "One command for you",
+        "Install",
+        "In Python",
+        "Five commands",
         "The service",
         "Measured",
-        "More",
+        "Where to go next",
     ]
     assert README.count("![") == 1
 
@@ -177,8 +177,9 @@ def test_every_link_of_the_readme_leads_somewhere() -> None:
 
 
 def test_nothing_is_installed_by_name_from_the_index() -> None:
-    """The name is not registered there: somebody else could take it."""
-    assert re.search(r"pip install\s+(-\S+\s+)*['\"]?equipoise", README) is None
+    """The name is not registered there: somebody else could take it. "NAME @ URL" asks no index."""
+    assert re.search(r"pip install\s+(-\S+\s+)*['\"]?equipoise(?! @ git\+)", README) is None
+    assert 'pip install "equipoise @ git+https://' in README
 
 
 def rows_of(text: str) -> list[list[str]]:

@@ -188,7 +188,7 @@ class _Kernel(_Dispatcher):  # type: ignore[misc]
 
     Numba makes machine code and two wrappers for every kernel and signature, also where only other
     kernels call it. Its code is then optimised and translated once more as a part of every caller.
-    Leaving that out halves the time of compiling, and the callers are as fast (decision 39).
+    Leaving that out halves the time of compiling, and the callers are as fast (decision 1).
     """
 
     _cache: Any

@@ -47,9 +47,7 @@ def counted(count: int, one: str, many: str | None = None) -> str:
 
 
 #: What to do instead of one service that has several processes, or reads from a standby.
-SEVERAL_SERVICES = (
-    'run several services behind HAProxy, as "Several machines" in docs/guides/production.md says'
-)
+SEVERAL_SERVICES = "run several services behind HAProxy, as docs/guides/several-services.md says"
 #: Why a service has no standby.
 NO_STANDBY = (
     "the service no longer reads from a standby, because reads are not what limits it: "
@@ -60,7 +58,7 @@ NO_STANDBY = (
 def how_to_install(extra: str) -> str:
     """Return the commands that install an extra, to end a sentence about what is missing.
 
-    They name no index: the package is installed from a clone or from a wheel (decision 41).
+    They name no index: the package is installed from a clone or from a wheel (decision 5).
     """
     return (
         f"pip install '.[{extra}]' in a clone of Equipoise, or pip install 'WHEEL[{extra}]' with "

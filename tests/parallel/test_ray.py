@@ -14,7 +14,7 @@ ray = pytest.importorskip("ray", reason="needs ray, which no extra installs")
 
 pytestmark = [pytest.mark.slow, pytest.mark.no_kernel, pytest.mark.filterwarnings("ignore")]
 
-GUIDE = Path(__file__).parent.parent.parent / "docs" / "guides" / "parallel.md"
+GUIDE = Path(__file__).parent.parent.parent / "docs" / "guides" / "cluster.md"
 
 
 def test_the_adapter_of_the_guide_gives_results_in_order() -> None:

@@ -14,15 +14,17 @@ import pytest
 from equipoise.wording import how_to_install
 
 ROOT = Path(__file__).parents[2]
-#: "equipoise" or "equipoise[...]" after a command that installs. The file of a wheel is allowed.
+#: "equipoise" or "equipoise[...]" after a command that installs. The file of a wheel is allowed,
+#: and so is "equipoise @ git+https://...": pip then takes the package from that address alone.
 FROM_INDEX = re.compile(
     r"\b(?:pip3?|pipx|uv|uvx|conda|mamba|poetry|rye|hatch|pdm)\s+"
     r"(?:pip\s+|tool\s+)?(?:install|add|run|download)?"
-    r"(?:\s+-[^\s'\"]*|\s+constraints\.txt)*\s+['\"]?equipoise(?![\w-]*-\d|[-\w]*\.whl|\w)",
+    r"(?:\s+-[^\s'\"]*|\s+constraints\.txt)*\s+['\"]?equipoise(?![\w-]*-\d|[-\w]*\.whl|\w"
+    r"|(?:\[[\w,]*\])? @ git\+https://)",
     re.IGNORECASE,
 )
 #: An extra of the package by its name, which only an index understands.
-EXTRA = re.compile(r"(?<![\w/}])equipoise\\?\[[a-z,{]")
+EXTRA = re.compile(r"(?<![\w/}])equipoise\\?\[[a-z,{](?![\w,]*\] @ git\+https://)")
 READ = {
     ".py",
     ".md",
@@ -85,6 +87,8 @@ def test_the_test_finds_such_lines(line: str) -> None:
         "pip install dist/equipoise-0.1.0-py3-none-any.whl",
         "pip install equipoise-0.1.0-py3-none-any.whl",
         "git clone https://example.org/equipoise",
+        'pip install "equipoise @ git+https://example.org/owner/equipoise"',
+        'pip install "equipoise[service] @ git+https://example.org/owner/equipoise"',
         *(how_to_install(extra) for extra in ("service", "charts")),
     ],
 )

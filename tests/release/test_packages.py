@@ -43,6 +43,7 @@ def unpacked(archive: Path, folder: Path) -> Path:
     return tree
 
 
+@pytest.mark.nightly
 def test_another_folder_at_another_time_gives_the_same_bytes(
     packages: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +61,7 @@ def test_another_folder_at_another_time_gives_the_same_bytes(
         assert one.read_bytes() == other.read_bytes()
 
 
+@pytest.mark.nightly
 def test_the_wheel_of_the_tree_is_that_of_the_source_archive(
     packages: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from equipoise.web.http.errors import HTTP_STATUS
-from web.http_page import PAGE, endpoint_rows, setting_rows, with_tables
+from web.http_page import PAGE, endpoint_rows, with_table
 
 TEXT = PAGE.read_text("utf-8")
 
 
-def test_its_tables_are_what_the_code_says() -> None:
+def test_its_table_of_endpoints_is_what_the_code_says() -> None:
     """If not: python tests/web/http_page.py."""
-    assert with_tables(TEXT) == TEXT
-    assert all(row in TEXT for row in (*endpoint_rows(), *setting_rows()))
-
-
-def test_every_setting_is_explained() -> None:
-    for row in setting_rows():
-        assert not row.endswith("|  |"), row
+    assert with_table(TEXT) == TEXT
+    assert all(row in TEXT for row in endpoint_rows())
 
 
 def test_every_error_is_listed_with_its_status() -> None:

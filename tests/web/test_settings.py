@@ -52,6 +52,8 @@ def test_values_that_break_a_rule_are_refused_by_name(name: str, value: str) -> 
 def test_settings_of_earlier_versions_are_refused_with_what_replaces_them(name: str) -> None:
     """An empty value asked for nothing, so it still does nothing."""
     variable = f"EQUIPOISE_{name.upper()}"
-    with pytest.raises(InvalidParameterError, match=f"^{name}: .*HAProxy.*guides/production.md"):
+    with pytest.raises(
+        InvalidParameterError, match=f"^{name}: .*HAProxy.*guides/several-services.md"
+    ):
         settings_from_environment({variable: "5"})
     assert settings_from_environment({variable: ""}) == ServiceSettings()

@@ -73,8 +73,8 @@ TOO_FAR = "must be from -1e6 to 1e6, so that later matches can still be rated"
 OF_MATCHES = ("weight", "performance_ceiling", "beta", "gamma")
 
 LEAST_BETA, MOST_BETA, MOST_GAMMA = 0.01, 1e6, 1e6
-#: The deviations that a match may have of its own (docs/decisions/0061), rating points: the least
-#: and the most, and the rule.
+#: The deviations that a match may have of its own (docs/equations/elo-mmr.md), rating points: the
+#: least and the most, and the rule.
 OWN_DEVIATIONS = {
     "beta": (LEAST_BETA, MOST_BETA, "must be from 0.01 to 1e6, in rating points"),
     "gamma": (0.0, MOST_GAMMA, "must be from 0 to 1e6, in rating points"),

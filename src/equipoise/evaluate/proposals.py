@@ -195,8 +195,8 @@ def check_ranges(ranges: Mapping[str, object], trials: int) -> None:
         raise InvalidParameterError(f"trials are sampled from ranges; {wrong[0]} has none")
 
 
-#: Constants of a learned entry and of a held level (docs/guides/entry.md), for every system. The
-#: middle values are near those of benchmarks/results/entry.md.
+#: Constants of a learned entry and of a held level (docs/guides/learned-entry.md), for all systems.
+#: The middle values are near those of benchmarks/results/entry.md.
 ENTRY_SPACE: dict[str, Span] = {
     "entry_half_life": Span(300, 9000, 4, 100),
     "entry_weight": Span(3, 30, 3, 0.5),

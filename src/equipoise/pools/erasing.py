@@ -2,7 +2,7 @@
 
 Ratings and states stay as they are, bit for bit; the order of equal players may change. Nobody can
 find the name from what is stored: the pseudonym is random, and no digest of the name is kept. See
-decision 34.
+decision 24.
 
 An erasure is a log record with the pseudonym. So every writer drops the states that it remembers. A
 replay that is running loses its lease, because it has the name in memory.

@@ -148,8 +148,8 @@ class System(OneCall, EntryParameters, ABC):
     def __post_init__(self) -> None:
         """Check the types of all parameters, and refuse those of `rating.entry`.
 
-        A system that has kernels for them, as docs/guides/entry.md says, defines this method, and
-        calls `check_fields(self)` and `self.check_entry()` in it.
+        A system that has kernels for them, as docs/guides/learned-entry.md says, defines this
+        method, and calls `check_fields(self)` and `self.check_entry()` in it.
         """
         check_fields(self)
         rule = f"{{!r}}, because {self.name} does not support a learned entry or a held level"

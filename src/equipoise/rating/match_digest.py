@@ -1,7 +1,7 @@
 """A digest of every match: the columns that the system read, in one number of 64 bits.
 
 A saved state keeps the digests of its matches, so that matches that were changed later are found
-(docs/decisions/0025). The digest covers time, players, teams, ranks, and the other columns that the
+(docs/decisions/0010). The digest covers time, players, teams, ranks, and the other columns that the
 system uses. It does not depend on the order of rows within the match, on the numbering of players
 or on the file format: equal matches have equal digests, and different matches have different
 digests, except with probability 2^-64. It does not protect against deliberate forgery.

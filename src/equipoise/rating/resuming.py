@@ -1,7 +1,7 @@
 """Continuing from a saved state: which matches of a history it has rated, and whether they changed.
 
 The state keeps the ids and digests of all matches up to its last one, in order
-(docs/decisions/0025). A history continues it if no match that the state has rated has changed or is
+(docs/decisions/0010). A history continues it if no match that the state has rated has changed or is
 missing, and if every other match is newer.
 """
 

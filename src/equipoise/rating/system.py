@@ -32,7 +32,8 @@ TraceColumns: TypeAlias = Mapping[str, Floats]
 TRACE_COLUMNS = ("expected", "rating_before", "deviation_before", "rating", "deviation")
 
 #: Columns of a match's own deviations. A history that has one is refused by systems without them:
-#: several have a parameter `beta`, which the column would seem to replace (docs/decisions/0061).
+#: several have a parameter `beta`, which the column would seem to replace
+#: (docs/equations/elo-mmr.md).
 OF_ROUNDS = tuple(OWN_DEVIATIONS)
 
 #: Optional columns of a history, in the order in which messages list them. `time` means the time

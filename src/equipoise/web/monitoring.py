@@ -152,26 +152,30 @@ class Metrics:
         self._registry = CollectorRegistry()
         own: Any = {"namespace": "equipoise", "registry": self._registry}
         self._requests = Counter(
-            "requests", "Requests answered", ["method", "route", "status"], **own
+            "requests", "Requests by method, route and status", ["method", "route", "status"], **own
         )
         self._seconds = Histogram(
-            "request_seconds", "Time to answer", ["route"], buckets=_SECONDS, **own
+            "request_seconds", "Time of a request by route", ["route"], buckets=_SECONDS, **own
         )
-        self._matches = Counter("matches", "Posted matches by outcome", ["as"], **own)
-        self.refused = Counter("refused_posts", "Posts that were rejected", **own)
+        self._matches = Counter("matches", "Posted matches by outcome: new or known", ["as"], **own)
+        self.refused = Counter("refused_posts", "Posts that broke a rule", **own)
         self.queue = Gauge(
             "queued_matches",
-            "Matches that wait for the writer",
+            "Matches that wait for the writer: alert if this stays high",
             **own,
         )
         self.batch = Histogram("batch_matches", "Matches per commit", buckets=_MATCHES, **own)
-        self.commit = Histogram("commit_seconds", "Time of a commit", buckets=_SECONDS, **own)
-        self.replay = Histogram(
-            "replay_seconds", "Time of a replay that was swapped in", buckets=_REPLAY_SECONDS, **own
+        self.commit = Histogram(
+            "commit_seconds", "Time of a commit, which depends on the disk", buckets=_SECONDS, **own
         )
-        sent = Counter("webhook_posts", "Messages to webhooks by outcome", ["as"], **own)
+        self.replay = Histogram(
+            "replay_seconds", "Time of a completed replay", buckets=_REPLAY_SECONDS, **own
+        )
+        sent = Counter(
+            "webhook_posts", "Webhook messages by outcome: delivered or failed", ["as"], **own
+        )
         self.delivered, self.undelivered = sent.labels("delivered"), sent.labels("failed")
-        self.failures = Counter("replay_failures", "Replays that failed", **own)
+        self.failures = Counter("replay_failures", "Failed replays: alert if this grows", **own)
         self.pending = Gauge(
             "pending_pools",
             "Pools that wait for a replay",

@@ -27,52 +27,60 @@ class ServiceSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     """Settings of the service. Sizes are in bytes, times in seconds.
 
     database : `sqlite:///FILE` or `postgresql+psycopg://USER:PASSWORD@HOST/NAME`
-    body_bytes : maximum size of a body that is read whole
-    line_bytes : maximum size of one line of a stream
-    list_length : maximum number of matches in one array
-    head_bytes : maximum size of the request line and the headers together
-    header_bytes : maximum size of one header
-    head_seconds : time in which the request line and the headers must arrive
-    keep_alive_seconds : how long a connection is kept open between two requests
-    connections : maximum number of open connections; 0 to derive it from the file descriptors
-    request_seconds : time limit of a request
-    idle_seconds : maximum time without data in a stream or an export
-    export_rate : bytes per second that the reader of an export must take, or it is cut off
-    exports : exports that may run at the same time
-    exports_per_key : exports that one key, or one address without a key, may run at the same time
+    body_bytes : maximum size of a body that is read completely (413)
+    line_bytes : maximum size of a line of a stream (413)
+    list_length : maximum number of matches in an array
+    head_bytes : maximum size of the request line and headers together (431)
+    header_bytes : maximum size of a header (431)
+    head_seconds : maximum time until the request line and headers arrive (408)
+    keep_alive_seconds : maximum time that a connection stays open between two requests
+    connections : maximum number of open connections; 0: as many as the file descriptors allow, at
+        most 4,096
+    request_seconds : maximum time of a request (504); it ends the transaction of a post, unless the
+        commit has begun
+    idle_seconds : maximum time without data in a stream, or without reading of a response
+    export_rate : bytes per second that the reader of an export must take, or it is disconnected
+    exports : maximum number of concurrent exports (503); callers without a key share half of them
+    exports_per_key : maximum number of concurrent exports of a key, or of an address without a key
+        (429)
     wait_seconds : maximum value of `?wait=`
-    rate_limit : requests per second for one key, or one address without a key; 0 for no limit
-    rate_burst : requests that may arrive at once
-    address_rate : requests per second for one address without a key, unless rate_limit is set
-    address_burst : requests without a key that may arrive at once from one address
-    failed_keys : wrong keys per second that an address may try; 0 for no limit
-    session_seconds : how long a browser stays signed in
-    secure_cookies : whether cookies are for HTTPS only: as the request came (auto), always, never
-    queued_matches : matches that may wait for the writer before posts are rejected
-    queued_posts : posts that may wait for the writer before more are rejected
-    batch_matches : maximum number of matches in one transaction
-    chunk_lines : lines of a stream that are committed together
-    chunk_bytes : bytes of a stream that are committed together
-    readers : number of reader threads
-    commit_wait_seconds : age of a commit that waits after which `/readyz` is 503; 0 for none
+    rate_limit : maximum requests per second of a key, or of an address without a key (429); 0: none
+    rate_burst : maximum requests at once, with `rate_limit`
+    address_rate : maximum requests per second of an address without a key (429), unless
+        `rate_limit` is set
+    address_burst : maximum requests at once, with `address_rate`
+    failed_keys : maximum number of wrong keys and sessions per second of an address (429); 0: no
+        limit
+    session_seconds : time that a browser stays signed in
+    secure_cookies : whether cookies are for HTTPS only: if the user signed in over HTTPS (`auto`),
+        `always`, or `never`
+    queued_matches : maximum number of matches that wait for the writer (503)
+    queued_posts : maximum number of posts that wait for the writer (503)
+    batch_matches : maximum number of matches in a transaction
+    chunk_lines : maximum number of stream lines that are committed together
+    chunk_bytes : maximum number of stream bytes that are committed together
+    readers : number of reader threads; callers without a key share half as many of their own, at
+        least one
+    commit_wait_seconds : age of an unfinished commit after which `/readyz` is 503; 0: never
     calculators : number of processes for long calculations
-    queued_calculations : calculations that may wait for a process before more are rejected
-    calculation_bytes : memory that a calculation may use
-    key_seconds : how long another process may still accept a key that was just revoked
+    queued_calculations : maximum number of calculations that wait for a process (503)
+    calculation_bytes : maximum memory of a calculation (413; Linux only)
+    key_seconds : maximum time that another service still accepts a revoked key
     cors : origins whose pages may call the service
-    metrics : who may read `/metrics`: anybody (open), a key for all pools (key), nobody (off)
-    calculations : who may use the calculations without a pool: any key (key), or anybody (open)
-    page : whether the web pages are served
-    proxies : addresses of proxies whose forwarded client address is trusted; "*" for any
-    grace_seconds : time for active requests to finish when the service stops
-    tracing : whether traces go to a collector of OpenTelemetry; needs the extra `tracing`
-    log_level : lowest level that is logged: debug, info, warning, error
-    future_seconds : how far ahead of the clock the time of a match may be
-    webhook_seconds : time that the receiver of a webhook has to respond
-    webhook_days : days without a successful delivery after which a failing webhook is disabled
-    webhook_waiting : events that may wait for a webhook before it is disabled
-    audit_days : days for which entries of the audit log are kept; 0 for ever
-    webhook_log_days : days for which disabled webhooks are kept; 0 for ever
+    metrics : who may read `/metrics`: anybody (`open`), a key for all pools (`key`), nobody (`off`)
+    calculations : who may use calculations without a pool: any key (`key`), or anybody (`open`)
+    page : whether the service has web pages
+    proxies : addresses of the proxies whose forwarded client address is trusted; `*`: any
+    grace_seconds : time that active requests have to finish when the service stops
+    tracing : whether the service sends traces to an OpenTelemetry collector; needs the extra
+        `tracing`
+    log_level : lowest level of log lines: `debug`, `info`, `warning` or `error`
+    future_seconds : maximum time by which a match may be ahead of the clock (422)
+    webhook_seconds : maximum time that the receiver of a webhook has to respond
+    webhook_days : days of failing deliveries after which a webhook is disabled
+    webhook_waiting : number of waiting events beyond which a webhook is disabled
+    audit_days : days after which records of the audit log are deleted; 0: never
+    webhook_log_days : days after which disabled webhooks are deleted; 0: never
     private_webhooks : whether webhooks may have private addresses
     """
 

@@ -69,7 +69,7 @@ class Own(NamedTuple):
     """What kernels take besides what those of every system take.
 
     beta, gamma : shape (M,), deviations that matches have of their own, rating points, NaN where
-        one has none (docs/decisions/0061); shape (0,) if no match has one
+        one has none (docs/equations/elo-mmr.md); shape (0,) if no match has one
     expected : whether the trace wants the expected performance
     """
 

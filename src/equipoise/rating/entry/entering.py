@@ -1,9 +1,9 @@
 """Where newcomers enter a pool, and how the level of its ratings is held.
 
 A system lets every newcomer enter at `initial_rating`, or it learns the entry from the first
-matches of earlier newcomers. Nothing was published on this that we found; docs/guides/entry.md
-derives the equations and docs/decisions/0042 says why. Four numbers of the pool are kept in
-`State.shared`: the entry mu, its weight N, the level L and the target of the level.
+matches of earlier newcomers. We found nothing published on this; docs/guides/learned-entry.md has
+the equations and docs/decisions/0013 says why. Four numbers of the pool are kept in `State.shared`:
+the entry mu, its weight N, the level L and the target of the level.
 
 Entry. A newcomer enters at mu. The first match changes the rating by c and leaves the part 1 - w of
 its variance sigma^2, so c/w is the newcomer's performance less mu. Where `lever` is l and the team
