@@ -23,8 +23,9 @@ SLOW := slow and not nightly and not alone and not browser
 BY_NIGHT := nightly and not alone and not browser
 ALONE := alone and not browser
 BROWSER := browser
-# What has kernels is run twice more: as plain Python, and with index checks.
-KERNELS := not no_kernel and not compiled_only
+# What has kernels is run twice more: as plain Python, and each night with index checks.
+KERNELS := not no_kernel and not slow
+CHECKED := not no_kernel
 # Collecting all tests to find a few takes longer than running them.
 ALONE_TESTS := $(shell grep -rlw mark.alone tests)
 KERNEL_TESTS := tests/numeric tests/rating tests/tournament tests/test_every_system.py
@@ -32,7 +33,7 @@ COVERAGE := --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tourn
 	--cov-report=term --cov-fail-under=90
 
 .PHONY: all setup kernels demo serve test test-all test-slow test-nightly test-fast test-jit-off test-bounds test-pages \
-	test-browser chromium \
+	test-browser chromium mutants \
 	format lint types layers papers docs outputs bench bench-readme clean \
 	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
 
@@ -84,7 +85,7 @@ demo: .venv/.base  ## rate the bundled sample
 serve: .venv/.base  ## the service with a demo pool, filled from the bundled sample
 	$(BIN)/equipoise serve --demo
 
-test: .venv/.test  ## the tests that find most faults in five minutes
+test: .venv/.test  ## the tests that find most faults in three minutes
 	$(COMPILED)
 	$(PYTEST) $(PARALLEL) -m "$(FAST)"
 
@@ -105,7 +106,7 @@ test-jit-off: .venv/.test  ## kernels as plain Python, with coverage
 
 test-bounds: .venv/.test  ## kernels with every index checked, each night
 	NUMBA_BOUNDSCHECK=1 $(COMPILED)
-	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) -m "$(KERNELS)" $(KERNEL_TESTS)
+	NUMBA_BOUNDSCHECK=1 $(PYTEST) $(PARALLEL) -m "$(CHECKED)" $(KERNEL_TESTS)
 
 test-pages: .venv/.test  ## the pages in a browser, if there is one
 	$(PYTEST) -m "$(BROWSER)" tests/browser
@@ -140,6 +141,7 @@ papers: .venv/.base  ## what the papers print beside what is computed, into docs
 docs: .venv/.docs papers  ## the documentation; warnings and outputs of commands that differ are errors
 	$(BIN)/python docs/generate_commands.py
 	$(BIN)/python docs/generate_layout.py
+	$(BIN)/python docs/generate_settings.py
 	$(BIN)/python docs/generate_outputs.py --check
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo docs/_build/html/index.html
@@ -169,6 +171,9 @@ bench: .venv/.bench  ## measure against the peers, results into benchmarks/resul
 	$(BIN)/python benchmarks/service_void.py
 	$(BIN)/python benchmarks/large_logs.py
 	$(BIN)/python benchmarks/request_cost.py
+
+mutants: .venv/.test  ## which small faults the tests nearest to them find
+	$(BIN)/python benchmarks/mutants.py
 
 bench-readme: .venv/.bench  ## measure the README's table again and write it there; ORDO= path of Ordo
 	$(BIN)/python benchmarks/readme.py --readme $(if $(ORDO),--ordo $(ORDO))

@@ -144,7 +144,7 @@ def dask() -> Iterator[Executor]:
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path]),
-        # As docs/guides/parallel.md says: otherwise all processes look at themselves all the time.
+        # As docs/guides/cluster.md says: otherwise all processes look at themselves all the time.
         "DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False",
         "DASK_DISTRIBUTED__WORKER__MEMORY__MONITOR_INTERVAL": "1s",
         "DASK_DISTRIBUTED__ADMIN__TICK__INTERVAL": "1s",
@@ -177,7 +177,7 @@ def dask() -> Iterator[Executor]:
 
 @contextmanager
 def ray() -> Iterator[Executor]:
-    """Yield the workers of Ray: the adapter of docs/guides/parallel.md."""
+    """Yield the workers of Ray: the adapter of docs/guides/cluster.md."""
     import ray
 
     here = {"PYTHONPATH": str(Path(__file__).parent)}

@@ -1,7 +1,7 @@
 """New accounts: what do they do to a learned entry, and get where the level of a pool is held?
 
-docs/guides/entry.md says what entry and level are. Two questions that plans of one player do not
-answer:
+docs/guides/learned-entry.md says what entry and level are. Two questions that plans of one player
+do not answer:
 
 - *Losing accounts.* Somebody makes new accounts that lose their first match, so that later players
   enter lower. They are added to one match, all of them tied for last; where a match has two teams

@@ -26,6 +26,9 @@ pytest_plugins = ("databases", "plugged")
 SLOW_MARKS = ("recompiles", "alone", "browser", "nightly")
 #: And a fixture that starts a server: `make test` has the service in its own process, on SQLite.
 SLOW_FIXTURES = ("postgres", "service", "standby_servers")
+#: Where a test that runs on both databases is run on PostgreSQL too in CI: what talks to it, and
+#: posts of every kind. Elsewhere it is the same once more, for the night.
+ON_POSTGRESQL = ("store", "test_pool_machine.py", "test_posting.py", "test_short_transactions.py")
 
 #: The marks of every collected test, those that are not selected included.
 MARKS = pytest.StashKey[dict[str, frozenset[str]]]()
@@ -35,6 +38,10 @@ MARKS = pytest.StashKey[dict[str, frozenset[str]]]()
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark slow tests as such, before pytest selects."""
     for item in items:
+        if _on_postgresql(item) and {item.path.parent.name, item.path.name}.isdisjoint(
+            ON_POSTGRESQL
+        ):
+            item.add_marker(pytest.mark.nightly)
         marked = any(item.get_closest_marker(mark) for mark in SLOW_MARKS)
         if marked or not set(SLOW_FIXTURES).isdisjoint(_fixtures(item)):
             item.add_marker(pytest.mark.slow)
@@ -52,10 +59,14 @@ def pytest_collection_finish() -> None:
 def _fixtures(item: pytest.Item) -> list[str]:
     """Return the fixtures of a test; a parameter of `database_url` chooses one while it runs."""
     found = list(getattr(item, "fixturenames", ()))
-    parameters = getattr(item, "callspec", None)
-    if parameters is not None and parameters.params.get("database_url") == "postgresql":
+    if _on_postgresql(item):
         found.append("postgres")
     return found
+
+
+def _on_postgresql(item: pytest.Item) -> bool:
+    parameters = getattr(item, "callspec", None)
+    return parameters is not None and parameters.params.get("database_url") == "postgresql"
 
 
 @pytest.fixture

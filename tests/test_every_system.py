@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import MOST_WEIGHT, History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
@@ -32,7 +33,6 @@ from equipoise.rating.registry import SYSTEMS, make_system, parameters_of, syste
 from equipoise.rating.replay import TRACE_COLUMNS, predict, replay
 from equipoise.rating.system import OF_ROUNDS, USABLE, RatingSystem
 from rating.entry_histories import LEARNERS
-from rating.histories import examples
 
 DAY = 86_400_000_000
 
@@ -130,27 +130,19 @@ EXEMPT = {
 }
 
 
-def by_speed(variants: Sequence[Variant], *, once: bool = True, drawn: bool = False) -> list[Any]:
+def by_speed(variants: Sequence[Variant], *, drawn: bool = False) -> list[Any]:
     """Return parameters of tests: of every algorithm the first variant, the others each night.
 
     The promises are those of an algorithm; its parameters switch on what `make test-all` looks at.
-    once : whether the others are run once, compiled: where another test takes the same histories
-        of every variant through the same branches of the same kernels
-    drawn : whether histories are drawn, many for each variant. Then the first variant is slow if
-        an earlier system has its kernel
+    drawn : whether histories are drawn, many for each variant. Then the first variant is left to
+        the night too if an earlier system has its kernel
     """
     seen, kernels, found = set(), set(), []
     for variant in variants:
         rules = variant.parameters.get("rules", variant.parameters.get("pairing"))
         algorithm, kernel = (variant.name, rules), (system_class(variant.name).kernel, rules)
-        marks = []
-        if algorithm in seen:
-            marks.append(pytest.mark.nightly)
-        elif drawn and kernel in kernels:
-            marks.append(pytest.mark.slow)
-        if algorithm in seen and once:
-            marks.append(pytest.mark.compiled_only)
-        found.append(pytest.param(variant, marks=marks))
+        again = algorithm in seen or (drawn and kernel in kernels)
+        found.append(pytest.param(variant, marks=[pytest.mark.nightly] if again else []))
         seen.add(algorithm)
         kernels.add(kernel)
     return found
@@ -160,15 +152,8 @@ _IDS = [f"{v.name}-{'-'.join(map(str, v.parameters)) or 'defaults'}" for v in VA
 
 every_system = pytest.mark.parametrize("variant", by_speed(VARIANTS), ids=_IDS)
 
-#: Of tests that take every variant through the branches of its kernels: they rate, trace, explain,
-#: predict and read. They run as plain Python and with index checks too.
-every_kernel = pytest.mark.parametrize("variant", by_speed(VARIANTS, once=False), ids=_IDS)
-
-#: Both for tests of drawn histories, which cost a hundred times as much as those of one history.
+#: Of tests of drawn histories, which cost a hundred times as much as those of one history.
 every_system_drawn = pytest.mark.parametrize("variant", by_speed(VARIANTS, drawn=True), ids=_IDS)
-every_kernel_drawn = pytest.mark.parametrize(
-    "variant", by_speed(VARIANTS, once=False, drawn=True), ids=_IDS
-)
 
 
 def system_of(variant: Variant) -> RatingSystem:
@@ -225,7 +210,7 @@ def test_variants_cover_the_registry() -> None:
     assert {variant.name for variant in VARIANTS} == set(SYSTEMS)
 
 
-@every_kernel_drawn
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_rating_all_at_once_is_rating_one_match_at_a_time(
@@ -462,7 +447,7 @@ def test_predictions_of_two_sides_sum_to_one(variant: Variant, data: st.DataObje
 
 # Without the compiler NumPy warns of the infinities that kernels are written for.
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@every_kernel
+@every_system
 def test_the_largest_weight_leaves_later_matches_ratable(variant: Variant) -> None:
     """Every fourth of 60 matches has it; and a larger one is refused with its match."""
     system, rng = system_of(variant), np.random.default_rng(4)
@@ -484,7 +469,7 @@ def test_the_largest_weight_leaves_later_matches_ratable(variant: Variant) -> No
         replay(system, heavier)
 
 
-@every_kernel
+@every_system
 def test_a_match_of_one_changes_nothing(variant: Variant) -> None:
     system = system_of(variant)
     history = history_of([(1, [[0]], [0]), (2, [[1]], [0])], players=3)
@@ -494,7 +479,7 @@ def test_a_match_of_one_changes_nothing(variant: Variant) -> None:
     assert result.rated_matches == 0
 
 
-@every_kernel
+@every_system
 def test_reading_is_not_writing(variant: Variant) -> None:
     """Ratings as of a later time leave the state alone."""
     system = system_of(variant)
@@ -509,7 +494,7 @@ def test_reading_is_not_writing(variant: Variant) -> None:
         assert np.all(later["deviation"] >= now["deviation"])
 
 
-@every_kernel_drawn
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_the_trace_tells_every_change(variant: Variant, data: st.DataObject) -> None:
@@ -535,7 +520,7 @@ def test_the_trace_tells_every_change(variant: Variant, data: st.DataObject) -> 
         assert np.all((columns["expected"][rows] >= 0) & (columns["expected"][rows] <= 1))
 
 
-@every_kernel_drawn
+@every_system_drawn
 @given(data=st.data())
 @examples(15, part=4)
 def test_an_explanation_adds_up(variant: Variant, data: st.DataObject) -> None:
@@ -601,7 +586,7 @@ def assert_parts_sum_to_the_change(found: Explanation) -> None:
         assert found.least_change - 1e-9 <= change <= found.largest_change + 1e-9
 
 
-@every_kernel_drawn
+@every_system_drawn
 @given(data=st.data())
 @few
 def test_the_higher_rated_has_the_better_outlook(variant: Variant, data: st.DataObject) -> None:
@@ -622,7 +607,7 @@ def test_the_higher_rated_has_the_better_outlook(variant: Variant, data: st.Data
     assert np.all(better[1:, 0] < pairs[1:, 0])
 
 
-@every_kernel
+@every_system
 def test_all_tied_matches_are_skipped_where_the_system_says_so(variant: Variant) -> None:
     """READINGS B7: three or more who all tie; two who tie are a result for every system."""
     system = system_of(variant)
@@ -819,7 +804,6 @@ print(json.dumps([{key: column.tolist() for key, column in one.items()} for one 
 
 
 @pytest.mark.slow
-@pytest.mark.compiled_only
 def test_compiled_kernels_give_the_bits_of_plain_python() -> None:
     """For every variant: ratings, states and traces, so that promises kept by one are by the other.
 
@@ -849,26 +833,25 @@ def test_compiled_kernels_give_the_bits_of_plain_python() -> None:
 
 
 @every_user
-@pytest.mark.parametrize("name", USABLE)
-def test_a_column_changes_something_where_the_system_says_it_uses_it(
-    variant: Variant, name: str
-) -> None:
+def test_a_column_changes_something_where_the_system_says_it_uses_it(variant: Variant) -> None:
     """And not one bit where it does not; own deviations are then refused."""
     system = system_of(variant)
-    both = with_another(full_season(system), name, system.capabilities.needs_time)
-    if name in OF_ROUNDS and name not in system.capabilities.uses:
-        with pytest.raises(InvalidDataError, match=f"{system.name} cannot rate a {name} for each"):
-            outcome(system, both[1])
-        return
-    one, other = (outcome(system, history) for history in both)
-    used = name in system.capabilities.uses
-    same = one.keys() == other.keys() and all(
-        np.array_equal(column, other[key], equal_nan=True)
-        for key, column in one.items()
-        # What a state keeps of a column that is used is no effect.
-        if not (used and key == f"state {name}")
-    )
-    assert same == (name not in system.capabilities.uses)
+    uses, needs_time = system.capabilities.uses, system.capabilities.needs_time
+    for name in USABLE:
+        both = with_another(full_season(system), name, needs_time)
+        if name in OF_ROUNDS and name not in uses:
+            refusal = f"{system.name} cannot rate a {name} for each"
+            with pytest.raises(InvalidDataError, match=refusal):
+                outcome(system, both[1])
+            continue
+        one, other = (outcome(system, history) for history in both)
+        same = one.keys() == other.keys() and all(
+            np.array_equal(column, other[key], equal_nan=True)
+            for key, column in one.items()
+            # What a state keeps of a column that is used is no effect.
+            if not (name in uses and key == f"state {name}")
+        )
+        assert same == (name not in uses), name
 
 
 @every_user

@@ -37,6 +37,57 @@ def test_importing_and_helping_load_nothing_heavy(code: str) -> None:
     assert done.stdout.splitlines()[-1] == "LOADED"
 
 
+#: One after the other in one process: what it does, and what it may not load.
+AT_ONCE = """
+import sys
+import numpy
+
+def loads(*names):
+    print("LOADED", *sorted(set(names) & set(sys.modules)))
+
+from equipoise.cli import run
+examples = sys.argv[1]
+run(["balance", f"{examples}/lobby.csv", "--json"])
+run(["rebalance", f"{examples}/rebalance.json", "--json"])
+loads("numba", "scipy", "rich")
+run(["compare", *sys.argv[2:], "--json"])
+loads("numba", "scipy", "matplotlib")
+
+from equipoise.data.tournaments.games import Games
+from equipoise.tournament.tournament import performance
+white, black = numpy.triu_indices(4, 1)
+games = Games(
+    player_ids=numpy.arange(4), white=white, black=black, points=numpy.tile([1.0, 0.5, 0.0], 2)
+)
+performance(games)
+
+from equipoise.tournament.existence.graph import existence
+from equipoise.tournament.pairs import Pairs
+first, second = numpy.triu_indices(500, 1)
+ones = numpy.ones(len(first))
+assert existence(Pairs(first, second, ones, ones / 2, ones), 500).exists
+loads("numba")
+"""
+
+
+def test_small_answers_load_no_compiler(tmp_path: Path) -> None:
+    """Loading it takes longer than everything else: lobbies, two tables, a round robin of 500."""
+    tables = [tmp_path / name for name in ("one.csv", "two.csv")]
+    for at, path in enumerate(tables):
+        path.write_text("player,rating\n" + "".join(f"{k},{1500 + k + at}\n" for k in range(9)))
+    command = [sys.executable, "-c", AT_ONCE, str(ROOT / "examples"), *map(str, tables)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = [line for line in done.stdout.splitlines() if line.startswith("LOADED")]
+    assert told == ["LOADED"] * 3
+
+
+def test_messages_need_no_arrays() -> None:
+    code = "import equipoise.messages.conversion, sys\n"
+    check = f"{code}print(sorted(set(sys.modules) & {{'numpy', 'numba', 'polars'}}))"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_public_names_exist() -> None:
     """Every name of the list can be had, with its own name; no other can."""
     import equipoise

@@ -84,18 +84,6 @@ def test_what_needs_more_than_a_processor_is_slow(
         assert "slow" in marks or not {"recompiles", "alone", "browser"} & marks, test
 
 
-def test_what_is_run_once_is_run_with_other_parameters_without_jit_and_with_checks(
-    marks_of_tests: dict[str, frozenset[str]],
-) -> None:
-    """All but the comparison of compiled kernels with plain Python, which runs both itself."""
-    once = {test for test, marks in marks_of_tests.items() if "compiled_only" in marks}
-    others = {test.partition("[")[0] for test in marks_of_tests.keys() - once}
-    alone = {test for test in once if test.partition("[")[0] not in others}
-    assert {test.rpartition("::")[2] for test in alone} <= {
-        "test_compiled_kernels_give_the_bits_of_plain_python"
-    }
-
-
 def test_ci_runs_all_but_what_is_left_to_the_night() -> None:
     """With the browser installed, where `make test-all` takes one that is there."""
     path = ROOT / ".ci" / "run"

@@ -80,12 +80,16 @@ def test_performances_beyond_the_range_are_carets_at_its_edge() -> None:
 def test_every_kind_of_player_can_be_drawn(
     some: list[RatingSeries], size: theme.Size, recwarn: pytest.WarningsRecorder
 ) -> None:
-    """The file is well-formed XML, the same each time, and has no clock in it."""
+    """The file is well-formed XML, and has no clock in it."""
     recwarn.clear()
     first = svg(some, size=size)
     assert ET.fromstring(first).tag.endswith("svg")
-    assert first == svg(some, size=size)
     assert b"dc:date" not in first
+
+
+def test_a_file_is_the_same_each_time() -> None:
+    some = crowd(3)
+    assert svg(some) == svg(some)
 
 
 def test_bands_and_performances_can_be_left_out() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -101,17 +100,6 @@ def test_json_has_the_shape_of_the_interfaces(capsys: pytest.CaptureFixture[str]
         "rating_difference",
         "deviation_difference",
     }
-
-
-def test_no_numba_is_loaded_for_a_lobby() -> None:
-    """The command answers at once: nothing is compiled, and nothing that could be is loaded."""
-    code = (
-        "import sys\nfrom equipoise.cli import run\n"
-        f"status = run(['balance', {EXAMPLE!r}, '--json'])\n"
-        "print(status, sorted({'numba', 'scipy', 'rich'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "0 []"
 
 
 def test_constraints_are_switched_off(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -365,12 +353,6 @@ def test_wrong_usage_is_explained(
     ("rows", "message"),
     [
         ("a,1500,80,,,\na,1400,80,,,\n", "line 3, player: must be named once; got 'a'"),
-        ("a,nan,80,,,\nb,1400,80,,,\n", "line 2, rating: must be a finite number; got 'nan'"),
-        ("a,1500,-80,,,\nb,1400,80,,,\n", "line 2, deviation: must be a number from 0"),
-        ("a,1500,80,,,\n", "must have at least two players; got 1"),
-        ("a,1,1,p,,b\nb,1,1,p,,\n", "line 2, avoid: must not name a player of the same party"),
-        ("a,1,1,p,red,\nb,1,1,p,blue,\n", "line 3, team: must be the same for all players of a"),
-        ("a,1,1,p,,\nb,1,1,p,,\nc,1,1,p,,\nd,1,1,,,\n", "party 'p' has 3 players, but the largest"),
         (
             "".join(f"{i},1500,80,,red,\n" for i in range(23)) + "x,1500,80,,,\n",
             "23 players are locked to team 'red', but the largest team has 12 places",

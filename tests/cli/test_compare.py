@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -217,17 +215,6 @@ def test_conservative_ratings_need_deviations(capsys: pytest.CaptureFixture[str]
     )
     assert run(["rate", SAMPLE, "--system", "codeforces", "--conservative"]) == 0
     assert "does not change their order" in capsys.readouterr().err
-
-
-def test_tables_need_no_numba(tables: tuple[str, str]) -> None:
-    """The command answers at once: nothing is compiled, and nothing that could be is loaded."""
-    code = (
-        "import sys\nfrom equipoise.cli import run\n"
-        f"status = run(['compare', *{tables!r}, '--json'])\n"
-        "print(status, sorted({'numba', 'scipy', 'matplotlib'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "0 []"
 
 
 def test_decimal_commas_are_read_and_noted(

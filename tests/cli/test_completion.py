@@ -53,6 +53,7 @@ def ask(path: dict[str, str], folder: Path, *words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_bash_completes_commands_options_systems_and_parameters(
     path: dict[str, str], tmp_path: Path
 ) -> None:
@@ -73,6 +74,7 @@ def test_bash_completes_commands_options_systems_and_parameters(
     assert asked("rate", "--format", "parq") == ["parquet"]
 
 
+@pytest.mark.slow
 def test_a_terminal_with_bash_completes(path: dict[str, str], tmp_path: Path) -> None:
     """Tab is pressed after the beginning of an option, then of a file."""
     (tmp_path / "matches of ann.csv").touch()

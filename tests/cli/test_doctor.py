@@ -329,6 +329,7 @@ def test_nothing_is_compiled(early: Path, tmp_path: Path) -> None:
     assert [path for path in tmp_path.joinpath("cache").rglob("*") if path.is_file()] == []
 
 
+@pytest.mark.slow
 def test_a_system_that_was_used_is_compiled(early: Path, tmp_path: Path) -> None:
     few_libraries(early)
     code = "import equipoise.cli as c; c.run({!r})"

@@ -247,15 +247,6 @@ def test_a_saved_state_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out == straight
 
 
-def test_a_state_of_version_1_is_gone_on_from_and_noted(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    old = ROOT / "tests" / "rating" / "states_version_1"
-    arguments = ["--player", "p1", "--state", str(old / "contests.npz")]
-    assert explain(str(old / "contests.csv"), *arguments) == 0
-    assert "its matches were not compared with this history" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [

@@ -97,15 +97,6 @@ def test_json_keeps_the_order_that_was_given(
         assert team["places"]["top10"] is None
 
 
-def test_the_seed_decides(saved: str, capsys: pytest.CaptureFixture[str]) -> None:
-    found = []
-    for seed in ("1", "1", "2"):
-        assert predict(saved, *teams(*FOUR), "--places", "--seed", seed, "--json") == 0
-        found.append(answer(capsys)["teams"])
-    assert found[0] == found[1]
-    assert found[0] != found[2]
-
-
 def test_a_field_comes_from_a_file_or_a_pipe(
     saved: str,
     tmp_path: Path,

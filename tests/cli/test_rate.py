@@ -302,15 +302,6 @@ def test_resuming_takes_the_system_of_the_state(
     assert "the state is of elo, not elo-mmr" in capsys.readouterr().err
 
 
-def test_known_matches_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    state = str(tmp_path / "state.npz")
-    assert rate(SAMPLE, "--save", state, "--output", str(tmp_path / "a.csv")) == 0
-    capsys.readouterr()
-    assert rate(SAMPLE, "--state", state, "--output", str(tmp_path / "b.csv")) == 0
-    assert "40 matches were rated before and skipped" in capsys.readouterr().err
-    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
-
-
 #: A history in which the fourth row and the sixth are there to be altered.
 LEAGUE = """match,time,player,rank
 1,2024-01-01,ann,0
@@ -550,21 +541,8 @@ def test_wrong_usage_is_refused_and_nothing_is_written(
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("h.csv", "match,player\n1,a\n", "rank"),
-        ("h.csv", "match,player,rank\n", "row"),
         ("h.csv", "match,player,rank\n1,a,first\n1,b,1\n", "line 2, rank"),
-        ("h.csv", "match,player,rank\n1,a,nan\n1,b,1\n", "line 2, rank"),
-        ("h.csv", "match,player,rank\n1,a,0\n1,b,-1\n", "line 3, rank"),
-        ("h.csv", "match,player,rank\n1,a,0\n1,a,1\n", "line 3, player"),
-        ("h.csv", "match,time,player,rank\n1,5,a,0\n1,6,b,1\n", "line 3, time"),
-        ("h.csv", "match,player,rank\n1,a,0\n2,b,0\n1,c,1\n", "match"),
-        ("h.csv", "match,player,rank\n1,,0\n1,b,1\n", "line 2, player"),
-        ("h.csv", b"match,player,rank\n1,\x81\xfe,0\n1,b,1\n", "UTF-8"),
         ("h.csv.gz", b"\x1f\x8b\x08\x00truncated", "gzip"),
-        ("h.parquet", b"PAR1 match,player,rank\n1,a,0\nPAR1", "Parquet"),
-        ("h.csv", "match,time,player,rank\n1,1600000000000,a,0\n", "milliseconds"),
-        ("h.csv", "match,time,player,rank\n1,5,a,0\n2,,b,0\n", "time"),
-        ("h.csv", "match,player,rank,weight\n1,a,0,0\n1,b,1,0\n", "weight"),
         ("h.csv", "match,player,rank,weight\n1,a,0,-2\n1,b,1,-2\n", "weight"),
     ],
 )
@@ -575,7 +553,7 @@ def test_a_bad_history_is_refused_with_its_place_and_nothing_is_written(
     content: str | bytes,
     message: str,
 ) -> None:
-    """Every kind of bad input: exit 1, file and place named, no output; JSON has the same."""
+    """Exit 1, file and place named, no output; JSON has the same. `formats` has every kind."""
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     out, trace, save = (str(tmp_path / f) for f in ("r.csv", "t.csv", "s.npz"))

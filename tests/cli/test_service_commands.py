@@ -298,6 +298,7 @@ def test_missing_libraries_are_named(
     assert "the service needs starlette: pip install" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_commands_run(here: Path) -> None:
     """One after the other, as they stand in the help; that of `serve` does not end by itself."""
     from equipoise.cli.service import exchange, keys, verify

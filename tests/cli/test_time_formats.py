@@ -54,31 +54,6 @@ def test_an_order_keeps_its_numbers_in_every_table(history, tmp_path, capsys):
     assert again.read_text() == output.read_text()
 
 
-def test_an_order_is_rated_as_the_file_without_times_sorted_by_it(history, tmp_path):
-    """With every system that rates such matches, bit for bit."""
-    ordered, untimed = history(3, 1, 2, 1), tmp_path / "untimed.csv"
-    table = pl.read_csv(ordered)
-    sorted_rows = table.sort("time", maintain_order=True).drop("time")
-    sorted_rows.write_csv(untimed)
-    for system in ("elo", "glicko2", "elo-mmr", "trueskill"):
-        found = []
-        for source in (ordered, str(untimed)):
-            output = tmp_path / "ratings.csv"
-            assert run(["rate", source, "--system", system, "--output", str(output)]) == 0
-            found.append(pl.read_csv(output).drop("last_time"))
-        assert found[0].equals(found[1])
-
-
-@pytest.mark.parametrize(
-    ("bounds", "matches"),
-    [(["--from", "2"], 2), (["--until", "2"], 2), (["--from", "2", "--until", "3"], 1)],
-)
-def test_bounds_take_the_numbers_of_an_order(history, capsys, bounds, matches):
-    """As the file has them."""
-    assert run(["rate", history(1, 1, 2, 3), *ELO, *bounds, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["summary"]["matches"] == matches
-
-
 @pytest.mark.parametrize(
     "options",
     [
@@ -124,16 +99,6 @@ def test_a_drift_and_an_explanation_tell_the_numbers_of_an_order(history, tmp_pa
     assert "in match b2, 3" in capsys.readouterr().out
 
 
-def test_dates_as_numbers_are_dates(history, tmp_path):
-    """Written back as dates, and read so again."""
-    source, trace = history(20240131, 20240131, 20240201, 20240229), tmp_path / "trace.csv"
-    assert run(["rate", source, *ELO, "--trace", str(trace)]) == 0
-    assert columns(trace, "time")["time"][::2] == [
-        *("2024-01-31", "2024-01-31", "2024-02-01", "2024-02-29")
-    ]
-    assert run(["rate", source, *ELO, "--from", "20240201", "--at", "20240301"]) == 0
-
-
 def test_serial_numbers_of_a_spreadsheet_are_refused_and_read_with_excel(history, capsys):
     """The refusal names the formats."""
     source = history(45322, 45322, 45323, 45351)
@@ -145,18 +110,6 @@ def test_serial_numbers_of_a_spreadsheet_are_refused_and_read_with_excel(history
     assert run(["rate", source, *ELO, "--time-format", "excel", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["ratings"]
     assert {row["last_time"] for row in rows} == {"2024-02-01", "2024-02-29"}
-
-
-def test_slashed_dates_are_refused_and_read_with_a_pattern(history, capsys):
-    """Day first and month first are not guessed."""
-    source = history("03/04/2024", "03/04/2024", "04/04/2024", "05/04/2024")
-    assert run(["rate", source, *ELO]) == 1
-    error = capsys.readouterr().err
-    assert "--time-format %d/%m/%Y or --time-format %m/%d/%Y" in error
-    for pattern, last in (("%d/%m/%Y", "2024-04-05"), ("%m/%d/%Y", "2024-05-04")):
-        assert run(["rate", source, *ELO, "--time-format", pattern, "--json"]) == 0
-        rows = json.loads(capsys.readouterr().out)["ratings"]
-        assert max(row["last_time"] for row in rows) == last
 
 
 def test_a_state_of_an_order_goes_on_with_an_order_only(history, tmp_path, capsys):
@@ -206,19 +159,6 @@ def test_a_state_saved_by_an_earlier_version_goes_on_with_its_seconds(tmp_path, 
     assert resumed["summary"]["known_matches"] == 4
     assert run(["rate", str(longer), *ELO, "--time-format", "s", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["ratings"] == resumed["ratings"]
-
-
-@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "jsonl"])
-@pytest.mark.parametrize("times", [(1, 1, 2, 3), (20240131,) * 4, (45322, 45322, 45323, 45324)])
-def test_tables_of_seconds_are_read_without_a_format(history, tmp_path, capsys, times, suffix):
-    """Such seconds are written as in ISO 8601, so that a trace is rated to the same ratings."""
-    source, trace = history(*times), str(tmp_path / f"trace.{suffix}")
-    seconds = ["--time-format", "s"]
-    assert run(["rate", source, *ELO, *seconds, "--trace", trace, "--json"]) == 0
-    first = json.loads(capsys.readouterr().out)["ratings"]
-    assert run(["rate", trace, *ELO, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["ratings"] == first
-    assert first[0]["last_time"].startswith("1970-")
 
 
 def test_simulated_times_are_read_as_they_were_made(tmp_path, capsys):

@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise import Elo, EloMMR, Glicko2
 from equipoise.data.backtest import LEAST_DIFFERENCE, METRICS, judge
 from equipoise.data.history import History
@@ -99,7 +100,7 @@ def test_a_system_is_scored_on_what_it_knew_before_each_match(
 
 
 @given(matches=predicted_matches(), min_history=st.integers(0, 2))
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_teams_are_predicted_as_a_whole(matches: list[list[Team]], min_history: int) -> None:
     """Elo plays teams at their mean; of a team with newcomers the others are scored."""
     history = history_of(matches)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import norm, t
 
 from equipoise.evaluate.scoring.tally import (
     ALL,
@@ -94,6 +95,21 @@ def duels_of(players: int, matches: int, spread: float, rng: np.random.Generator
     values = (times @ blocks[:, 0]) / (times @ blocks[:, 1])
     cells = 2 * summed(np.arange(2 * matches), 2 * matches)
     return Sampled(values, blocks, 2 * summed(pairs.ravel(), players), cells)
+
+
+@pytest.mark.no_kernel
+@pytest.mark.parametrize("matches", [5, 8])
+def test_matches_of_the_same_two_players_have_an_interval_of_students_t(matches: int) -> None:
+    """With as many degrees of freedom as matches less one, which also correct their spread."""
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=2000)
+    blocks = np.stack([rng.normal(size=matches), np.ones(matches)], axis=1)
+    players = np.stack([np.full(2, blocks[:, 0].sum()), np.full(2, matches)], axis=1)
+    cells = np.repeat(blocks, 2, axis=0)
+    lower, upper = Sampled(values, blocks, players, cells).interval(0.95)
+    by_normal = np.subtract(*interval(values, 0.95)[::-1])
+    wanted = t.ppf(0.975, matches - 1) / norm.ppf(0.975) * matches / (matches - 1)
+    assert (upper - lower) / by_normal == pytest.approx(wanted, rel=0.01)
 
 
 @pytest.mark.no_kernel

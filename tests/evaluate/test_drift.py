@@ -88,7 +88,10 @@ def places(history: History, window: ActivityWindow) -> tuple[list[int], int]:
 
 
 def first_performances(system: RatingSystem, trace: Trace) -> dict[int, tuple[float, float]]:
-    """Return (performance, weight) of every row: traced, or entry + c/w of docs/guides/entry.md."""
+    """Return (performance, weight) of every row: traced, or entry + c/w.
+
+    docs/guides/learned-entry.md defines c and w.
+    """
     columns, found = trace.columns, {}
     for i, match in enumerate(trace.history.match_rows().tolist()):
         before, after = columns["rating_before"][i], columns["rating"][i]

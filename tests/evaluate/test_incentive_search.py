@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.evaluate.incentives.plans import Plan, placements, worse_spots
 from equipoise.evaluate.incentives.search import farming_plans, search, toggles_at_the_end
 from equipoise.rating.system import Capabilities
-from rating.histories import examples, one_contest
+from rating.histories import one_contest
 from reference.incentives import all_ranks
 
 #: A study of many replays: `make test` has the tests of its parts.

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from drawing import examples
 from equipoise.data.audits import LEAST_GAIN
 from equipoise.data.history import History, with_performance
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
@@ -25,7 +26,7 @@ from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
 from equipoise.numeric.workers import Workers
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
-from rating.histories import Contest, contests, every_model, examples, history_of, parameters
+from rating.histories import Contest, contests, every_model, history_of, parameters
 from reference import incentives as slow
 
 DAY = 86_400_000_000

@@ -14,7 +14,7 @@ from equipoise.rating.registry import make_system
 from rating.histories import needs_jit, shared_file
 
 #: A study of many replays: `make test` has the tests of its parts.
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 #: tourist, and Looksery Cup 2015.
 TOURIST, LOOKSERY = 75, 549

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.backtest import METRICS
 from equipoise.data.outlook import Curve
 from equipoise.errors import InvalidDataError
@@ -49,7 +50,7 @@ def tally(
     curve=st.sampled_from(["logistic", "normal"]),
     all_pairs=st.sampled_from([32, 2]),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_groups_by_experience_are_what_their_definition_says(
     matches: list[list[Team]], first: int, as_authors: bool, curve: Curve, all_pairs: int
 ) -> None:
@@ -94,7 +95,7 @@ def test_groups_by_experience_are_what_their_definition_says(
     curve=st.sampled_from(["logistic", "normal"]),
     all_pairs=st.sampled_from([32, 2]),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_every_metric_is_what_its_definition_says(
     matches: list[list[Team]],
     min_history: int,
@@ -138,7 +139,7 @@ def test_every_metric_is_what_its_definition_says(
 
 
 @given(matches=predicted_matches(), min_history=st.integers(0, 6))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_slices_are_what_their_definitions_say(matches: list[list[Team]], min_history: int) -> None:
     wanted = slow.Backtest(matches, min_history, 0, False).run()
     if not wanted.participations:
@@ -231,7 +232,7 @@ def test_a_sample_of_pairs_is_close_to_all_of_them() -> None:
 
 @example(order=list(range(40)))
 @given(order=st.permutations(range(40)))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_the_order_of_rows_never_matters_to_orders(order: list[int]) -> None:
     """Merges, counts and ties alike: more teams than one run of the sort has."""
     teams = [Team(1500.0 + 10 * (k % 7), 1.0, (k * k) % 11, [k]) for k in range(40)]

@@ -6,9 +6,10 @@ import io
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import scan_history
 from formats.test_contests import CHANGES, DMOJ, FIRST, STANDINGS
@@ -28,7 +29,7 @@ PIECES = st.sampled_from(JUNK.split(b" ")) | st.binary(max_size=3)
 
 @pytest.mark.parametrize("format", list(TEXTS))
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_damaged_files_are_problems_not_failures(format, data):
     """Bytes are lost, added or changed anywhere; what cannot be read has a reason."""
     content = TEXTS[format]

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
 from equipoise.formats.tables import delimited
@@ -134,6 +135,15 @@ def test_empty_last_fields_are_not_ragged(written):
     """A draw has an empty winner, and that may be the last column."""
     text = 'match,player,team,winner\n1,"a,x",A,\n1,b,B,\n'
     assert read_history(written(text)).rank.tolist() == [0, 0]
+
+
+def test_a_header_that_cannot_be_read_is_told_with_its_line(written):
+    """A name of a column is longer than Python's reader takes; empty lines above it count."""
+    header = 'match,player,rank,"' + "x" * 200_000 + '"'
+    with pytest.raises(InvalidDataError) as refused:
+        read_history(written(f"\n\n{header}\n1,a,0,x\n"))
+    (problem,) = refused.value.problems
+    assert (problem.line, problem.rule) == (3, "must have a header of column names")
 
 
 def test_text_after_a_closing_quote_is_told(written):
@@ -314,7 +324,7 @@ ODD = st.sampled_from(["", " ", "1 ", "1_0", "1.0", "1e3", "\u0661", "9223372036
 @example(texts=["1"] * 200 + ["01"])
 @example(texts=["1"] * 200 + ["x"])
 @example(texts=["-9223372036854775808", "9223372036854775807"])
-@settings(max_examples=500, deadline=None)
+@examples(500)
 def test_a_canonical_number_is_one_that_is_written_as_it_was_read(texts):
     """Lengths are compared in sum, which says the same as comparing every text."""
 
@@ -333,7 +343,7 @@ def test_a_canonical_number_is_one_that_is_written_as_it_was_read(texts):
 
 @pytest.mark.parametrize("alike", [False, True])
 @given(texts=st.lists(st.one_of(st.none(), st.text("ab\u00e9", max_size=3)), max_size=30))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_texts_are_numbered_in_their_order(alike, texts):
     """Also where different texts, and absent ones, share a hash."""
     column = pl.Series(texts, dtype=pl.String)
@@ -354,7 +364,7 @@ def test_texts_are_numbered_in_their_order(alike, texts):
     newline=st.sampled_from(["\n", "\r\n"]),
 )
 @example(rows=[["x", ""], [" "], ["", "x", ""]], end="", newline="\n")
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_rows_are_known_to_be_complete_by_their_separators(rows, end, newline):
     """A row with too few fields is reported even if another has too many."""
     data = newline.join(["a,b", *(",".join(row) for row in rows)]).encode() + end.encode()

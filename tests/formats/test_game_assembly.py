@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise.data.tournaments.games as rules
+from drawing import examples
 from equipoise.data.reading import GamesReading
 from equipoise.data.tournaments.games import Games, id_array
 from equipoise.errors import Problem
@@ -252,7 +253,7 @@ PAIRS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(pairs=PAIRS, others=st.lists(IDS, max_size=3), data=st.data())
 def test_totals_do_not_depend_on_how_ids_are_handed_over(
     pairs: list[tuple[str, str]], others: list[str], data: st.DataObject

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise.data.tournaments.games as rules
+from drawing import examples
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.games.reading import read_games, scan_games
 from equipoise.formats.games.rows import RESULT
@@ -313,7 +314,7 @@ GAMES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(games=GAMES, format=st.sampled_from(["csv", "tsv", "jsonl", "json", "parquet", "arrow"]))
 def test_a_list_comes_back_as_it_was_written(games: list[Any], format: str) -> None:
     """In any format, with results as text; text in CSV and TSV is escaped, as our writers do."""

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats.games.reading import read_games, scan_games
 from formats.comparing import real_data
@@ -404,7 +405,7 @@ PIECES = st.sampled_from(JUNK.split(b" ")) | st.binary(max_size=3)
 
 @pytest.mark.parametrize("format", list(DAMAGED))
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_damaged_files_are_problems_not_failures(format: str, data: st.DataObject) -> None:
     """Bytes are lost, added or changed anywhere; what cannot be read has a reason."""
     content = DAMAGED[format]
@@ -421,7 +422,7 @@ def test_damaged_files_are_problems_not_failures(format: str, data: st.DataObjec
     assert all(isinstance(note, str) for note in reading.notes)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     content=st.binary(max_size=200),
     format=st.sampled_from(["games", "pairs", "csv", "tsv", "json"]),

@@ -6,10 +6,11 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise.data.tournaments.games as rules
+from drawing import examples
 from equipoise.formats.games.lists import MIRROR, NOT_NEGATIVE, SIDES
 from equipoise.formats.games.reading import read_games
 from equipoise.formats.tables.columns import NUMBER
@@ -164,7 +165,7 @@ def matrix(players: int) -> st.SearchStrategy[list[Any]]:
     )
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(pairs=matrix(5), order=st.randoms(use_true_random=False))
 def test_one_side_both_sides_and_any_order_give_the_same_totals(
     pairs: list[Any], order: Any

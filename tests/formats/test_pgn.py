@@ -1,7 +1,7 @@
 """PGN: what counts as a game, what is left out, what is wrong and on which line.
 
 Where no other source is named, the truth is the standard (PGN, 1994, import format), or a rule of
-`docs/guides/reading-games.md`.
+`docs/reference/input-files.md`.
 """
 
 from __future__ import annotations

@@ -7,9 +7,10 @@ import time
 from contextlib import suppress
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.errors import InvalidDataError
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.pgn.scan import scan
@@ -78,7 +79,7 @@ def written(draw, games):
 
 
 @given(data=st.data(), games=GAMES)
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_games_written_in_any_style_are_read_back(data, games):
     text = written(data.draw, games)
     text = text.replace("\n", data.draw(st.sampled_from(["\n", "\r\n", "\r"])))

@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from drawing import examples
 from equipoise.cli import run
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.tables.outcomes import OUTCOMES
@@ -96,7 +97,7 @@ def test_exact_names_say_nothing() -> None:
     assert eq.scan_history({"match": [1, 1], "player": [1, 2], "rank": [1, 2]}).notes == ()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     extras=st.lists(
         st.sampled_from(

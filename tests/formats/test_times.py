@@ -10,9 +10,10 @@ from datetime import UTC, date, datetime, timedelta
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history, scan_history
@@ -215,7 +216,7 @@ def test_dates_as_numbers_are_of_the_years_1800_to_2200(day):
 
 
 @given(number=st.integers(17_990_101, 22_011_231))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_a_number_is_a_date_where_the_calendar_has_it(number):
     """Every other number of eight digits is refused, never seconds."""
     try:
@@ -547,7 +548,7 @@ def test_a_bound_that_reads_otherwise_is_refused(times, since):
     seconds=st.lists(st.integers(-62_135_596_800, 10**11), min_size=1, max_size=4),
     fraction=st.sampled_from([0, 1, 999_999]),
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_times_that_are_written_are_read_back(seconds, fraction):
     """A history of seconds, of whatever size, part seconds too: no format is needed."""
     times = np.array(sorted(seconds)) * 10**6 + fraction
@@ -584,7 +585,7 @@ NUMERALS = (
 
 @pytest.mark.slow
 @given(data=st.data(), pattern=st.sampled_from(NUMERALS))
-@settings(max_examples=600, deadline=None)
+@examples(600)
 def test_patterns_of_numerals_are_read_as_strptime_reads_them(data, pattern):
     """Single digits, spaces, leap seconds, days that are not there, and what does not fit."""
     assert _expression(pattern) is not None
@@ -619,7 +620,7 @@ def test_other_patterns_are_left_to_strptime(pattern):
 
 @pytest.mark.parametrize("form", ["{}T{}Z", "{}T{}", "{} {}", "{} {}Z", "{}"])
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_usual_forms_are_read_as_all_others(form, data):
     """Whatever is no date or time is left to the slow way: months of 13, hours of 24, year 0."""
     two = "{:02}".format

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.files import check_distinct, check_place
 from equipoise.data.history import LEAST_BETA, MOST_BETA, MOST_GAMMA, OF_MATCHES, History
 from equipoise.errors import InvalidParameterError
@@ -131,7 +132,7 @@ def test_reading_what_was_written_gives_the_same_history(tmp_path, suffix, histo
 
 
 @given(history=histories())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_history_read_from_its_own_table_is_the_same(history):
     """`file_table` and the reader of frames are inverse."""
     again = read_history(history.file_table(), statistics=list(history.statistics))
@@ -139,7 +140,7 @@ def test_a_history_read_from_its_own_table_is_the_same(history):
 
 
 @given(history=histories(), data=st.data())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_the_order_of_matches_in_a_table_does_not_matter(history, data):
     """With different times, shuffled matches and scattered rows give the same history."""
     times = history.times()

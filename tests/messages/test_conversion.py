@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -101,13 +99,3 @@ def test_columns_become_a_message_a_row() -> None:
     assert to_messages(Inner, None, name=["x"], value=None) == [Inner("x", None)]
     with pytest.raises(ValueError, match="shorter"):
         to_messages(Inner, None, name=["x", "y"], value=[1.0])
-
-
-def test_messages_need_no_arrays() -> None:
-    """The client has these shapes, and imports neither NumPy nor Numba."""
-    check = (
-        "import equipoise.messages.conversion, sys; "
-        "print(sorted(set(sys.modules) & {'numpy', 'numba', 'polars'}))"
-    )
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -7,9 +7,10 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.numeric.chebyshev import NODES, evaluate_series, to_series
 from equipoise.numeric.sigmoid_sum import (
     CHUNK,
@@ -211,7 +212,7 @@ def test_direct_sum_of_some_players_is_that_of_a_smaller_field():
 WEIGHTS = st.just(0.0) | st.floats(1e-9, 10.0)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     players=st.lists(
         st.tuples(st.floats(-500.0, 500.0), st.floats(1.0, 200.0), WEIGHTS),
@@ -251,7 +252,7 @@ def sum_of_both_sides(centres, scales, weights, low, high, x):
     return np.array(found)
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(
     players=st.lists(
         st.tuples(st.floats(-500.0, 500.0), st.floats(5.0, 200.0), WEIGHTS),

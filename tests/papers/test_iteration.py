@@ -13,8 +13,8 @@ from papers.performance.iteration import (
 )
 
 import equipoise as eq
+from drawing import examples
 from equipoise.tournament.curves import CauchyCurve, DavidsonCurve, EloCurve, NormalCurve, curve_of
-from tournament.solved_tournaments import examples
 from tournament.tournaments import matches, table_1, tournaments
 
 CURVES = ["elo", "normal", "laplace", "cauchy"]
@@ -70,7 +70,7 @@ def test_the_iteration_moves_apart_without_an_equilibrium():
         eq.performance_equilibrium(games)
 
 
-@examples
+@examples(50)
 @given(games=tournaments())
 def test_derivatives_of_p_are_what_differences_say(games):
     """[PRE]_ Prop. 2 and (4): central differences of a hundredth of a point."""

@@ -38,6 +38,32 @@ def test_a_disqualification_behind_all_matches_needs_no_replay(store: Store) -> 
     assert pool.is_sound()
 
 
+def test_a_disqualification_at_the_time_of_the_last_match_takes_it_away(store: Store) -> None:
+    """`since` is the first time from which on it holds."""
+    pool = Trial(store)
+    pool.post(duel("first", "ada", "bob", 10))
+    assert pool.disqualify("bob", since=10).status == "pending"
+    pool.settle()
+    assert pool.is_sound()
+    assert pool.ratings()["ada"] == 1500.0
+
+
+def test_a_disqualification_from_a_void_match_is_done_at_once(store: Store) -> None:
+    """And holds when the match is restored."""
+    pool = Trial(store)
+    pool.post(duel("first", "ada", "bob", 10), duel("second", "cyd", "bob", 20))
+    pool.void("first")
+    pool.settle()
+    before = pool.ratings()
+    assert pool.disqualify("ada", None, match="first").status == "done"
+    assert pool.ratings() == before
+    pool.restore("first")
+    pool.settle()
+    assert pool.is_sound()
+    told = match(store, pool.name, "first")
+    assert [one.players[0].counted for one in told.teams] == [False, False]
+
+
 def test_a_correction_to_before_the_epoch_leaves_the_last_time(store: Store) -> None:
     """A pool whose last match took place at second 0 does not forget that."""
     pool = Trial(store, late="replay")

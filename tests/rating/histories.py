@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -11,10 +10,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from papers.elo_mmr.fields import newcomers
 
+from drawing import WITHOUT_JIT
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.formats import read_history
@@ -25,21 +24,9 @@ from equipoise.rating.system import RatingSystem
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 
-#: Kernels run as plain Python, up to a thousand times slower.
-WITHOUT_JIT = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
-
-#: Kernels check every index.
-WITH_CHECKS = os.environ.get("NUMBA_BOUNDSCHECK", "0") not in ("", "0")
-
 needs_jit = pytest.mark.skipif(WITHOUT_JIT, reason="too large for kernels run as plain Python")
 
 Trace: TypeAlias = Mapping[str, Floats]
-
-
-def examples(count: int, part: int = 3) -> settings:
-    """Return settings for so many examples; one in `part` without JIT or with index checks."""
-    fewer = -(-count // part) if WITHOUT_JIT or WITH_CHECKS else count
-    return settings(max_examples=fewer, deadline=None)
 
 
 def shared_file(folder: str, name: str) -> Path:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.arrays import Floats, Ints
 from equipoise.data.explanations.explanation import Explanation
 from equipoise.errors import InvalidParameterError
@@ -24,7 +25,6 @@ from rating.histories import (
     Trace,
     contests,
     dense,
-    examples,
     history_of,
     needs_jit,
     one_contest,

@@ -6,9 +6,10 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
 from equipoise.rating.classical.elo import Elo
@@ -49,7 +50,7 @@ def test_four_hundred_points_are_ten_to_one() -> None:
 
 
 @given(data=st.data(), size=st.sampled_from([2, 3, 7, 60]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_a_match_equals_the_sum_over_all_pairs(data: st.DataObject, size: int) -> None:
     """The linear-time sum equals the double loop; 1e-9 points is a thousand times its rounding."""
     before = data.draw(

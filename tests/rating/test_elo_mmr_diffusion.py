@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from papers.elo_mmr.fields import Belief
 
+from drawing import examples
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
-from rating.histories import RHOS, every_model, examples, spellings
+from rating.histories import RHOS, every_model, spellings
 
 Model = type[EloMMRParameters]
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.arrays import Ints
 from equipoise.data.explanations.explanation import Explanation
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
@@ -22,7 +23,6 @@ from rating.histories import (
     dense,
     entrants,
     every_model,
-    examples,
     history_of,
     needs_jit,
     newcomers,

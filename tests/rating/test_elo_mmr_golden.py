@@ -9,18 +9,11 @@ import numpy as np
 import polars as pl
 import pytest
 
+from drawing import WITHOUT_JIT
 from equipoise.data.history import History
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.replay import Replay, replay
-from rating.histories import (
-    WITHOUT_JIT,
-    Contest,
-    first_real_contests,
-    history_of,
-    needs_jit,
-    rate,
-    shared_file,
-)
+from rating.histories import Contest, first_real_contests, history_of, needs_jit, rate, shared_file
 from reference.elo_mmr import SlowEloMMR, SlowEloMMX
 from reference.elo_mmr_arrays import GaussianTable, Table
 

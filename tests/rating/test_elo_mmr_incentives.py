@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from papers.elo_mmr.fields import Belief
 
+from drawing import examples
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.state import State
 from rating.histories import (
@@ -20,7 +21,6 @@ from rating.histories import (
     contests,
     entrants,
     every_model,
-    examples,
     history_of,
     newcomers,
     one_contest,

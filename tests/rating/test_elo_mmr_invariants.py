@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.arrays import Floats
 from equipoise.data.history import History
 from equipoise.numeric.workers import Workers
@@ -31,7 +32,6 @@ from rating.histories import (
     dense,
     entrants,
     every_model,
-    examples,
     full_histories,
     history_of,
     needs_jit,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.rating.elo_mmr.direct import DIRECT_BELOW
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
 from rating.fields import (
@@ -27,7 +28,6 @@ from rating.histories import (
     Entrants,
     dense,
     every_model,
-    examples,
     needs_jit,
     newcomers,
     one_contest,

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.state import COUNT, State
 from rating.histories import (
@@ -19,7 +20,6 @@ from rating.histories import (
     bits,
     contests,
     every_model,
-    examples,
     full_histories,
     parameters,
     run,

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from drawing import examples
 from equipoise.arrays import Floats
 from equipoise.data.history import LEAST_BETA, MOST_BETA, MOST_GAMMA
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
@@ -22,7 +23,6 @@ from rating.histories import (
     assert_same_bits,
     contests,
     every_model,
-    examples,
     history_of,
     newcomers,
     rate,

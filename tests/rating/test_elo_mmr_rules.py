@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.replay import replay
@@ -16,7 +17,6 @@ from rating.histories import (
     Contest,
     assert_same_bits,
     contests,
-    examples,
     full_histories,
     history_of,
     parameters,

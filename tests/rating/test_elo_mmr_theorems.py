@@ -12,16 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from papers.elo_mmr.fields import Belief
 
+from drawing import examples
 from equipoise.arrays import Floats
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
-from rating.histories import (
-    Entrants,
-    entrants,
-    every_model,
-    examples,
-    performances,
-    systems,
-)
+from rating.histories import Entrants, entrants, every_model, performances, systems
 
 #: Theorems and invariants with many examples: long, where the reference has already been met.
 pytestmark = pytest.mark.slow

@@ -1,7 +1,7 @@
 """Every invariant of a learned entry and a held level, as a property of all systems.
 
-Each test names the invariant that it holds up. docs/guides/entry.md lists them; that HTTP, replays
-and corrections give the same bits is for tests/pools.
+Each test names the invariant that it holds up. docs/guides/learned-entry.md lists them; that HTTP,
+replays and corrections give the same bits is for tests/pools.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.reference.entry import Numbers, SlowPool
 
+from drawing import examples
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings
 from equipoise.evaluate.incentives.audit import Effort, incentives
@@ -29,18 +30,11 @@ from equipoise.rating.replay import replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
 from rating.entry_histories import LEARNERS, entry_parameters, history_of, numbers_of
-from rating.histories import (
-    Contest,
-    contests,
-    dense,
-    every_model,
-    examples,
-    parameters,
-)
+from rating.histories import Contest, contests, dense, every_model, parameters
 from rating.histories import history_of as contest_history
 
 #: Many examples of every system; tests/rating/test_entry.py has a few of each.
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 every_system = pytest.mark.parametrize("name", LEARNERS)
 few = examples(8)

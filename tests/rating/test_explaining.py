@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from drawing import examples
 from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import (
@@ -24,7 +25,7 @@ from equipoise.rating.explaining import explain, explain_change
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
-from rating.histories import Contest, contests, examples, history_of
+from rating.histories import Contest, contests, history_of
 
 SEASON = [
     Contest((0, 1, 2, 3, 4), (0, 1, 2, 3, 4), 100.0),

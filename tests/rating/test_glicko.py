@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.classical.glicko import Glicko
@@ -55,7 +56,7 @@ def test_the_published_example() -> None:
 )
 @example(seed=158, size=120, weight=1.0, drift=0.0)
 @example(seed=240_941, size=120, weight=3.0, drift=0.0)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_a_contest_is_a_period_of_all_pairs(
     seed: int, size: int, weight: float, drift: float
 ) -> None:

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history
@@ -72,7 +73,7 @@ def seasons(draw: st.DrawFn) -> list[tuple[float, int, int, float]]:
 
 
 @given(games=seasons(), tau=st.sampled_from([0.2, 0.5, 1.2]), later=st.sampled_from([0, 3, 90]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_periods_equal_the_reference(
     games: list[tuple[float, int, int, float]], tau: float, later: int
 ) -> None:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.rating.classical.glicko2 import game, new_volatility, opponent_weight, updated
-from rating.histories import examples
 from reference import team_glicko2 as reference
 
 

@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.pools.pool.pools import pool_parameters
@@ -91,7 +92,7 @@ def seasons(draw: st.DrawFn) -> list[Contest]:
 
 
 @given(contests=seasons(), c=st.sampled_from([0.0, 34.6, 120.0]), later=st.sampled_from([0, 3, 90]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_periods_equal_the_reference(contests: list[Contest], c: float, later: int) -> None:
     """Matches one at a time equal Glickman's steps taken a period at a time, for all pairs."""
     system = Glicko(drift=c, period_days=2.0)
@@ -106,7 +107,7 @@ def test_periods_equal_the_reference(contests: list[Contest], c: float, later: i
 
 
 @given(contests=seasons(), data=st.data())
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_an_explanation_of_a_later_match_of_a_period_adds_up(
     contests: list[Contest], data: st.DataObject
 ) -> None:

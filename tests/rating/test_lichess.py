@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.classical.glicko2 import GLICKO2_SCALE
@@ -80,7 +81,7 @@ def seasons(draw: st.DrawFn) -> list[Game]:
     advantage=st.sampled_from([0.0, 11.782457]),
     later=st.sampled_from([0.0, 7.3, 4000.0]),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_games_equal_the_reference(games: list[Game], advantage: float, later: float) -> None:
     """Every game at once, deviations by the day, limits and colour."""
     system, history = Lichess(home_advantage=advantage), history_of(games, players=5)

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.explanations.explanation import Explanation
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.platforms.codeforces import Codeforces
 from equipoise.rating.platforms.topcoder import TopCoder
 from equipoise.rating.single_match import NAMED_OPPONENTS
 from equipoise.rating.state import State
-from rating.histories import Entrants, entrants, examples, needs_jit, one_contest, rate
+from rating.histories import Entrants, entrants, needs_jit, one_contest, rate
 
 Platform = Codeforces | TopCoder
 

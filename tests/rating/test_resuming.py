@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from drawing import examples
 from equipoise.data.history import OF_MATCHES, History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
 from equipoise.rating.draws import DRAWS
@@ -54,7 +55,7 @@ def saved(name: str = "contests", system: RatingSystem | None = None) -> PoolSta
 # What a digest is of.
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 2**32 - 1))
 def test_the_order_of_rows_and_the_numbers_of_players_do_not_matter(seed: int) -> None:
     """Within a match; players and teams are who they are, not where they stand."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.rating.state import BEGIN, COUNT, FIRST, PADDING, ROOM, Runs, State
 
 FIELDS = 3
@@ -46,7 +47,7 @@ def contents(runs: Runs) -> list[list[float]]:
         max_size=60,
     )
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_runs_hold_what_lists_would_hold(steps: list[tuple[str, int]]) -> None:
     """Reserving, dropping, copying and growing never lose or mix records."""
     runs = Runs.empty(5, FIELDS)

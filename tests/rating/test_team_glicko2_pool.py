@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.explanations.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError
@@ -20,7 +21,7 @@ from equipoise.rating.predicting.what_if import what_if
 from equipoise.rating.replay import predict, replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
-from rating.histories import Contest, examples, history_of, rate
+from rating.histories import Contest, history_of, rate
 from rating.team_matches import (
     PLAYERS,
     every_option,

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.platforms import topcoder
@@ -26,7 +27,6 @@ from rating.histories import (
     contests,
     dense,
     entrants,
-    examples,
     history_of,
     needs_jit,
     one_contest,

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from drawing import examples
 from equipoise.analysis.files.reading import missing_notes
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
@@ -68,7 +69,7 @@ class Match:
     spread=st.sampled_from([0.0, 300.0, 3000.0]),
     weight=st.sampled_from([1.0, 0.3, 2.0]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_a_match_is_rated_as_the_printed_algorithm_has_it(
     model: str, seed: int, teams: int, spread: float, weight: float
 ) -> None:
@@ -92,7 +93,7 @@ def test_a_match_is_rated_as_the_printed_algorithm_has_it(
     window=st.integers(0, 3),
     average=st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_pairs_are_compared_as_the_formulas_have_it(
     model: str, seed: int, teams: int, window: int, average: bool
 ) -> None:

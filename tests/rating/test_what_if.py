@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.rating.classical.elo import Elo
@@ -18,7 +19,7 @@ from equipoise.rating.predicting.lineup import lineup
 from equipoise.rating.predicting.what_if import what_if
 from equipoise.rating.replay import predict, replay
 from equipoise.rating.system import RatingSystem
-from rating.histories import Contest, contests, examples, history_of
+from rating.histories import Contest, contests, history_of
 
 DAY = 86_400_000_000
 

@@ -12,7 +12,10 @@ pytest.importorskip("uvicorn")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("url", "services"), [("postgres_url", 2), ("sqlite_url", 1)])
+@pytest.mark.parametrize(
+    ("url", "services"),
+    [("postgres_url", 2), pytest.param("sqlite_url", 1, marks=pytest.mark.nightly)],
+)
 def test_no_update_is_lost_when_many_post_at_once(
     url: str, services: int, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

@@ -18,7 +18,7 @@ _ENOUGH = 60_000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["log", "ratings"])
+@pytest.mark.parametrize("what", ["log", pytest.param("ratings", marks=pytest.mark.nightly)])
 def test_slow_readers_hold_up_nobody(sqlite_url: str, tmp_path: Path, what: str) -> None:
     """Posts go on, another key gets its export, the WAL is bounded."""
     found = slow_readers_trial(

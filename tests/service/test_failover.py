@@ -28,7 +28,10 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize(("services", "moves"), [(1, False), (2, False), (2, True)])
+@pytest.mark.parametrize(
+    ("services", "moves"),
+    [(1, False), *(pytest.param(2, moves, marks=pytest.mark.nightly) for moves in (False, True))],
+)
 def test_nothing_acknowledged_is_lost_when_the_standby_takes_over(
     services: int, moves: bool, tmp_path: Path
 ) -> None:
@@ -44,6 +47,7 @@ def test_nothing_acknowledged_is_lost_when_the_standby_takes_over(
     assert result.processes[0] == result.processes[1]
 
 
+@pytest.mark.nightly
 def test_an_old_primary_that_comes_back_takes_connections_but_confirms_nothing() -> None:
     """So it must be fenced. Once it is a standby of the new one, the address leads there again."""
     with standby_pair() as pair:
@@ -71,6 +75,7 @@ def test_an_old_primary_that_comes_back_takes_connections_but_confirms_nothing()
             assert [key.name for key in list_keys(store)] == ["after", "new"]
 
 
+@pytest.mark.nightly
 def test_a_primary_that_vanishes_without_a_word_is_given_up() -> None:
     """In a network of its own, in which its packets are dropped; this needs root on Linux."""
     alone = ["unshare", "--net"]

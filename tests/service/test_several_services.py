@@ -63,6 +63,7 @@ def test_a_revoked_key_ends_everywhere_within_5_seconds(postgres_url: str, tmp_p
             assert {status(one, made.secret) for one in every} == {401}
 
 
+@pytest.mark.nightly
 def test_each_service_counts_a_rate_limit_by_itself(postgres_url: str, tmp_path: Path) -> None:
     """A key may send 100 requests to each, and one more every 1,000 seconds."""
     limits = {"EQUIPOISE_RATE_LIMIT": "0.001", "EQUIPOISE_RATE_BURST": "100"}

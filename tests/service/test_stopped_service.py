@@ -19,7 +19,7 @@ from trials.matches import logged
 from trials.server import make_key, new_pool, running
 
 pytest.importorskip("uvicorn")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 
 POOL = "hot"
 _WAITING = (

@@ -32,8 +32,8 @@ from equipoise.store.schema import metadata
 from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel
 
-#: Every column, or every schema there ever was: a sweep.
-pytestmark = pytest.mark.slow
+#: Every column: a sweep.
+pytestmark = pytest.mark.nightly
 
 SMALL = Sizes(
     matches=7,

@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.lobby import Lobby
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.teams.lobby.bound import lower_bound
@@ -43,7 +44,7 @@ def party_lobby(count: int, sizes: tuple[int, ...], seed: int) -> Lobby:
     )
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(players(smallest=3, largest=8), st.integers(3, 4))
 def test_small_lobbies_are_split_exactly(found: list[Player], teams: int) -> None:
     """The least of all splits is found and known to be the least."""
@@ -61,7 +62,7 @@ def test_small_lobbies_are_split_exactly(found: list[Player], teams: int) -> Non
     assert set(map(frozenset, result.teams)) in [set(map(frozenset, ids(s))) for s in kept]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(players(smallest=4, largest=8, bound=False))
 def test_the_rules_for_top_players_hold_for_three_teams(found: list[Player]) -> None:
     splits, rules = candidates(found, 3)
@@ -76,7 +77,7 @@ def test_the_rules_for_top_players_hold_for_three_teams(found: list[Player]) -> 
     assert top_in_smaller(teams)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(players(smallest=4, largest=8), st.integers(2, 4))
 def test_no_split_is_below_the_bound(found: list[Player], teams: int) -> None:
     lobby = lobby_of([Player(p.id, p.rating, p.deviation, p.effective, p.party) for p in found])

@@ -6,9 +6,10 @@ import math
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import equipoise as eq
+from drawing import examples
 from equipoise.data.rebalancing import (
     MatchedParty,
     MatchedPlayer,
@@ -51,7 +52,7 @@ def duel(rules: tuple[Rule, ...]) -> Ruleset:
 # What holds for every method.
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(requests(most_parties=6))
 def test_every_player_is_there_once_parties_are_whole_and_capacities_kept(
     asked: RebalanceRequest,
@@ -74,7 +75,7 @@ def test_every_player_is_there_once_parties_are_whole_and_capacities_kept(
             assert not members or list(found.teams[at][: len(members)]) == members
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(requests(most_parties=6))
 def test_no_method_beats_optimal_and_combination_equals_it(asked: RebalanceRequest) -> None:
     """For the same number of teams; nothing is cut off for so few parties."""
@@ -100,7 +101,7 @@ def evenness(found: Rebalance) -> tuple[int, float]:
     return found.member_count_difference, found.distance
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(requests(most_parties=6))
 def test_the_same_request_gets_the_same_answer(asked: RebalanceRequest) -> None:
     for method in METHODS:
@@ -111,7 +112,7 @@ def test_the_same_request_gets_the_same_answer(asked: RebalanceRequest) -> None:
         assert rebalance(asked, method=method, candidates=True) == first
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(requests(most_parties=6, sessions=False))
 def test_the_order_of_arrival_decides_only_between_equals(asked: RebalanceRequest) -> None:
     """All sequences are looked at, in whatever order parties came."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import time
-from typing import get_args
+from dataclasses import replace
+from typing import Any, get_args
 
 import pytest
 
 from equipoise.data.rebalancing import Method
+from equipoise.teams.parties import permutation
 from equipoise.teams.parties.rebalance import rebalance
 from teams.matches import in_words, large, request, solo
 from trials.pace import stopwatch
@@ -34,6 +36,28 @@ def test_sequences_that_strand_somebody_are_counted_and_not_listed() -> None:
     assert any(f"{stranded} sequences leave a party without a place" in one for one in found.notes)
 
 
+def test_of_two_searches_that_are_cut_off_the_more_even_one_counts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The first looks for the most even teams; the second tries a single sequence here."""
+    whole = permutation.search
+
+    def cut(placing: Any, chosen: int, **more: Any) -> permutation.Found:
+        found = whole(placing, chosen if "targets" in more else placing.parties, **more)
+        return replace(found, complete=False)
+
+    asked = large(10, 2)
+    best = rebalance(asked, method="optimal")
+    monkeypatch.setattr(permutation, "search", cut)
+    found = rebalance(asked, method="permutation")
+    assert found.truncated
+    assert (found.member_count_difference, found.distance) == (
+        best.member_count_difference,
+        best.distance,
+    )
+
+
+@pytest.mark.slow
 def test_optimal_proves_or_says_how_far_it_may_be() -> None:
     exact = rebalance(large(20, 4), method="optimal")
     assert exact.optimum is not None
@@ -47,6 +71,7 @@ def test_optimal_proves_or_says_how_far_it_may_be() -> None:
     assert cut.optimum.bound_difference == exact.member_count_difference == 0
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_the_search_with_what_it_has() -> None:
     with stopwatch() as watch:
         found = rebalance(large(40, 4), method="optimal", nodes=10**9, time_limit=0.05)
@@ -69,6 +94,7 @@ def test_equal_players_have_more_ties_than_are_kept_and_still_the_last_is_found(
 # Speed: processor time, at the machine's pace. Generous against the figures of the benchmark.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("teams", [2, 3, 4, 6])
 def test_twelve_solo_players_take_less_than_50_ms(teams: int) -> None:
     times = []
@@ -83,6 +109,7 @@ def test_twelve_solo_players_take_less_than_50_ms(teams: int) -> None:
     assert min(times) < 0.05
 
 
+@pytest.mark.slow
 def test_200_players_in_20_teams_by_greedy_take_less_than_20_ms() -> None:
     asked = large(200, 20)
     times = []

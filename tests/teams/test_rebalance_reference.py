@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
+from drawing import examples
 from equipoise.data.rebalancing import Rebalance, RebalanceRequest
 from equipoise.errors import InvalidDataError
 from equipoise.teams.parties.methods import Effort, Methods, listing
@@ -38,7 +39,7 @@ def same(found: Rebalance, row: Row) -> None:
     assert in_words(found.teams) == reference_words(row.teams)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(requests(most_parties=6))
 def test_permutation_is_the_last_best_of_all_sequences(asked: RebalanceRequest) -> None:
     """Team counts are tried as D8 says; where no sequence places everyone, another method does."""
@@ -111,7 +112,7 @@ def test_where_no_sequence_leads_to_the_most_even_teams_the_next_are_found() -> 
     assert found.distance == pytest.approx(388.9)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(requests(most_parties=6, strict=True, sessions=False))
 def test_combination_is_the_last_best_of_all_fillings(asked: RebalanceRequest) -> None:
     teams = asked.ruleset.max_number
@@ -127,7 +128,7 @@ def test_combination_is_the_last_best_of_all_fillings(asked: RebalanceRequest) -
     same(found, best(rows))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(requests(most_parties=5, sessions=True))
 def test_combination_of_loose_teams_lists_every_filling(asked: RebalanceRequest) -> None:
     """Departure: forced where teams need not be full, it is every allowed filling."""
@@ -148,7 +149,7 @@ def test_combination_of_loose_teams_lists_every_filling(asked: RebalanceRequest)
         assert outcome.sequences == len(rows)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(requests(most_parties=6))
 def test_optimal_is_the_best_of_all_arrangements(asked: RebalanceRequest) -> None:
     matched = Matched(asked)
@@ -198,7 +199,7 @@ def keyed(teams: list[list[int]], asked: RebalanceRequest) -> frozenset[tuple[in
     )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(requests(most_parties=7))
 def test_greedy_goes_to_the_least_total_with_room(asked: RebalanceRequest) -> None:
     teams = asked.ruleset.max_number
@@ -216,7 +217,7 @@ def test_greedy_goes_to_the_least_total_with_room(asked: RebalanceRequest) -> No
     )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(requests(most_parties=6))
 def test_the_next_level_is_the_best_of_what_is_less_even(asked: RebalanceRequest) -> None:
     """Where no sequence leads to the most even teams, less even ones are aimed at in turn."""

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.lobby import Balance, Lobby, constraint_in_words
 from equipoise.errors import InvalidDataError
 from equipoise.teams.lobby.lobby_split import balance
@@ -69,7 +70,7 @@ def test_the_lobbies_of_another_program_come_out_as_there() -> None:
     assert different <= 1
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(players(), st.booleans(), st.booleans())
 def test_no_better_split_exists(found: list[Player], top_two: bool, uneven: bool) -> None:
     """Brute force gives the same teams, ties included, and the same rules are waived."""
@@ -90,7 +91,7 @@ def test_no_better_split_exists(found: list[Player], top_two: bool, uneven: bool
         assert held["uneven"] == ("held" if rules[1] else "waived")
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(players(smallest=4, largest=8))
 def test_alternatives_are_the_next_best_splits(found: list[Player]) -> None:
     splits, _ = candidates(found)
@@ -104,7 +105,7 @@ def test_alternatives_are_the_next_best_splits(found: list[Player]) -> None:
     assert len({frozenset(one.teams[0]) for one in shown}) == len(shown)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(players())
 def test_every_player_is_in_one_team_and_constraints_are_kept(found: list[Player]) -> None:
     result = balanced_or_none(found)
@@ -125,7 +126,7 @@ def test_every_player_is_in_one_team_and_constraints_are_kept(found: list[Player
     assert len(locks) < 2 or locks[0] != locks[1]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(players(), st.randoms(use_true_random=False))
 def test_the_order_of_players_is_irrelevant(found: list[Player], random: object) -> None:
     """The same teams in the same order, and the same bits."""
@@ -139,7 +140,7 @@ def test_the_order_of_players_is_irrelevant(found: list[Player], random: object)
         assert result.alternatives == again.alternatives
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(players(bound=False), st.floats(-300, 300))
 def test_adding_the_same_to_all_ratings_changes_nothing(found: list[Player], more: float) -> None:
     result = balance(lobby_of(found))
@@ -147,7 +148,7 @@ def test_adding_the_same_to_all_ratings_changes_nothing(found: list[Player], mor
     assert balance(lobby_of(moved)).objective == pytest.approx(result.objective, abs=1e-9)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(players())
 def test_leaving_a_constraint_out_never_hurts(found: list[Player]) -> None:
     result = balanced_or_none(found)

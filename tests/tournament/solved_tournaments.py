@@ -5,15 +5,11 @@ from __future__ import annotations
 import csv
 
 import numpy as np
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from equipoise.data.tournaments.games import Games
 from equipoise.tournament.pairs import Pairs, gather_pairs
 from formats.comparing import real_data
-
-#: Timings mean nothing on a busy machine.
-examples = settings(max_examples=50, deadline=None)
 
 RESULT = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 

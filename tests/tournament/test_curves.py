@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.errors import InvalidParameterError
 from equipoise.tournament.curves import (
     CauchyCurve,
@@ -18,7 +19,6 @@ from equipoise.tournament.curves import (
     NormalCurve,
     curve_of,
 )
-from tournament.solved_tournaments import examples
 
 
 def elo_function(t):
@@ -39,7 +39,7 @@ IDS = ["elo", "normal", "davidson-0", "davidson", "custom", "laplace", "cauchy"]
 
 
 @pytest.mark.parametrize("curve", CURVES, ids=IDS)
-@examples
+@examples(50)
 @given(t=st.floats(-1e6, 1e6))
 def test_a_curve_is_antisymmetric_and_its_slope_even(curve, t):
     """[PRE]_ Def. 1 (b) and Remark 1."""

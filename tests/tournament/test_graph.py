@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from itertools import combinations, product
 
 import numpy as np
@@ -11,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.tournaments.games import Games
 from equipoise.errors import InvalidParameterError
 from equipoise.tournament.existence.graph import Existence, existence
 from equipoise.tournament.pairs import gather_pairs
-from rating.histories import examples
 from reference import existence as slow
 from tournament.drawn_tournaments import pairs_of, palma_2017, tournaments, world_cup_2022
 
@@ -177,42 +175,6 @@ def test_long_chains_need_no_recursion(plain) -> None:
     assert relation(answer, players - 1, 0) == "below"
     ring = found(players, [*chain, (0, players - 1, 1.0, 0.0)], plain=plain)
     assert (ring.exists, ring.classes) == (True, 1)
-
-
-def test_small_tournaments_do_not_load_a_compiler() -> None:
-    """A round robin of 500 players: 124,750 pairs."""
-    code = """
-import sys
-import numpy as np
-from equipoise.tournament.existence.graph import existence
-from equipoise.tournament.pairs import Pairs
-first, second = np.triu_indices(500, 1)
-ones = np.ones(len(first))
-pairs = Pairs(first.astype(np.int64), second.astype(np.int64), ones, ones / 2, ones)
-print(existence(pairs, 500).exists, "numba" in sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "False"]
-
-
-def test_the_table_of_a_small_tournament_does_not_load_a_compiler() -> None:
-    """Loading it takes longer than everything else together."""
-    code = """
-import sys
-import numpy as np
-from equipoise.data.tournaments.games import Games
-from equipoise.tournament.tournament import performance
-white, black = np.triu_indices(4, 1)
-games = Games(
-    player_ids=np.arange(4),
-    white=white.astype(np.int64),
-    black=black.astype(np.int64),
-    points=np.array([1.0, 0.5, 0.0, 0.5, 1.0, 0.5]),
-)
-print(performance(games).exists, "numba" in sys.modules)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "False"]
 
 
 def test_how_few_points_were_taken_does_not_matter() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from drawing import WITHOUT_JIT
 from equipoise.data.tournaments.games import Games
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
@@ -18,7 +19,6 @@ from equipoise.tournament.equilibrium.newton import Limits
 from equipoise.tournament.equilibrium.performance_function import PerformanceFunction
 from equipoise.tournament.equilibrium.solving import Solution, solve
 from equipoise.tournament.pairs import gather_pairs
-from rating.histories import WITHOUT_JIT
 from tournament.solved_tournaments import one_component, random_games
 
 CURVES = [

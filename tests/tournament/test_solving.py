@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.tournaments.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve
@@ -18,7 +19,6 @@ from equipoise.tournament.equilibrium.solving import solve
 from equipoise.tournament.pairs import Pairs, gather_pairs
 from reference import equilibrium as reference
 from tournament.solved_tournaments import (
-    examples,
     one_component,
     random_games,
     round_robin,
@@ -36,7 +36,7 @@ def potential(x, pairs, scored):
     return scored @ x - np.sum(pairs.weight * (a + x[pairs.second]))
 
 
-@examples
+@examples(50)
 @given(games=tournaments())
 def test_expected_scores_are_the_scores(games):
     """E(x*) = m, found by plain Python; the mean is 0."""
@@ -53,7 +53,7 @@ def prepared(games):
     return pairs, games.players, label
 
 
-@settings(max_examples=10, deadline=None)
+@examples(10)
 @given(games=tournaments(max_players=4))
 @pytest.mark.parametrize("curve", ["elo", "normal"])
 def test_ratings_are_those_of_the_plain_iteration(games, curve):
@@ -68,7 +68,7 @@ def test_ratings_are_those_of_the_plain_iteration(games, curve):
         assert reference.residual(found.tolist(), triples(games), psi) < 2e-9
 
 
-@examples
+@examples(50)
 @given(games=tournaments(), seed=st.integers(0, 99))
 def test_gradient_and_hessian_are_those_of_the_potential(games, seed):
     """[PRE]_ Prop. 2 and (4), by differences of P and of the gradient."""
@@ -90,7 +90,7 @@ def test_gradient_and_hessian_are_those_of_the_potential(games, seed):
     assert np.linalg.eigvalsh(hessian).min() > -1e-12  # P is concave
 
 
-@examples
+@examples(50)
 @given(games=tournaments(), seed=st.integers(0, 99))
 def test_the_equilibrium_is_one_but_for_a_constant(games, seed):
     """[PRE]_ Theorem 2: any start leads to the same ratings."""
@@ -101,7 +101,7 @@ def test_the_equilibrium_is_one_but_for_a_constant(games, seed):
     assert other.residual <= 1e-9
 
 
-@examples
+@examples(50)
 @given(games=tournaments(), constant=st.floats(-3000, 3000))
 def test_moving_everyone_changes_no_performance_but_by_that(games, constant):
     """f(x + c) = f(x) + c; and f(x*) = x*, the definition of the equilibrium."""
@@ -116,7 +116,7 @@ def test_moving_everyone_changes_no_performance_but_by_that(games, constant):
     assert np.allclose(there, here + constant, rtol=0, atol=close)
 
 
-@examples
+@examples(50)
 @given(
     scores=st.integers(3, 7).flatmap(
         lambda n: st.lists(
@@ -160,7 +160,7 @@ def test_nearly_all_won_is_far_and_finite(share):
     assert found[0] - found[1] == pytest.approx(truth, rel=1e-9)
 
 
-@examples
+@examples(50)
 @given(games=tournaments(weighted=False), factor=st.sampled_from([1e-9, 0.3, 7.0, 1e6]))
 def test_only_proportions_of_weights_count(games, factor):
     """w and y times a constant: the same ratings."""

@@ -7,9 +7,10 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.data.tournaments.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.tournament.curves import EloCurve
@@ -114,7 +115,7 @@ def test_another_curve_and_scale() -> None:
     assert d == pytest.approx(float(400 * quantile), abs=2e-9)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.lists(
         st.tuples(st.floats(-2500, 2500), st.sampled_from([0.5, 1.0, 4.0])), min_size=1, max_size=12
@@ -133,7 +134,7 @@ def test_the_difference_is_that_of_plain_bisection(games, confidence) -> None:
     )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(tournaments(max_players=8), st.integers(0, 10**6))
 def test_all_sweeps_at_once_are_those_one_by_one(tournament, seed) -> None:
     """And bounds are the level met plus or minus the difference, by plain loops."""

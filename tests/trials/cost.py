@@ -11,7 +11,7 @@ them in which this process compiled kernels (`compiling`), the resident memory a
 the largest so far. With NUMBA_DISABLE_JIT=1 it also has `kernels`, the calls of kernels. The line
 without a test is the rest of the process: imports, collection, fixtures of the session, and servers
 that ended with it.
-`docs/decisions/0020-tests-in-several-processes.md` says what the figures are for.
+`docs/decisions/0004-tests.md` says what the figures are for.
 """
 
 from __future__ import annotations

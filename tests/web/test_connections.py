@@ -124,6 +124,12 @@ def exchange(port: int, *pieces: bytes) -> bytes:
         return everything(connection)
 
 
+#: That of Python too, for the night: the service takes uvloop where it is.
+LOOPS = pytest.mark.parametrize(
+    "loop", ["uvloop", pytest.param("asyncio", marks=pytest.mark.nightly)]
+)
+
+
 def head(*headers: str, path: str = "/", method: str = "GET") -> bytes:
     """Return the head of a request after which the server closes."""
     lines = [f"{method} {path} HTTP/1.1", "host: x", "connection: close", *headers]
@@ -191,7 +197,7 @@ def test_trailers_are_bounded(start: Start) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@LOOPS
 def test_a_head_that_does_not_arrive_ends_the_connection(start: Start, loop: str) -> None:
     """A new connection without a byte, one that sends a byte now and then, and a second request."""
     pytest.importorskip(loop)
@@ -236,7 +242,7 @@ def test_an_idle_connection_is_closed(start: Start) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@LOOPS
 @pytest.mark.parametrize("further", [b"", head()], ids=["one request", "another one behind it"])
 def test_a_client_that_reads_nothing_is_disconnected(
     start: Start, loop: str, further: bytes
@@ -286,7 +292,7 @@ def test_an_idle_connection_makes_room(start: Start, caplog: pytest.LogCaptureFi
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@LOOPS
 def test_a_request_that_waits_for_its_client_makes_room(start: Start, loop: str) -> None:
     """A body that does not arrive and an answer that is not read, but none that is computed."""
     pytest.importorskip(loop)
@@ -349,7 +355,7 @@ def test_connections_stay_below_the_descriptors() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loop", ["uvloop", "asyncio"])
+@LOOPS
 def test_with_1200_idle_connections_requests_are_answered(tmp_path: Path, loop: str) -> None:
     """At 1,024 descriptors. Before, the next connection waited for ever."""
     pytest.importorskip("uvloop")

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.analysis.files import out_of_core as in_blocks
 from equipoise.analysis.files.out_of_core import memory_for, memory_of
 from equipoise.analysis.files.rating import RateAnswer, RateRequest, rate
@@ -22,7 +23,6 @@ from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterEr
 from equipoise.formats.blocks import on_disk, parquet
 from equipoise.formats.blocks.parquet import LargeTable
 from equipoise.rating.registry import make_system
-from rating.histories import examples
 
 #: Days of the kinds of times that a Parquet file may have; None is a file without times.
 KINDS = {

@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.rating.federations.egf import EGF
 from equipoise.rating.replay import replay
@@ -84,7 +85,7 @@ def gor(r: float, r_other: float, score: float) -> float:
     ),
     weight=st.sampled_from([1.0, 0.75, 0.5]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_tournaments_against_the_formulas(
     before: list[float], listed: list[tuple[tuple[int, int], float]], weight: float
 ) -> None:

@@ -11,9 +11,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.rating.federations.stephenson import Stephenson
 from equipoise.rating.replay import predict, replay
@@ -106,7 +107,7 @@ seasons = st.lists(
     pull=st.floats(0, 10),
     gamma=st.floats(-50, 50),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_periods_against_the_slow_reference(
     season: list[list[tuple[int, int, float]]],
     c: float,

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from drawing import examples
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.explaining import explain_change
@@ -105,7 +106,7 @@ def test_of_an_interval_of_solutions_the_point_where_the_procedure_ends() -> Non
     opponents=st.lists(st.floats(100, 2800), min_size=1, max_size=9),
     halves=st.data(),
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_a_special_rating_solves_its_equation_and_rises_with_the_score(
     rating: float, effective: float, opponents: list[float], halves: st.DataObject
 ) -> None:
@@ -203,7 +204,7 @@ def test_new_players_begin_at_50_points_a_year() -> None:
         max_size=8,
     ),
 )
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_an_event_is_the_first_pass_of_the_document(
     before: list[tuple[int, int]], listed: list[tuple[tuple[int, int], float]]
 ) -> None:

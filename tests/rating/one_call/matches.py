@@ -54,10 +54,10 @@ VARIANTS: list[tuple[str, dict[str, object]]] = [
 
 
 def by_speed(variants: Sequence[tuple[str, dict[str, object]]]) -> list[Any]:
-    """Return parameters of tests: of every system the first variant, the others as slow."""
+    """Return parameters of tests: of every system the first variant, the others each night."""
     names = [name for name, _ in variants]
     return [
-        pytest.param(*variant, marks=[pytest.mark.slow] if variant[0] in names[:k] else [])
+        pytest.param(*variant, marks=[pytest.mark.nightly] if variant[0] in names[:k] else [])
         for k, variant in enumerate(variants)
     ]
 

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import (
     ConflictError,
@@ -27,7 +28,6 @@ from equipoise.errors import (
 )
 from equipoise.rating.replay import predict, replay
 from rating.entry_histories import LEARNERS
-from rating.histories import examples
 from rating.one_call.matches import VARIANTS, by_speed, histories, system_of
 
 LEARNED: dict[str, object] = {

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from drawing import examples
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.predicting.quality import match_quality
 from equipoise.rating.replay import predict
@@ -62,7 +63,7 @@ def quality_by_matrices(
         max_size=6,
     )
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_match_quality_is_the_density_of_meeting(
     teams: list[tuple[float, float, int]],
 ) -> None:

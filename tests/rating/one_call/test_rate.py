@@ -19,6 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from drawing import examples
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.data.times import days_of
 from equipoise.errors import InvalidDataError, InvalidParameterError
@@ -28,7 +29,6 @@ from equipoise.rating.player_state import seeded_state
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
 from rating.entry_histories import LEARNERS
-from rating.histories import examples
 from rating.one_call.matches import BY_SPEED, VARIANTS, histories, system_of
 
 few = examples(15)
