@@ -138,7 +138,7 @@ layers: .venv/.lint
 papers: .venv/.base  ## what the papers print beside what is computed, into docs/papers
 	$(BIN)/python -m papers.pages
 
-docs: .venv/.docs papers  ## the documentation; warnings and outputs of commands that differ are errors
+docs: .venv/.docs  ## the documentation; warnings and outputs of commands that differ are errors
 	$(BIN)/python docs/generate_commands.py
 	$(BIN)/python docs/generate_layout.py
 	$(BIN)/python docs/generate_settings.py

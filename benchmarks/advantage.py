@@ -20,11 +20,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from equipoise.analysis.files.reading import HistoryRequest, read
+from equipoise.analysis.reading import HistoryRequest, read
 from equipoise.data.backtest import Backtest
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
-from equipoise.rating.advantage.home_system import belief_of
+from equipoise.rating.base_system import belief_of
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from report import DATA, Part, needs, report_parts

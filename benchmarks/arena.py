@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.analysis.requests.studies import LeaderboardRequest
-from equipoise.analysis.studies.leaderboard import make_leaderboards
+from equipoise.analysis.leaderboard import LeaderboardRequest
+from equipoise.analysis.leaderboard.computation import make_leaderboards
+from equipoise.analysis.reading import HistoryRequest
 from report import report
 
 HERE = Path(__file__).parent

@@ -19,7 +19,7 @@ import numpy as np
 from equipoise.data.backtest import Backtest, SystemScores
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.replay import replay

@@ -17,7 +17,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from equipoise.data.lobby import Balance, Lobby
-from equipoise.teams.lobby.lobby_split import balance
+from equipoise.teams.lobby_split import balance
 from report import report
 
 PARTIES = (5, 4, 4, 3, 3, 2, 2, 2, 2)

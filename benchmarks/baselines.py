@@ -25,10 +25,10 @@ from elo_mmr_py import PlayerRating, rate_latest
 from equipoise.data.history import History
 from equipoise.formats import read_history
 from equipoise.numeric.workers import Workers
-from equipoise.rating.platforms.codeforces import Codeforces
-from equipoise.rating.platforms.topcoder import TopCoder
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
+from equipoise.rating.systems.codeforces import Codeforces
+from equipoise.rating.systems.topcoder import TopCoder
 from report import DATA, needs, report
 
 Peer: TypeAlias = Literal["cfsys", "tcsys"]

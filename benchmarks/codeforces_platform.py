@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Floats, Ints
-from equipoise.rating.platforms.codeforces_platform import platform_round
+from equipoise.rating.systems.codeforces_platform import platform_round
 from report import DATA, needs, report
 
 SLOPE = math.log(10.0) / 400.0

@@ -26,11 +26,11 @@ import equipoise as eq
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook, chance
-from equipoise.evaluate.predictors import SystemPredictor
-from equipoise.evaluate.scoring.experience import STARTS
+from equipoise.evaluate.backtest import SystemPredictor
+from equipoise.evaluate.scoring.order import STARTS
 from equipoise.numeric.workers import Workers
-from equipoise.rating.draws import LEAST_MATCHES
 from equipoise.rating.registry import make_system
+from equipoise.rating.state import LEAST_MATCHES
 from equipoise.rating.system import models_draws
 from report import DATA, Part, needs, report_parts
 

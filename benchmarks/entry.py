@@ -64,7 +64,7 @@ from entry_variants import (
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem

@@ -26,9 +26,8 @@ import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
-from equipoise.data.outlook import Outlook
+from equipoise.data.outlook import GLICKO2_SCALE, Outlook
 from equipoise.numeric.workers import Workers
-from equipoise.rating.classical.glicko2 import GLICKO2_SCALE
 from equipoise.rating.registry import parameters_of
 from equipoise.rating.state import State
 from equipoise.rating.system import Capabilities, RatingColumns, RatingSystem, TraceColumns

@@ -18,11 +18,9 @@ from entry_prototype import Entry, EntryPrototype
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
-from equipoise.evaluate.backtest import ALL_PAIRS, Scoring, Selections
-from equipoise.evaluate.predictors import SystemPredictor
-from equipoise.evaluate.scoring.experience import GROUP_RATIOS
-from equipoise.evaluate.scoring.scored import Scored
-from equipoise.evaluate.scoring.tally import RATIOS, draw, interval, resampled
+from equipoise.evaluate.backtest import ALL_PAIRS, Scoring, Selections, SystemPredictor
+from equipoise.evaluate.scoring.order import GROUP_RATIOS
+from equipoise.evaluate.scoring.tally import RATIOS, Scored, draw, interval, resampled
 from equipoise.numeric.workers import Workers
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem

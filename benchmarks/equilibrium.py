@@ -26,8 +26,8 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
-from equipoise.data.tournaments.games import Games
-from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
+from equipoise.data.games import Games
+from equipoise.tournament.equilibrium import Equilibrium, performance_equilibrium
 from report import report
 
 Floats = NDArray[np.float64]

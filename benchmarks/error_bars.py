@@ -27,14 +27,14 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.arrays import Floats
+from equipoise.data.games import Games
 from equipoise.data.history import History
-from equipoise.data.tournaments.games import Games
 from equipoise.errors import NoEquilibriumError
-from equipoise.evaluate.duel_errors import duel_errors
-from equipoise.rating.bayes.weng_lin import BradleyTerry
+from equipoise.evaluate.leaderboard_errors import duel_errors
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.weng_lin import BradleyTerry
 from equipoise.tournament.curves import ELO_RATE, EloCurve
-from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
+from equipoise.tournament.equilibrium import performance_equilibrium
 from report import Part, report, report_parts
 
 #: What results/error_bars_of_ratings.md says of itself.

@@ -25,10 +25,9 @@ sys.path.append(str(ROOT / "tests"))
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.rating import StateCache
-from equipoise.pools.replay.checkpointing import keep_checkpoints
+from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import find_pool
 from trials.postgres import is_installed, kept_postgres

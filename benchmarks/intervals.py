@@ -22,10 +22,10 @@ from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import RATING
-from equipoise.rating.classical.elo import Elo
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem, TraceColumns
+from equipoise.rating.systems.elo import Elo
 from report import Part, report_parts
 
 METRICS = ("brier", "pair_inversion")

@@ -42,8 +42,7 @@ def processor_time(url: str, players: int) -> float:
     """Return the processor time of posting a contest, without the database's."""
     from equipoise.messages.pools import PoolRequest
     from equipoise.pools.pool.pools import create_pool
-    from equipoise.pools.posting.planning import Post
-    from equipoise.pools.posting.posting import post_matches
+    from equipoise.pools.posting.posting import Post, post_matches
     from equipoise.store.connection import open_store
 
     # The first match loads the kernels.

@@ -27,11 +27,11 @@ import numpy as np
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, require
-from equipoise.evaluate.incentives.plans import MatchSnapshot
+from equipoise.evaluate.incentive_plans import MatchSnapshot
 from equipoise.formats import read_history
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import System
-from equipoise.rating.entry.entering import ENTRY, LEVEL, MU, SEEDED, TARGET, level_adjustment
+from equipoise.rating.newcomers import ENTRY, LEVEL, MU, SEEDED, TARGET, level_adjustment
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import check_fit, pieces
 from equipoise.rating.state import State

@@ -35,7 +35,7 @@ from advantage import football
 from margins import scored
 from team_games import FOOTBALL, less, shown
 
-from equipoise.analysis.files.reading import HistoryRequest, read
+from equipoise.analysis.reading import HistoryRequest, read
 from equipoise.data.backtest import BASELINE, Backtest
 from equipoise.data.history import History
 from equipoise.formats import read_history

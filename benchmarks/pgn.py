@@ -93,10 +93,11 @@ def measure(path: Path) -> tuple[int, float, float]:
 
 def read(path: Path) -> None:
     """Read a file and print what it took."""
-    from equipoise.formats.pgn.games import read_pgn_files
+    from equipoise.formats.pgn.games import read_pgn
+    from equipoise.formats.sources import Content
 
     before = time.process_time()
-    games = read_pgn_files(path)
+    games = read_pgn([Content(str(path), "pgn", path)])
     seconds = time.process_time() - before
     print(len(games.white), seconds, peak_memory())
 

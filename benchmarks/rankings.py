@@ -29,8 +29,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import equipoise as eq
-from equipoise.tournament.rankings.choices import choices_of
-from equipoise.tournament.rankings.strengths import _Likelihood
+from equipoise.tournament.rankings import _Likelihood, choices_of
 from report import report
 
 Floats = NDArray[np.float64]

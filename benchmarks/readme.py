@@ -39,15 +39,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equipoise.data.games import Games
 from equipoise.data.history import History
-from equipoise.data.tournaments.games import Games
 from equipoise.formats import read_history
-from equipoise.rating.bayes.trueskill import TrueSkill
-from equipoise.rating.bayes.weng_lin import PlackettLuce
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.replay import Replay, replay
 from equipoise.rating.system import RatingSystem
-from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
+from equipoise.rating.systems.trueskill import TrueSkill
+from equipoise.rating.systems.weng_lin import PlackettLuce
+from equipoise.tournament.equilibrium import performance_equilibrium
 from report import (
     DATA,
     RESULTS,

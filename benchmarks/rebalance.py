@@ -27,7 +27,7 @@ from equipoise.data.rebalancing import (
     Rule,
     Ruleset,
 )
-from equipoise.teams.parties.rebalance import rebalance
+from equipoise.teams.rebalance import rebalance
 from report import report
 
 RULES = (Rule(attribute="mmr", reference=100, max=3000),)

@@ -35,8 +35,13 @@ from equipoise.analysis.clock import now
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
 from equipoise.web.api import ENDPOINTS
-from equipoise.web.application import Application, create_application
-from equipoise.web.http.dispatch import Dispatcher, PathTable, sent_path
+from equipoise.web.application import (
+    Application,
+    Dispatcher,
+    PathTable,
+    create_application,
+    sent_path,
+)
 from equipoise.web.http.endpoints import ApiRequest, Endpoint
 from equipoise.web.monitoring import configure_logs
 from equipoise.web.settings import ServiceSettings

@@ -27,7 +27,7 @@ from report import ROOT, Part, report_parts
 sys.path.append(str(ROOT / "tests"))  # the server is that of the tests
 
 from equipoise.messages.pools import PoolRequest
-from equipoise.pools.pool.known_ratings import MOST_PLAYERS
+from equipoise.pools.records import MOST_PLAYERS
 from trials.matches import duels
 from trials.server import Server, make_key, new_pool, running
 

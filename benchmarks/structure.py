@@ -242,7 +242,7 @@ def of_service(entered: FilesEntered, folder: str) -> dict[str, set[str]]:
     """Return the files of the tasks of the service."""
     import httpx
 
-    from equipoise.messages.access import KeyRequest
+    from equipoise.messages.upkeep import KeyRequest
     from equipoise.pools.pool.access import make_key
     from equipoise.store.connection import open_store
     from equipoise.web.application import create_application

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX
 from equipoise.rating.system import RatingSystem
 from report import Part, report_parts

@@ -42,7 +42,7 @@ from tables_shown import (
 from equipoise.data.backtest import Backtest
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay

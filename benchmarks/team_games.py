@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.analysis.files.reading import HistoryRequest, read
+from equipoise.analysis.reading import HistoryRequest, read
 from equipoise.data.backtest import BASELINE, Backtest, SystemScores
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest

@@ -23,8 +23,8 @@ from trueskill import TrueSkill
 
 from equipoise._jit import watch_compilation
 from equipoise.data.history import History
-from equipoise.rating.classical.team_glicko2 import TeamGlicko2
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.team_glicko2 import TeamGlicko2
 from report import report
 
 MATCHES, PLAYERS, SIDE = 100_000, 20_000, 5

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from equipoise.data.history import History
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.formats import write_history
 
 FIRST = ("amber", "birch", "cedar", "dune", "ember", "fjord", "grove", "heath", "iris", "jade")

@@ -15,9 +15,10 @@ import typer
 
 from equipoise.charts import theme
 from equipoise.cli import options
-from equipoise.cli.declaring import add_command, argument, option
-from equipoise.cli.grouping import SHORT_HELP
+from equipoise.cli.helping import SHORT_HELP
+from equipoise.cli.options import add_command, argument, option
 from equipoise.cli.report import (
+    Table,
     print_json,
     print_lines,
     print_table,
@@ -26,7 +27,6 @@ from equipoise.cli.report import (
     say_compiled,
     working,
 )
-from equipoise.cli.tables import Table
 from equipoise.errors import EquipoiseError, exit_status
 from equipoise.formats import write_table
 from equipoise.formats.writing import check_target

@@ -14,7 +14,7 @@ import pytest
 
 import equipoise.client
 from equipoise.client import AsyncClient, Client, Retries
-from equipoise.client.endpoints import Endpoint, Endpoints, Listing
+from equipoise.client.clients import Endpoint, Endpoints, Listing
 from equipoise.errors import (
     AccessError,
     ConflictError,
@@ -26,15 +26,16 @@ from equipoise.errors import (
     Problem,
     UnavailableError,
 )
-from equipoise.messages.errors import error_message
+from equipoise.messages.conversion import error_message
 from equipoise.messages.matches import (
+    LeaderboardMessage,
+    LeaderboardRow,
     MatchRequest,
     ParticipationRequest,
     PostedMessage,
     StreamLine,
     TeamRequest,
 )
-from equipoise.messages.players import LeaderboardMessage, LeaderboardRow
 from trials.calls import EVERYTHING, duel
 
 httpx = pytest.importorskip("httpx")
@@ -220,8 +221,7 @@ def test_a_preview_may_be_repeated() -> None:
 
 def test_pauses_grow_and_respect_what_is_asked() -> None:
     """Half to all of 0.1, 0.2, 0.4 s, at most 5 s; Retry-After wins, but not without end."""
-    from equipoise.client.call import Reply
-    from equipoise.client.calls import pool
+    from equipoise.client.calls import Reply, pool
 
     retries, call = Retries(attempts=20), pool("p")
     for attempt in range(1, 20):

@@ -105,7 +105,7 @@ def test_the_layout_has_every_package() -> None:
     assert sorted(name for layer in layers for name in layer) == sorted(there)
 
 
-#: A file or folder in backquotes: `rating/draws.py`, `docs/decisions`; not `rating/<name>.py`.
+#: A file or folder in backquotes: `rating/state.py`, `docs/decisions`; not `rating/<name>.py`.
 PATH = re.compile(r"`(\w[\w./-]*\.(?:py|md|bib)|(?:docs|tests|benchmarks|examples|src)/[\w./-]+)`")
 
 
@@ -183,7 +183,7 @@ def test_every_decision_that_is_cited_exists() -> None:
 
 #: Files and folders of `formats` that read games; the others read histories, lobbies and tables of
 #: any kind.
-READERS_OF_GAMES = re.compile(r"((games|pgn)/.*|likely_doubles|synonyms|trf)\.py")
+READERS_OF_GAMES = re.compile(r"((games|pgn)/.*|names|trf)\.py")
 
 
 def rules_in(path: Path) -> set[str]:
@@ -210,7 +210,7 @@ def rules_of_readers(*, games: bool) -> list[str]:
         if bool(READERS_OF_GAMES.fullmatch(path.relative_to(formats).as_posix())) == games
     ]
     if games:
-        files.append(package / "data" / "tournaments" / "games.py")
+        files.append(package / "data" / "games.py")
     return sorted(set().union(*(rules_in(path) for path in files)))
 
 

@@ -206,10 +206,10 @@ def test_without_jit_the_same_bits():
     program = """
 import hashlib, math
 import numpy as np
-from equipoise.numeric.chebyshev import evaluate_series
-from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
-from equipoise.numeric.normal import normal_cdf, normal_hazard
-from equipoise.numeric.sigmoid_sum import Sigmoids, empty_scratch, tail_series, tail_sum
+from equipoise.numeric.sums import evaluate_series
+from equipoise.numeric.sums import normal_scores_against_field, scores_against_field
+from equipoise.numeric.functions import normal_cdf, normal_hazard
+from equipoise.numeric.sums import Sigmoids, empty_scratch, tail_series, tail_sum
 from equipoise.rating.elo_mmr.gaussian import gaussian_on_one_thread
 
 n = 61

@@ -53,7 +53,7 @@ loads("numba", "scipy", "rich")
 run(["compare", *sys.argv[2:], "--json"])
 loads("numba", "scipy", "matplotlib")
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.tournament.tournament import performance
 white, black = numpy.triu_indices(4, 1)
 games = Games(
@@ -61,7 +61,7 @@ games = Games(
 )
 performance(games)
 
-from equipoise.tournament.existence.graph import existence
+from equipoise.tournament.existence import existence
 from equipoise.tournament.pairs import Pairs
 first, second = numpy.triu_indices(500, 1)
 ones = numpy.ones(len(first))

@@ -153,7 +153,7 @@ def test_an_explanation_in_general_adds_up_for_teams_too(install: Install) -> No
         {
             "plain.py": "from dataclasses import dataclass\n"
             "from typing import ClassVar\n"
-            "from equipoise.rating.classical.elo import Elo\n\n"
+            "from equipoise.rating.systems.elo import Elo\n\n"
             "@dataclass(frozen=True, slots=True, kw_only=True)\n"
             "class Plain(Elo):\n"
             "    name: ClassVar[str] = 'plain'\n"

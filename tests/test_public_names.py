@@ -120,7 +120,7 @@ def test_every_type_that_a_signature_names_is_public() -> None:
 
 
 def test_a_type_that_is_not_public_would_be_found() -> None:
-    from equipoise.rating.predicting.lineup import Lineup
+    from equipoise.rating.predicting import Lineup
 
     def of(one: list[Lineup | None]) -> dict[str, eq.Ratings]: ...
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 import equipoise as eq
-from equipoise.analysis.files.reading import with_performance
+from equipoise.analysis.audit.chart import drift_figure
+from equipoise.analysis.reading import with_performance
 from equipoise.charts import theme
-from equipoise.charts.drift import drift_figure
 from equipoise.evaluate.drift import drift
-from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
+from equipoise.evaluate.synthetic import TeamModel, simulate_teams
 
 HERE = Path(__file__).parent
 WEIGHTS = {"kills": 1.0, "deaths": -1.0, "damage": 1 / 220}

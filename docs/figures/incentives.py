@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 import equipoise as eq
+from equipoise.analysis.audit.chart import incentives_figure
 from equipoise.charts import theme
-from equipoise.charts.incentives import incentives_figure
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.evaluate.incentives.audit import incentives, throwing
+from equipoise.evaluate.incentives import incentives, throwing
 
 HERE = Path(__file__).parent
 EXAMPLES = HERE.parents[1] / "examples"

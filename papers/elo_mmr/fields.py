@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.errors import ConvergenceError
-from equipoise.numeric.roots import MAX_ITERATIONS
+from equipoise.numeric.functions import MAX_ITERATIONS
 from equipoise.rating.elo_mmr.belief import (
     Beliefs,
     Round,

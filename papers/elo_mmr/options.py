@@ -16,8 +16,8 @@ import numpy as np
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.incentives.audit import Effort, incentives, throwing
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.evaluate.incentives import Effort, incentives, throwing
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.rating.elo_mmr.direct import solve_directly
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMX

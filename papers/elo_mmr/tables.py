@@ -17,7 +17,7 @@ from equipoise.data.backtest import Backtest
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay

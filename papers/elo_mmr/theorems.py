@@ -14,7 +14,7 @@ import numpy as np
 
 from equipoise.arrays import Floats, Ints
 from equipoise.data.audits import Others
-from equipoise.evaluate.incentives.audit import throwing
+from equipoise.evaluate.incentives import throwing
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.replay import replay
 from papers.elo_mmr.fields import (

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.tournament.curves import (
     ELO_RATE,
@@ -23,8 +23,8 @@ from equipoise.tournament.curves import (
     NormalCurve,
     curve_of,
 )
-from equipoise.tournament.equilibrium.performance_function import PerformanceFunction
 from equipoise.tournament.pairs import gather_pairs
+from equipoise.tournament.solving import PerformanceFunction
 
 #: Ratings before the tournament, one for everybody, or by player.
 Start = float | Mapping[Any, float] | None

@@ -10,9 +10,8 @@ import polars as pl
 
 from equipoise.formats.games.reading import read_games
 from equipoise.tournament.curves import CurveName
-from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
-from equipoise.tournament.fide_expected import fide_rating_change
-from equipoise.tournament.formulas import fide_performance
+from equipoise.tournament.equilibrium import performance_equilibrium
+from equipoise.tournament.formulas import fide_performance, fide_rating_change
 from papers.items import Facts
 from papers.lines import Line, beyond
 from papers.performance.tournaments import (

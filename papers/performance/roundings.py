@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Floats
-from equipoise.data.tournaments.games import Games
-from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
+from equipoise.data.games import Games
+from equipoise.tournament.equilibrium import performance_equilibrium
 from equipoise.tournament.formulas import fide_performance, linear_performance
 from papers.items import Facts
 from papers.lines import Line, beyond, holds

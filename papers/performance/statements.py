@@ -14,14 +14,13 @@ from functools import cache
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import NoEquilibriumError
 from equipoise.tournament.curves import Curve, CurveName, curve_of
-from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
-from equipoise.tournament.existence.graph import existence
-from equipoise.tournament.formulas import complete_performance
+from equipoise.tournament.equilibrium import Equilibrium, performance_equilibrium
+from equipoise.tournament.existence import existence
+from equipoise.tournament.formulas import complete_performance, recursive_performance
 from equipoise.tournament.pairs import gather_pairs
-from equipoise.tournament.recursive import recursive_performance
 from papers.items import Facts
 from papers.lines import Line, agrees, beyond, dropped, holds, largest, never
 from papers.performance.iteration import (

@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.formats.games.reading import read_games
 from equipoise.tournament.curves import EloCurve
-from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
+from equipoise.tournament.equilibrium import performance_equilibrium
 from papers.items import Facts
 from papers.lines import Line, beyond, compared, holds
 from papers.performance.iteration import performance_function, performance_iteration

@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Floats
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.formats.games.reading import read_games
 
 #: The tournaments of Table 2, as its column `tournament` names them.

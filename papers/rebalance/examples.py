@@ -21,7 +21,7 @@ from equipoise.data.rebalancing import (
 )
 from equipoise.errors import InvalidDataError
 from equipoise.formats.rebalance_request import read_rebalance_request
-from equipoise.teams.parties.rebalance import rebalance
+from equipoise.teams.rebalance import rebalance
 from papers.items import Facts
 from papers.lines import Line, beyond, compared, dropped, holds, never
 

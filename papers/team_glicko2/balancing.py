@@ -16,7 +16,7 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.data.lobby import Lobby
-from equipoise.teams.lobby.lobby_split import balance
+from equipoise.teams.lobby_split import balance
 from papers.items import Facts
 from papers.lines import Line, agrees, beyond, compared, holds, largest, never
 

@@ -13,8 +13,8 @@ import numpy as np
 from equipoise.arrays import Ints
 from equipoise.data.history import History, with_performance
 from equipoise.data.ratings import EffectiveRating
-from equipoise.rating.classical.team_glicko2 import TeamGlicko2
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.team_glicko2 import TeamGlicko2
 from papers.items import Facts
 from papers.lines import (
     Line,

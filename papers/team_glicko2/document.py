@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from equipoise.rating.classical.glicko2 import GLICKO2_SCALE
-from equipoise.rating.classical.team_glicko2 import TeamGlicko2
+from equipoise.data.outlook import GLICKO2_SCALE
+from equipoise.rating.systems.team_glicko2 import TeamGlicko2
 from papers.items import Check, Document, Facts, Item
 from papers.lines import Line, compared, stated
 from papers.team_glicko2 import balancing, claims, formulas

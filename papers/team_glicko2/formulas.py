@@ -16,9 +16,9 @@ import numpy as np
 
 from equipoise.arrays import Floats
 from equipoise.data.history import History
-from equipoise.rating.classical.glicko2 import game, opponent_weight
-from equipoise.rating.classical.team_glicko2 import TeamGlicko2
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.glicko2 import game, opponent_weight
+from equipoise.rating.systems.team_glicko2 import TeamGlicko2
 from papers.items import Facts
 from papers.lines import Line, agrees, beyond, largest
 

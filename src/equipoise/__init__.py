@@ -27,17 +27,22 @@ if TYPE_CHECKING:
     from equipoise.data.backtest import Difference as Difference
     from equipoise.data.backtest import Group as Group
     from equipoise.data.backtest import GroupScores as GroupScores
+    from equipoise.data.backtest import Range as Range
     from equipoise.data.backtest import Slice as Slice
     from equipoise.data.backtest import SystemScores as SystemScores
+    from equipoise.data.backtest import Trial as Trial
+    from equipoise.data.backtest import Tuning as Tuning
     from equipoise.data.comparison import ChangeSummary as ChangeSummary
     from equipoise.data.comparison import RatingComparison as RatingComparison
     from equipoise.data.comparison import ScaleLine as ScaleLine
-    from equipoise.data.explanations.belief import Belief as Belief
-    from equipoise.data.explanations.explanation import Contribution as Contribution
-    from equipoise.data.explanations.explanation import Explanation as Explanation
-    from equipoise.data.explanations.explanation import Opponent as Opponent
-    from equipoise.data.explanations.explanation import Quantity as Quantity
-    from equipoise.data.explanations.explanation import Remembered as Remembered
+    from equipoise.data.explanation import Belief as Belief
+    from equipoise.data.explanation import Contribution as Contribution
+    from equipoise.data.explanation import Explanation as Explanation
+    from equipoise.data.explanation import Opponent as Opponent
+    from equipoise.data.explanation import Quantity as Quantity
+    from equipoise.data.explanation import Remembered as Remembered
+    from equipoise.data.games import Games as Games
+    from equipoise.data.games import Rounds as Rounds
     from equipoise.data.history import History as History
     from equipoise.data.lobby import Balance as Balance
     from equipoise.data.lobby import Constraint as Constraint
@@ -65,15 +70,10 @@ if TYPE_CHECKING:
     from equipoise.data.rebalancing import Rule as Rule
     from equipoise.data.rebalancing import Ruleset as Ruleset
     from equipoise.data.rebalancing import Step as Step
-    from equipoise.data.tournaments.games import Games as Games
-    from equipoise.data.tournaments.rounds import Rounds as Rounds
-    from equipoise.data.tournaments.tie_breaks import TieBreakDetails as TieBreakDetails
-    from equipoise.data.tournaments.tournament import Standing as Standing
-    from equipoise.data.tournaments.tournament import Superiority as Superiority
-    from equipoise.data.tournaments.tournament import TournamentPerformance as TournamentPerformance
-    from equipoise.data.tuning import Range as Range
-    from equipoise.data.tuning import Trial as Trial
-    from equipoise.data.tuning import Tuning as Tuning
+    from equipoise.data.tournament import Standing as Standing
+    from equipoise.data.tournament import Superiority as Superiority
+    from equipoise.data.tournament import TieBreakDetails as TieBreakDetails
+    from equipoise.data.tournament import TournamentPerformance as TournamentPerformance
     from equipoise.display import Displayed as Displayed
     from equipoise.display import Tabular as Tabular
     from equipoise.errors import ConflictError as ConflictError
@@ -89,8 +89,8 @@ if TYPE_CHECKING:
     from equipoise.errors import Sweep as Sweep
     from equipoise.evaluate.backtest import backtest as backtest
     from equipoise.evaluate.drift import drift as drift
-    from equipoise.evaluate.incentives.audit import Effort as Effort
-    from equipoise.evaluate.incentives.audit import incentives as incentives
+    from equipoise.evaluate.incentives import Effort as Effort
+    from equipoise.evaluate.incentives import incentives as incentives
     from equipoise.evaluate.rating_comparison import compare_ratings as compare_ratings
     from equipoise.evaluate.tuning import Record as Record
     from equipoise.evaluate.tuning import tune as tune
@@ -100,38 +100,19 @@ if TYPE_CHECKING:
     from equipoise.formats import write_table as write_table
     from equipoise.formats.games.reading import read_games as read_games
     from equipoise.formats.games.reading import scan_games as scan_games
-    from equipoise.formats.initial_ratings import read_initial_ratings as read_initial_ratings
-    from equipoise.formats.lobby import read_lobby as read_lobby
+    from equipoise.formats.players import read_initial_ratings as read_initial_ratings
+    from equipoise.formats.players import read_lobby as read_lobby
     from equipoise.formats.rebalance_request import read_rebalance_request as read_rebalance_request
     from equipoise.numeric.workers import Workers as Workers
-    from equipoise.rating.advantage.home_system import HomeSystem as HomeSystem
+    from equipoise.rating.base_system import HomeSystem as HomeSystem
     from equipoise.rating.base_system import System as System
-    from equipoise.rating.bayes.trueskill import TrueSkill as TrueSkill
-    from equipoise.rating.bayes.trueskill import TrueSkillSPb as TrueSkillSPb
-    from equipoise.rating.bayes.weng_lin import BradleyTerry as BradleyTerry
-    from equipoise.rating.bayes.weng_lin import PlackettLuce as PlackettLuce
-    from equipoise.rating.bayes.weng_lin import ThurstoneMosteller as ThurstoneMosteller
-    from equipoise.rating.classical.elo import Elo as Elo
-    from equipoise.rating.classical.glicko import Glicko as Glicko
-    from equipoise.rating.classical.glicko2 import Glicko2 as Glicko2
-    from equipoise.rating.classical.team_glicko2 import TeamGlicko2 as TeamGlicko2
     from equipoise.rating.elo_mmr.elo_mmr import EloMMR as EloMMR
     from equipoise.rating.elo_mmr.elo_mmr import EloMMX as EloMMX
     from equipoise.rating.explaining import explain as explain
-    from equipoise.rating.federations.dwz import DWZ as DWZ
-    from equipoise.rating.federations.egf import EGF as EGF
-    from equipoise.rating.federations.fide import FIDE as FIDE
-    from equipoise.rating.federations.stephenson import Stephenson as Stephenson
-    from equipoise.rating.federations.uscf import USCF as USCF
     from equipoise.rating.one_call.pool import Pool as Pool
     from equipoise.rating.one_call.rating import Rating as Rating
-    from equipoise.rating.platforms.codeforces import Codeforces as Codeforces
-    from equipoise.rating.platforms.lichess import Lichess as Lichess
-    from equipoise.rating.platforms.topcoder import TopCoder as TopCoder
     from equipoise.rating.pool_state import PoolState as PoolState
-    from equipoise.rating.predicting.lineup import lobby_of as lobby_of
-    from equipoise.rating.predicting.what_if import WhatIf as WhatIf
-    from equipoise.rating.predicting.what_if import what_if as what_if
+    from equipoise.rating.predicting import lobby_of as lobby_of
     from equipoise.rating.registry import make_system as make_system
     from equipoise.rating.replay import Replay as Replay
     from equipoise.rating.replay import predict as predict
@@ -140,27 +121,46 @@ if TYPE_CHECKING:
     from equipoise.rating.state import State as State
     from equipoise.rating.system import Capabilities as Capabilities
     from equipoise.rating.system import RatingSystem as RatingSystem
-    from equipoise.teams.lobby.lobby_split import balance as balance
-    from equipoise.teams.parties.rebalance import rebalance as rebalance
+    from equipoise.rating.systems.codeforces import Codeforces as Codeforces
+    from equipoise.rating.systems.dwz import DWZ as DWZ
+    from equipoise.rating.systems.egf import EGF as EGF
+    from equipoise.rating.systems.elo import Elo as Elo
+    from equipoise.rating.systems.fide import FIDE as FIDE
+    from equipoise.rating.systems.glicko import Glicko as Glicko
+    from equipoise.rating.systems.glicko2 import Glicko2 as Glicko2
+    from equipoise.rating.systems.lichess import Lichess as Lichess
+    from equipoise.rating.systems.stephenson import Stephenson as Stephenson
+    from equipoise.rating.systems.team_glicko2 import TeamGlicko2 as TeamGlicko2
+    from equipoise.rating.systems.topcoder import TopCoder as TopCoder
+    from equipoise.rating.systems.trueskill import TrueSkill as TrueSkill
+    from equipoise.rating.systems.trueskill import TrueSkillSPb as TrueSkillSPb
+    from equipoise.rating.systems.uscf import USCF as USCF
+    from equipoise.rating.systems.weng_lin import BradleyTerry as BradleyTerry
+    from equipoise.rating.systems.weng_lin import PlackettLuce as PlackettLuce
+    from equipoise.rating.systems.weng_lin import ThurstoneMosteller as ThurstoneMosteller
+    from equipoise.rating.what_if import WhatIf as WhatIf
+    from equipoise.rating.what_if import what_if as what_if
+    from equipoise.teams.lobby_split import balance as balance
+    from equipoise.teams.rebalance import rebalance as rebalance
     from equipoise.tournament.curves import Curve as Curve
-    from equipoise.tournament.equilibrium.equilibrium import Equilibrium as Equilibrium
-    from equipoise.tournament.equilibrium.equilibrium import (
+    from equipoise.tournament.equilibrium import Equilibrium as Equilibrium
+    from equipoise.tournament.equilibrium import (
         performance_equilibrium as performance_equilibrium,
     )
-    from equipoise.tournament.equilibrium.uncertainty import Uncertainty as Uncertainty
-    from equipoise.tournament.fide_expected import fide_rating_change as fide_rating_change
     from equipoise.tournament.formulas import Results as Results
     from equipoise.tournament.formulas import complete_performance as complete_performance
     from equipoise.tournament.formulas import fide_performance as fide_performance
+    from equipoise.tournament.formulas import fide_rating_change as fide_rating_change
     from equipoise.tournament.formulas import linear_performance as linear_performance
+    from equipoise.tournament.formulas import recursive_performance as recursive_performance
     from equipoise.tournament.formulas import results_of_player as results_of_player
     from equipoise.tournament.formulas import tournament_performance as tournament_performance
-    from equipoise.tournament.rankings.strengths import RankingStrengths as RankingStrengths
-    from equipoise.tournament.rankings.strengths import ranking_strengths as ranking_strengths
-    from equipoise.tournament.recursive import recursive_performance as recursive_performance
+    from equipoise.tournament.rankings import RankingStrengths as RankingStrengths
+    from equipoise.tournament.rankings import ranking_strengths as ranking_strengths
     from equipoise.tournament.tie_breaks import tie_break_details as tie_break_details
     from equipoise.tournament.tie_breaks import tie_breaks as tie_breaks
     from equipoise.tournament.tournament import performance as performance
+    from equipoise.tournament.uncertainty import Uncertainty as Uncertainty
 else:
     # Hidden from type checkers, which would otherwise take any name for a public one.
     def __getattr__(name: str) -> Any:

@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from markupsafe import Markup
 
@@ -23,6 +23,7 @@ from equipoise.wording import counted, printable
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
+
 
 #: Rows and columns of a table in a notebook; more are counted.
 SHOWN_ROWS, SHOWN_COLUMNS = 10, 12
@@ -45,6 +46,11 @@ _STYLES = {
     "font-weight:normal;white-space:{}",
     "note": "margin:.1em 0 .1em .6em;opacity:.75;font-size:.88em",
 }
+
+#: Deviations on either side of a rating within which 95 % of a normal distribution lies.
+HALF_WIDTH: Final = 1.96
+#: How ± is labelled.
+RANGE_LABEL: Final = "95 %"
 
 
 def name_in_words(name: object) -> str:
@@ -157,7 +163,7 @@ def draw(value: object, *arguments: Any, **options: Any) -> Figure:
 
     Charts stand above values, so their table is looked up by name when one is drawn.
     """
-    charts = importlib.import_module("equipoise.charts.values").CHARTS
+    charts = importlib.import_module("equipoise.analysis.plot.values").CHARTS
     figure: Figure = charts[type(value)](value, *arguments, **options)
     return figure
 
@@ -288,3 +294,15 @@ def _text(value: object, digits: int) -> str:
         return f"{value:%Y-%m-%d %H:%M}"
     text = printable(str(value))
     return text if len(text) <= _CELL_LETTERS else f"{text[: _CELL_LETTERS - 1]}{_MORE}"
+
+
+def half_width(deviation: float) -> float:
+    """Return how far the 95 % range extends on either side of a rating."""
+    return HALF_WIDTH * deviation
+
+
+def half_width_in_words(deviation: float) -> str:
+    """Return the same as text of two or three digits; more would claim to know it better."""
+    width = half_width(deviation)
+    digits = 0 if width >= 100 else 1 if width >= 10 else 2
+    return f"{width:,.{digits}f}"

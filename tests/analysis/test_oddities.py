@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.analysis.inspecting.oddities import find_oddities
+from equipoise.analysis.inspect.oddities import find_oddities
 from equipoise.data.history import History
 from equipoise.formats import read_history
 
@@ -59,13 +59,18 @@ def test_ranks_that_rise_with_the_score() -> None:
     assert "reversed-ranks" not in kinds(history_of(duels, points=[-one for one in score]))
 
 
-def test_the_first_side_always_wins() -> None:
-    duels = [(first, second, 1) for first, second, _ in league(40)]
-    assert kinds(history_of(duels), two_sides=True)["one-sided"] == 40
-    lost = [(first, second, -1) for first, second, _ in league(40)]
-    assert kinds(history_of(lost), two_sides=True)["one-sided"] == 40
-    # In a long table the winner is usually listed first.
-    assert "one-sided" not in kinds(history_of(duels))
+def test_one_side_always_wins() -> None:
+    """The message says which one; a tenth of the matches is drawn."""
+    for side, sign in (("first", 1), ("second", -1)):
+        duels = [
+            (one, other, sign * (at % 10 > 0)) for at, (one, other, _) in enumerate(league(40))
+        ]
+        history = history_of(duels)
+        (found,) = find_oddities(history, two_sides=True, ranked=True)
+        assert (found.kind, found.count) == ("one-sided", 36)
+        assert side in found.text
+        # In a long table the winner is usually listed first.
+        assert "one-sided" not in kinds(history)
 
 
 def test_everything_is_tied() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.analysis.files.systems import read_settings, write_parameters
+from equipoise.analysis.systems import read_settings, write_parameters
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.registry import SYSTEMS, make_system, parameters_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.report.backtest import backtest_page
+from equipoise.analysis.backtest.report import backtest_page
 from report.report_by_hand import report
 
 pytestmark = pytest.mark.browser

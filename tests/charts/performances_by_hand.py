@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.data.tournaments.tournament import ClassGraph, PerformanceSeries
+from equipoise.data.tournament import ClassGraph, PerformanceSeries
 
 
 def performances(ppr: list[float], **columns: Any) -> PerformanceSeries:

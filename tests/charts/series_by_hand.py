@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from equipoise.charts.rating import RatingSeries
+from equipoise.analysis.plot.chart import RatingSeries
 
 
 def series(

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from charts.colours_seen import VISION, contrast, nearest
+from equipoise.analysis.backtest.chart import Estimate, Series, intervals_figure, slices_figure
 from equipoise.charts import theme
-from equipoise.charts.backtest import Estimate, Series, intervals_figure, slices_figure
 
 NAN = math.nan
 

@@ -6,12 +6,10 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from equipoise.charts import theme
-from equipoise.charts.canvas import ASCII
-from equipoise.charts.distribution import (
+from equipoise.analysis.plot.distribution import (
     MOST_MARKED,
     Place,
     distribution,
@@ -19,6 +17,8 @@ from equipoise.charts.distribution import (
     distribution_rows,
     share_above,
 )
+from equipoise.charts import theme
+from equipoise.charts.canvas import ASCII
 from equipoise.data.ratings import Ratings
 from equipoise.errors import InvalidDataError, InvalidParameterError
 
@@ -36,7 +36,9 @@ def ratings(values: list[float], matches: list[int] | None = None) -> Ratings:
 
 
 @given(st.lists(st.floats(-1000, 5000), min_size=1, max_size=50))
+@example([1400.0, 1500.0])
 def test_every_player_is_in_one_bar(values: list[float]) -> None:
+    """A rating on an edge is in the bar above it."""
     found = distribution(ratings(values))
     assert found.counts.sum() == found.players == len(values)
     assert found.edges[0] <= min(values)

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from equipoise.analysis.audit.chart import MOST_SYSTEMS, drift_figure, drift_panels
 from equipoise.charts import theme
-from equipoise.charts.drift import MOST_SYSTEMS, drift_figure, drift_panels
 from equipoise.data.audits import ActivityWindow, Drift
 from equipoise.errors import InvalidParameterError, NotFoundError
 

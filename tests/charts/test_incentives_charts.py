@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from equipoise.analysis.audit.chart import incentives_figure, points
 from equipoise.charts import theme
-from equipoise.charts.incentives import incentives_figure, points
 from equipoise.data.audits import Incentive
 from equipoise.errors import InvalidParameterError
 

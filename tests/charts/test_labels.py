@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.charts.axes import shortened, spread_out
+from equipoise.charts.theme import shortened, spread_out
 
 PLACES = st.lists(st.floats(-50, 150), min_size=1, max_size=12)
 

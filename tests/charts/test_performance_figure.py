@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from charts.performances_by_hand import field, performances
+from equipoise.analysis.performance.chart import listed, performance_figure
 from equipoise.charts import theme
-from equipoise.charts.performance import listed, performance_figure
-from equipoise.data.tournaments.tournament import PerformanceSeries
+from equipoise.data.tournament import PerformanceSeries
 
 NAN = float("nan")
 

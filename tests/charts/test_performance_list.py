@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from charts.performances_by_hand import field, performances
-from equipoise.charts.performance import (
+from equipoise.analysis.performance.chart import (
     MOST_ROWS,
     SHOWN_ROWS,
     listed,

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from charts.series_by_hand import series
+from equipoise.analysis.plot.chart import MOST_PLAYERS, RatingSeries, rating_figure
 from equipoise.charts import theme
-from equipoise.charts.rating import MOST_PLAYERS, RatingSeries, rating_figure
 from equipoise.errors import InvalidParameterError
 
 

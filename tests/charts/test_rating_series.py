@@ -7,7 +7,7 @@ import pytest
 
 import equipoise as eq
 from charts.series_by_hand import series
-from equipoise.charts.rating import Along, line_of, rating_series, visible_range
+from equipoise.analysis.plot.chart import Along, line_of, rating_series, visible_range
 
 
 def trace(rows: dict[str, list[object]], system: eq.EloMMR | eq.Elo | None = None) -> eq.Trace:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from charts.series_by_hand import series
+from equipoise.analysis.plot.chart import RatingSeries, rating_rows
 from equipoise.charts.canvas import ASCII, COLOURS, Row
-from equipoise.charts.rating import RatingSeries, rating_rows
 
 
 def lines(rows: list[Row]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.charts.axes import Scale, around, signed
+from equipoise.charts.theme import Scale, around, signed
 
 VALUES = st.floats(-1e6, 1e6)
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from charts.performances_by_hand import graph, knock_out, world_cup
-from equipoise.charts import theme
-from equipoise.charts.sweeps import (
+from equipoise.analysis.performance.sweeps import (
     BOX_WIDTH,
     MOST_ABREAST,
     Layout,
@@ -21,7 +20,8 @@ from equipoise.charts.sweeps import (
     class_layout,
     sweeps_figure,
 )
-from equipoise.data.tournaments.tournament import ClassGraph
+from equipoise.charts import theme
+from equipoise.data.tournament import ClassGraph
 
 #: Points: nothing of the page is wider.
 WIDE = 840.0

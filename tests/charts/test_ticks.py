@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.charts.axes import round_moments, round_numbers
+from equipoise.charts.theme import round_moments, round_numbers
 
 
 def microseconds(text: str) -> int:

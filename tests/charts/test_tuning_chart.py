@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from equipoise.analysis.tune.chart import MOST_PANELS, Axis, Surface, tuning_figure
 from equipoise.charts import theme
-from equipoise.charts.tuning import MOST_PANELS, Axis, Surface, tuning_figure
-from equipoise.data.tuning import Choice, Range, Trial, Tuning, Value
+from equipoise.data.backtest import Choice, Range, Trial, Tuning, Value
 
 
 def by_hand(

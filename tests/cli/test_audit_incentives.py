@@ -14,7 +14,7 @@ import pytest
 import equipoise as eq
 from equipoise.cli import run
 from equipoise.data.audits import INCENTIVE_COLUMNS
-from equipoise.evaluate.incentives.audit import Effort, incentives
+from equipoise.evaluate.incentives import Effort, incentives
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")

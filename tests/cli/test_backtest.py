@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from equipoise.analysis.studies.backtest import _able
+from equipoise.analysis.backtest.computation import _able
 from equipoise.cli import run
 from equipoise.rating.registry import SYSTEMS, make_system, system_names
 
@@ -49,6 +49,14 @@ def test_the_table_has_a_row_a_system_and_the_baseline_last(
     assert "the first 4 matches were used only for learning" in err
     assert "fewer than 5 earlier matches" in err
     assert "of 40 matches" in err
+    lead = "elo-mmr predicts best by all 5 metrics. The lead over every other system is significant"
+    assert f"\n{lead}.\n" in err
+
+
+def test_one_system_is_judged_by_the_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    assert backtest(SAMPLE, "--system", "elo", "--from", "10%") == 0
+    err = capsys.readouterr().err
+    assert "elo is better than the baseline, which has no ratings, by every metric" in err
 
 
 def test_elo_mmr_is_compared_where_none_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -387,7 +395,7 @@ def test_all_leaves_out_systems_that_would_compare_too_many_pairs(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     teams = team_matches(tmp_path)
-    monkeypatch.setattr("equipoise.analysis.studies.backtest._MOST_PAIRS", 0)
+    monkeypatch.setattr("equipoise.analysis.backtest.computation._MOST_PAIRS", 0)
     found = answer(capsys, teams, "--system", "all", "--resamples", "0")
     pairs = {"bradley-terry", "thurstone-mosteller"}
     labels = [one["label"] for one in found["systems"]]

@@ -85,6 +85,16 @@ def test_the_command_can_be_typed_again(tmp_path: Path) -> None:
     assert table.exists()
 
 
+def test_settings_of_the_project_follow_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without them, the command alone would read the file in another way."""
+    monkeypatch.chdir(tmp_path)
+    Path("equipoise.toml").write_text("[reading]\nskip-bad = true\nstrict = true\n")
+    page = page_of(tmp_path, "--system", "elo", "--resamples", "0")
+    assert " # with skip-bad, strict of equipoise.toml" in words(part(page, "command"))
+
+
 def test_bad_rows_are_listed_without_folders(tmp_path: Path) -> None:
     history = tmp_path / "h.csv"
     good = "".join(f"{m},a,0\n{m},b,1\n" for m in range(10))

@@ -500,6 +500,11 @@ def test_a_state_says_how_a_newcomer_starts(
         (["--avoid", "amber-fox,nobody"], 1, "--avoid, player: must be a player of the lobby"),
         (["--newcomer", "kite"], 2, "--newcomer kite needs --default-rating"),
         (["--newcomer", "kite", "--default-rating", "9"], 2, "kite needs --default-deviation"),
+        (
+            [*(["--newcomer", "kite"] * 2), "--default-rating", "9", "--default-deviation", "9"],
+            1,
+            "--newcomer, player: must be named once; got 'kite'",
+        ),
         (["--default-rating", "9"], 2, "--default-rating needs --newcomer"),
         (["--default-deviation", "-1"], 2, "--default-deviation must be a number from 0"),
         (["--default-deviation", "nan"], 2, "--default-deviation must be a number from 0"),

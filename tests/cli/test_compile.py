@@ -14,7 +14,7 @@ from numba import config
 from numba.core import event
 
 from equipoise import _jit
-from equipoise.analysis.files import compiling as ahead
+from equipoise.analysis.doctor import compiling as ahead
 from equipoise.cli import report, run
 from equipoise.cli.application import create_application
 

@@ -10,9 +10,9 @@ import pytest
 import typer
 import typer.main
 
-from equipoise.analysis.requests.typed import typed
-from equipoise.cli.declaring import add_command, option
-from equipoise.cli.tables import cell, cut, dates, minutes, table
+from equipoise.analysis.requests import typed
+from equipoise.cli.options import add_command, option
+from equipoise.cli.report import cell, cut, dates, minutes, table
 from equipoise.errors import InvalidParameterError
 
 Loud: Any = Annotated[bool, option(False, "Louder.")]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from equipoise.analysis.files.demo import STEPS, Step, tour
+from equipoise.analysis.simulate.computation import STEPS, Step, tour
 from equipoise.cli import run
 from equipoise.cli.application import create_application
 from equipoise.errors import EquipoiseError

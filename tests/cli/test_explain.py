@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.analysis.files.explain import explain_message, written
+from equipoise.analysis.explain.command import ordinal, print_explanation, rounded_parts, summary
+from equipoise.analysis.explain.computation import explain_message, written
 from equipoise.cli import run
-from equipoise.cli.files.explain import ordinal, print_explanation, rounded_parts, summary
-from equipoise.data.explanations.explanation import (
+from equipoise.data.explanation import (
     Contribution,
     Explanation,
     Opponent,

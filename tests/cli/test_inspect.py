@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.analysis.inspecting.inspection import InspectRequest, inspect_source
+from equipoise.analysis.inspect.inspection import InspectRequest, inspect_source
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.cli import run
 from equipoise.errors import EquipoiseError
 from formats.test_every_format import FILES

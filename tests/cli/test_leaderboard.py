@@ -16,7 +16,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.cli import run
-from equipoise.evaluate.resampling import bootstrap_deviations, ratings_after, some_matches
+from equipoise.evaluate.leaderboard_errors import bootstrap_deviations, ratings_after, some_matches
 
 ROOT = Path(__file__).parents[2]
 ARENA = str(ROOT / "examples" / "arena.csv")
@@ -340,7 +340,7 @@ def commands_of_the_guide() -> list[tuple[str, str]]:
     )
 
 
-@pytest.mark.parametrize("number", range(5))
+@pytest.mark.parametrize("number", range(2))
 def test_the_guide_shows_what_the_commands_print(
     number: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from equipoise.analysis.performance.command import _NUMBERS
 from equipoise.cli import run
-from equipoise.cli.files.performance import _NUMBERS
 from equipoise.tournament.tie_breaks import TIE_BREAKS
 
 ROOT = Path(__file__).parents[2]

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from equipoise.analysis.predict.command import _print_teams
 from equipoise.cli import run
-from equipoise.cli.files.predict import _print_teams
 from equipoise.messages.questions import PredictedPlayer, PredictedTeam, PredictMessage
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.analysis.files.systems import Settings
-from equipoise.analysis.requests.reading import HistoryRequest
+from equipoise.analysis.requests import HistoryRequest
+from equipoise.analysis.systems import Settings
 from equipoise.cli import run
 from equipoise.cli.options import with_weights
 
@@ -65,7 +65,9 @@ def test_json_is_alone(capsys: pytest.CaptureFixture[str]) -> None:
     settings('[reading]\ncolumn = { score = "goals" }\n')
     assert run(["rate", "games.csv", "--system", "elo", "--json"]) == 0
     out, err = capsys.readouterr()
-    assert json.loads(out)["summary"]["matches"] == 1
+    summary = json.loads(out)["summary"]
+    assert summary["matches"] == 1
+    assert summary["notes"][0] == f"{Path.cwd()}/equipoise.toml: [reading] sets column"
     assert "sets" not in err
 
 

@@ -15,23 +15,23 @@ PAGE = Path(__file__).parents[2] / "docs" / "guides" / "public-histories.md"
 
 #: First rows of files of each form, with the columns that matter and one that does not.
 ROWS = {
-    "football-internationals": "date,home_team,away_team,home_score,away_score,tournament,city,"
+    "Football": "date,home_team,away_team,home_score,away_score,tournament,city,"
     "country,neutral\n1872-11-30,Scotland,England,0,0,Friendly,Glasgow,Scotland,FALSE\n"
     "1873-03-08,England,Scotland,4,2,Friendly,London,England,FALSE\n",
-    "football-leagues": "Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR\n"
+    "Football leagues": "Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR\n"
     "2024-08-16,Man United,Fulham,1,0,H\n2024-08-17,Ipswich,Liverpool,0,2,A\n",
-    "tennis-atp": "tourney_id,surface,tourney_date,match_num,winner_name,loser_name,score,best_of,"
+    "Tennis": "tourney_id,surface,tourney_date,match_num,winner_name,loser_name,score,best_of,"
     "round\n2023-9900,Hard,20230102,300,Taylor Fritz,Matteo Berrettini,7-6(4) 7-6(6),3,F\n"
     "2023-9900,Hard,20230102,299,Frances Tiafoe,Lorenzo Musetti,6-2 RET,3,F\n",
 }
 
 
-@pytest.mark.parametrize("name", [*ROWS, "chatbot-arena"])
+@pytest.mark.parametrize("name", [*ROWS, "Language models"])
 def test_the_command_reads_a_file_of_that_form(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    section = PAGE.read_text().partition(f"## {name}\n")[2]
+    section = PAGE.read_text().partition(f"\n{name}:\n")[2]
     words = shlex.split(section.partition("\n$ ")[2].partition("\n")[0])
     if name in ROWS:
         Path(words[2]).write_text(ROWS[name])

@@ -13,8 +13,8 @@ import msgspec
 import polars as pl
 import pytest
 
+from equipoise.analysis.rate.command import _summary_lines
 from equipoise.cli import run
-from equipoise.cli.files.rate import _summary_lines
 from equipoise.messages.histories import RateSummary
 
 ROOT = Path(__file__).parents[2]
@@ -318,14 +318,16 @@ LEAGUE = """match,time,player,rank
 def test_new_games_without_ids_need_the_earlier_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Every file numbers them from 1, so alone they look like changed matches."""
+    """Every file numbers them from 1, so alone they have the numbers of rated matches."""
     head, state = "date,white,black,result\n", str(tmp_path / "state.npz")
     may = write(tmp_path / "may.csv", head + "2026-05-01,ann,ben,1-0\n2026-05-08,ben,ann,1-0\n")
     june = write(tmp_path / "june.csv", head + "2026-06-01,ann,ben,1/2-1/2\n")
     assert rate(may, "--system", "elo", "--save", state) == 0
     capsys.readouterr()
     assert rate(june, "--state", state) == 1
-    assert "first the files that were rated and then the new ones" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "has none of the matches that the saved state has rated" in told
+    assert "first the files that were rated and then the new ones" in told
     assert rate(may, june, "--state", state) == 0
 
 

@@ -13,13 +13,12 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import polars as pl
 import pytest
 
-from equipoise.analysis.files.rating import RateRequest
-from equipoise.analysis.files.reading import HistoryRequest
-from equipoise.analysis.partitioned.places import places_of
-from equipoise.analysis.partitioned.rating import rate_by
+from equipoise.analysis.rate.computation import RateRequest
+from equipoise.analysis.rate.partitions import places_of, rate_by
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.cli import run
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.opening.partitions import MISSING, folder_name, partition_files, values_of
+from equipoise.formats.opening.joining import MISSING, folder_name, partition_files, values_of
 from equipoise.rating.registry import make_system
 
 MODES, REGIONS = ("ranked", "casual"), ("eu", "na")

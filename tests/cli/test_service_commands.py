@@ -301,11 +301,11 @@ def test_missing_libraries_are_named(
 @pytest.mark.slow
 def test_the_examples_of_the_commands_run(here: Path) -> None:
     """One after the other, as they stand in the help; that of `serve` does not end by itself."""
-    from equipoise.cli.service import exchange, keys, verify
+    from equipoise.cli.service import db, exchange
 
     (here / "examples").symlink_to(ROOT / "examples")
-    parts = (exchange.IMPORT_EXAMPLE, exchange.EXAMPLE, verify.EXAMPLE)
-    epilogs = (*parts, keys.CREATE_EXAMPLE, keys.LIST_EXAMPLE, keys.REVOKE_EXAMPLE)
+    parts = (exchange.IMPORT_EXAMPLE, exchange.EXAMPLE, db.EXAMPLE)
+    epilogs = (*parts, db.CREATE_EXAMPLE, db.LIST_EXAMPLE, db.REVOKE_EXAMPLE)
     lines = [line.strip() for epilog in epilogs for line in epilog.splitlines()]
     commands = [line.removeprefix("equipoise ") for line in lines if line.startswith("equipoise ")]
     assert len(commands) == 9

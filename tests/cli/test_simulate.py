@@ -14,12 +14,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from equipoise.analysis.files import simulate as workflow
-from equipoise.analysis.requests.simulating import SimulateRequest
-from equipoise.analysis.requests.typed import typed_fields
+from equipoise.analysis.requests import typed_fields
+from equipoise.analysis.simulate import SimulateRequest
+from equipoise.analysis.simulate import computation as workflow
 from equipoise.cli import run
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
-from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
+from equipoise.evaluate.synthetic import ContestModel, TeamModel, simulate_contests, simulate_teams
 from equipoise.formats import read_history, write_history
 from equipoise.formats.times import instant
 
@@ -334,7 +333,8 @@ def test_wrong_usage_of_teams_is_refused_and_nothing_is_written(
     ("lines", "message"),
     [
         (["drift_deviation = -1"], "drift_deviation must be at least 0"),
-        (['first_time = "someday"'], "--first-time"),
+        (['first_time = "someday"'], "first_time of the population must be"),
+        (['kind = "teams"', 'sizes = "5"'], "sizes of the population takes sizes such as 5v5"),
         (['kind = "teams"', "leavers = 2"], "leavers must be in [0, 1]"),
         (["leavers = 0.2"], "leavers must be left out of a population of contests; got 0.2"),
         (["players = 1.5"], "population.toml: players must be a whole number; got 1.5"),

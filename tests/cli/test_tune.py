@@ -17,9 +17,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from equipoise.analysis.studies.trials import Study
+from equipoise.analysis.tune.computation import Study
 from equipoise.cli import run
-from equipoise.data.tuning import Trial
+from equipoise.data.backtest import Trial
 
 ROOT = Path(__file__).parents[2]
 EARLIER = Path(__file__).parent / "earlier_versions"

@@ -17,8 +17,8 @@ import typer.main
 
 from equipoise.cli import run
 from equipoise.cli.application import create_application
-from equipoise.cli.declaring import LETTERS
 from equipoise.cli.helping import HEADINGS, OFTEN
+from equipoise.cli.options import LETTERS
 
 
 @pytest.mark.parametrize(
@@ -90,6 +90,13 @@ from equipoise.cli.helping import HEADINGS, OFTEN
             ["rat"],
             [
                 "equipoise: No such command 'rat'. Did you mean 'rate'?",
+                "See `equipoise --help`.",
+            ],
+        ),
+        (
+            ["verfy"],
+            [
+                "equipoise: No such command 'verfy'. Did you mean `equipoise db verify`?",
                 "See `equipoise --help`.",
             ],
         ),

@@ -6,7 +6,7 @@ from statistics import NormalDist
 
 import pytest
 
-from equipoise.data.intervals import half_width, half_width_in_words
+from equipoise.display import half_width, half_width_in_words
 
 
 def test_the_range_holds_95_percent_of_a_normal_distribution() -> None:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.data.missing import nullable, or_nan
+from equipoise.arrays import nullable, or_nan
 from equipoise.messages.conversion import json_value
 
 

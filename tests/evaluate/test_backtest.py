@@ -17,10 +17,9 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.evaluate import backtest as module
-from equipoise.evaluate.backtest import Scoring, backtest
-from equipoise.evaluate.predictors import SystemPredictor
-from equipoise.evaluate.scoring.scored import Scored
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.evaluate.backtest import Scoring, SystemPredictor, backtest
+from equipoise.evaluate.scoring.tally import Scored
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import replay

@@ -11,7 +11,7 @@ from scipy.stats import norm, t
 from equipoise.evaluate.scoring.tally import (
     ALL,
     LOG_LOSS,
-    TOP,
+    TOP_GROUP,
     Sampled,
     draw,
     interval,
@@ -71,7 +71,7 @@ def test_what_was_never_scored_has_no_interval() -> None:
     """Nobody of the top 100 was scored in any block."""
     rng = np.random.default_rng(5)
     blocks = blocks_of(np.ones(4), np.ones(4))
-    assert not blocks[:, TOP].any()
+    assert not blocks[:, TOP_GROUP].any()
     found = resampled(blocks, draw(4, 10, rng=rng))
     assert all(math.isnan(bound) for bound in interval(found["pair_inversion_top100"], 0.9))
 

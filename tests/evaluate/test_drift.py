@@ -16,8 +16,7 @@ from equipoise.data.ratings import Trace
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.evaluate import drift as audit
 from equipoise.evaluate.drift import EARLIER, default_window, drift
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
-from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
+from equipoise.evaluate.synthetic import ContestModel, TeamModel, simulate_contests, simulate_teams
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
 from reference.drift import drift as slow_drift

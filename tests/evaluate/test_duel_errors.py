@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.data.tournaments.games import Games
-from equipoise.evaluate.duel_errors import duel_errors
+from equipoise.data.games import Games
+from equipoise.evaluate.leaderboard_errors import duel_errors
 
 #: Rating points of a logarithm of odds: scales of 1 make a unit of sqrt(2).
 UNIT = np.sqrt(2.0)

@@ -12,8 +12,14 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.arrays import Floats
 from equipoise.data.history import History
-from equipoise.evaluate.incentives.plans import Plan, placements, worse_spots
-from equipoise.evaluate.incentives.search import farming_plans, search, toggles_at_the_end
+from equipoise.evaluate.incentive_plans import (
+    Plan,
+    farming_plans,
+    placements,
+    search,
+    toggles_at_the_end,
+    worse_spots,
+)
 from equipoise.rating.system import Capabilities
 from rating.histories import one_contest
 from reference.incentives import all_ranks

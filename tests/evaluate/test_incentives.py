@@ -14,15 +14,15 @@ from drawing import examples
 from equipoise.data.audits import LEAST_GAIN
 from equipoise.data.history import History, with_performance
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
-from equipoise.evaluate.incentives.audit import (
+from equipoise.evaluate.incentive_plans import FrozenRater, ReplayedRater, replay_honestly
+from equipoise.evaluate.incentives import (
     Effort,
     entered_matches,
     incentives,
     sample,
     throwing,
 )
-from equipoise.evaluate.incentives.plans import FrozenRater, ReplayedRater, replay_honestly
-from equipoise.evaluate.synthetic_teams import TeamModel, simulate_teams
+from equipoise.evaluate.synthetic import TeamModel, simulate_teams
 from equipoise.numeric.workers import Workers
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem

@@ -9,7 +9,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.data.history import History
-from equipoise.evaluate.incentives.audit import Effort, incentives, throwing
+from equipoise.evaluate.incentives import Effort, incentives, throwing
 from equipoise.rating.registry import make_system
 from rating.histories import needs_jit, shared_file
 

@@ -13,10 +13,9 @@ from drawing import examples
 from equipoise.data.backtest import METRICS
 from equipoise.data.outlook import Curve
 from equipoise.errors import InvalidDataError
-from equipoise.evaluate.scoring.experience import GROUP_RATIOS, GROUPS
 from equipoise.evaluate.scoring.metrics import Rule, score_teams
-from equipoise.evaluate.scoring.scored import Scored
-from equipoise.evaluate.scoring.tally import Tally
+from equipoise.evaluate.scoring.order import GROUP_RATIOS, GROUPS
+from equipoise.evaluate.scoring.tally import Scored, Tally
 from evaluate.predictions import VARIANCES, history_of, outlook_of, predicted_matches
 from reference import metrics as slow
 from reference.metrics import Team

@@ -11,7 +11,7 @@ import pytest
 import equipoise as eq
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError
-from equipoise.rating.entry.entering import ENTRY, MU
+from equipoise.rating.newcomers import ENTRY, MU
 from equipoise.rating.registry import make_system
 from equipoise.rating.state import State
 from rating.entry_histories import BOTH, history_of

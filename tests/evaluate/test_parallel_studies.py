@@ -14,8 +14,8 @@ from equipoise import Elo, EloMMR
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
 from equipoise.evaluate.backtest import backtest
-from equipoise.evaluate.incentives.audit import Effort, incentives
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.evaluate.incentives import Effort, incentives
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.evaluate.tuning import tune
 
 #: Starts processes, and studies whole histories.

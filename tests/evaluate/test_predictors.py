@@ -10,9 +10,8 @@ import pytest
 
 import equipoise as eq
 from equipoise.data.history import History
-from equipoise.evaluate.predictors import SystemPredictor, _PassingTrace
-from equipoise.evaluate.scoring.scored import Scored
-from equipoise.evaluate.scoring.tally import Tally
+from equipoise.evaluate.backtest import SystemPredictor, _PassingTrace
+from equipoise.evaluate.scoring.tally import Scored, Tally
 from equipoise.numeric.workers import Workers
 from equipoise.rating.replay import pieces
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from equipoise.errors import InvalidParameterError
-from equipoise.evaluate.synthetic_contests import ContestModel, contests, simulate_contests
+from equipoise.evaluate.synthetic import ContestModel, contests, simulate_contests
 from equipoise.formats import read_history, write_history
 
 #: A study of many replays: `make test` has the tests of its parts.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from equipoise.errors import InvalidParameterError
-from equipoise.evaluate.synthetic_teams import (
+from equipoise.evaluate.synthetic import (
     ROLES,
     STATISTICS,
     TeamMatch,

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from equipoise import Elo, EloMMR, Glicko2
+from equipoise.data.backtest import Range, Trial, Tuning, Value
 from equipoise.data.history import History
-from equipoise.data.tuning import Range, Trial, Tuning, Value
 from equipoise.errors import (
     ConvergenceError,
     EquipoiseError,
@@ -24,10 +24,9 @@ from equipoise.errors import (
 )
 from equipoise.evaluate import tuning
 from equipoise.evaluate.backtest import ALL_PAIRS, Scoring, backtest
-from equipoise.evaluate.proposals import Sampler, default_grid, default_ranges
-from equipoise.evaluate.scoring.scored import Scored
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
-from equipoise.evaluate.tuning import _carry_out, tune
+from equipoise.evaluate.scoring.tally import Scored
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
+from equipoise.evaluate.tuning import Sampler, _carry_out, default_grid, default_ranges, tune
 from equipoise.parallel.tasks import run_tasks
 from equipoise.rating.registry import SYSTEMS, make_system, setting_of
 from equipoise.rating.system import RatingSystem

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.analysis.files.reading import idle_parameters
+from equipoise.analysis.reading import idle_parameters
 from equipoise.cli import run
+from equipoise.data.backtest import Range
 from equipoise.data.history import History
-from equipoise.data.tuning import Range
 from equipoise.errors import InvalidParameterError
-from equipoise.evaluate.proposals import default_grid, default_ranges
-from equipoise.evaluate.tuning import checked_choices
+from equipoise.evaluate.tuning import checked_choices, default_grid, default_ranges
 from equipoise.rating.registry import make_system
 from rating.entry_histories import LEARNERS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from equipoise.data.games import Games
 from equipoise.data.reading import GamesReading
-from equipoise.data.tournaments.games import Games
 from equipoise.formats.games.reading import scan_games
 
 

@@ -13,8 +13,8 @@ import pytest
 from equipoise.errors import EquipoiseError
 from equipoise.formats import read_history, scan_history
 from equipoise.formats.games.reading import read_games
+from equipoise.formats.names import read_synonyms
 from equipoise.formats.opening import remote
-from equipoise.formats.synonyms import read_synonyms
 from formats.comparing import assert_same_history
 from formats.test_every_format import FILES, FRAME
 

@@ -101,3 +101,18 @@ def test_home_team_id_and_full_time_are_read(tmp_path: Path) -> None:
     assert history.rank.tolist() == [0, 1]
     (problem,) = eq.scan_history(csv_of({**full}, tmp_path)).problems
     assert "--time-format '%a %b %d %Y'" in problem.rule
+
+
+def test_clock_times_without_dates_are_no_times_of_games(tmp_path: Path) -> None:
+    """Games stay readable: in the order of their rounds, or else in that of the file."""
+    games = {name: values for name, values in GAMES.items() if name != "Date"}
+    reading = eq.scan_history(csv_of(games, tmp_path))
+    assert "Time has times of day without dates, so it is left out" in reading.notes
+    assert reading.history is not None
+    assert reading.history.time is None
+    assert "Time" not in reading.history.attributes
+    rounds = eq.read_history(csv_of({**games, "Round": [2, 1, 1]}, tmp_path))
+    assert rounds.order is not None
+    assert rounds.order.tolist() == [1, 1, 2]
+    named = eq.scan_history(csv_of(games, tmp_path), columns={"time": "Time"})
+    assert {one.field for one in named.problems} == {"Time"}

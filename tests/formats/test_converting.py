@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.data.games import Games
 from equipoise.data.history import History
-from equipoise.data.tournaments.games import Games
 from equipoise.errors import InvalidDataError
 from equipoise.formats import read_history
-from equipoise.formats.converting.game_table import game_table
-from equipoise.formats.converting.trf_report import trf_text
+from equipoise.formats.games.games_of import game_table
 from equipoise.formats.games.reading import read_games
-from equipoise.formats.writing import write_table
+from equipoise.formats.writing import trf_text, write_table
 from formats.comparing import assert_same
 
 PLAYERS = ["ann", "Ben, B", 'c"d', "Ömer\\x", "eva", "李"]

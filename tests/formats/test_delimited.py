@@ -16,8 +16,8 @@ from drawing import examples
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
 from equipoise.formats.tables import delimited
-from equipoise.formats.tables.columns import number_ids, text_objects, whole_numbers
 from equipoise.formats.tables.delimited import UNCLOSED, read_delimited
+from equipoise.formats.tables.values import number_ids, text_objects, whole_numbers
 from formats.comparing import told
 
 GOOD = "match,player,rank\n1,a,0\n1,b,1\n"

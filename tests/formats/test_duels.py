@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.games.duels import DUEL
+from equipoise.formats.games.games_of import DUEL
 from equipoise.formats.games.reading import read_games, scan_games
 from formats.comparing import real_data
 from formats.reading_games import problems, rows, rows_of, scan

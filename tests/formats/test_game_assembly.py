@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import equipoise.data.tournaments.games as rules
+import equipoise.data.games as rules
 from drawing import examples
+from equipoise.data.games import Games, id_array
 from equipoise.data.reading import GamesReading
-from equipoise.data.tournaments.games import Games, id_array
 from equipoise.errors import Problem
-from equipoise.formats.games.columns import GameColumns
 from equipoise.formats.games.reading import GAME, assemble_games
+from equipoise.formats.games.rows import GameColumns
 from formats.reading_games import rows_of, scan
 
 

@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import equipoise.data.tournaments.games as rules
+import equipoise.data.games as rules
 from drawing import examples
 from equipoise.errors import InvalidParameterError
 from equipoise.formats.games.reading import read_games, scan_games
 from equipoise.formats.games.rows import RESULT
-from equipoise.formats.pgn.values import is_nobody
-from equipoise.formats.spreadsheets import escaped
-from equipoise.formats.tables.columns import NOT_EMPTY, NUMBER
+from equipoise.formats.tables.delimited import escaped
+from equipoise.formats.tables.values import NOT_EMPTY, NUMBER, is_nobody
 from equipoise.formats.times import TIME
 from formats.reading_games import problems, rows, rows_of, scan
 

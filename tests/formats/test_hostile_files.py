@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import equipoise as eq
-from equipoise.formats.lobby import read_lobby_noting
+from equipoise.formats.players import read_lobby_noting
 
 # Advice is given as on the command line.
 pytestmark = pytest.mark.usefixtures("options_in_messages")

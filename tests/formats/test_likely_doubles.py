@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.formats import scan_history
-from equipoise.formats.likely_doubles import (
+from equipoise.formats.names import (
     LISTED,
     MERGING,
     MOST,

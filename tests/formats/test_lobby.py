@@ -16,9 +16,15 @@ import equipoise.data.lobby as rules
 from equipoise.data.lobby import Lobby
 from equipoise.data.ratings import EffectiveRating
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
-from equipoise.formats.initial_ratings import read_initial_ratings, read_rating_list
-from equipoise.formats.lobby import read_lobby, read_lobby_noting, read_lobby_of, read_strengths
-from equipoise.teams.lobby.lobby_split import balance
+from equipoise.formats.players import (
+    read_initial_ratings,
+    read_lobby,
+    read_lobby_noting,
+    read_lobby_of,
+    read_rating_list,
+    read_strengths,
+)
+from equipoise.teams.lobby_split import balance
 
 ROOT = Path(__file__).parents[2]
 ROWS: list[dict[str, Any]] = [
@@ -256,7 +262,7 @@ def test_the_example_of_the_documentation_is_a_lobby() -> None:
 
 
 def test_every_rule_of_a_lobby_is_explained() -> None:
-    page = (ROOT / "docs" / "guides" / "balancing.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "messages.md").read_text(encoding="utf-8")
     found = [value for value in vars(rules).values() if str(value).startswith("must ")]
     assert len(found) == 7
     for rule in found:

@@ -10,7 +10,7 @@ import pytest
 
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
-from equipoise.formats.tables.recognised import PLACES
+from equipoise.formats.tables.meanings import PLACES
 from formats.comparing import told
 
 #: Hints are checked as they are typed on the command line.

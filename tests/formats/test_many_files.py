@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.formats import read_history, scan_history
 from equipoise.formats.games.reading import read_games, scan_games
-from equipoise.formats.opening import joining, same_matches
+from equipoise.formats.opening import joining
 from formats.comparing import assert_same_history
 
 HEAD = "match,time,player,rank\n"
@@ -92,7 +92,7 @@ def test_a_match_that_was_exported_twice_counts_once(tmp_path):
 def test_a_match_with_two_results_is_a_problem(tmp_path):
     other = HEAD + duel(1, "2024-01-01", "ben", "ann")
     (problem,) = scan_history(written(tmp_path, a=ONE, b=other)).problems
-    assert problem.rule == same_matches.CONTRADICTION
+    assert problem.rule == joining.CONTRADICTION
     assert (Path(problem.file).name, problem.line) == ("b.csv", 2)
     assert problem.got.endswith("a.csv:2")
 
@@ -101,7 +101,7 @@ def test_without_dates_equal_matches_are_not_guessed(tmp_path):
     head = "match,player,rank\n"
     first = head + "1,a,1\n1,b,2\n2,b,1\n2,c,2\n"
     (problem,) = scan_history(written(tmp_path, a=first, b=head + "1,a,1\n1,b,2\n")).problems
-    assert problem.rule == same_matches.TWICE
+    assert problem.rule == joining.TWICE
     written(tmp_path, b=head + "1,a,1\n1,b,2\n2,c,1\n2,b,2\n")
     reading = scan_history(tmp_path)
     assert reading.history.match_ids.tolist() == ["a:1", "a:2", "b:1", "b:2"]
@@ -120,7 +120,7 @@ def test_rounds_must_count_on(tmp_path):
     head = "round,white,black,result\n"
     written(tmp_path, a=head + "1,a,b,1-0\n2,b,a,1-0\n", b=head + "1,c,d,1-0\n")
     (problem,) = scan_history(tmp_path).problems
-    assert problem.rule == same_matches.COUNTS_ON
+    assert problem.rule == joining.COUNTS_ON
     assert (Path(problem.file).name, problem.line) == ("b.csv", 2)
     written(tmp_path, b=head + "3,c,d,1-0\n")
     assert read_history(tmp_path).matches == 3

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from equipoise.formats.tables.columns import NUMBER, WHOLE
-from equipoise.formats.tables.notation import NO_PLACE, ONE_NUMBER, numbers_of
+from equipoise.formats.tables.values import NO_PLACE, NUMBER, ONE_NUMBER, WHOLE, numbers_of
 
 
 def read(values: list[str | None]) -> tuple[list[float], list[tuple[int, str]], list[str]]:

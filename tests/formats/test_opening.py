@@ -16,11 +16,10 @@ import polars as pl
 import pytest
 
 from equipoise.errors import InvalidDataError
-from equipoise.formats import read_history, scan_history
+from equipoise.formats import read_history, scan_history, sources
 from equipoise.formats.games.reading import read_games
-from equipoise.formats.initial_ratings import read_initial_ratings
-from equipoise.formats.lobby import read_lobby
-from equipoise.formats.opening import contents, packing
+from equipoise.formats.opening import kinds
+from equipoise.formats.players import read_initial_ratings, read_lobby
 from formats.comparing import assert_same_history
 from formats.test_every_format import FILES, FRAME
 from formats.test_pgn import pgn
@@ -133,7 +132,7 @@ def test_evidence_has_an_order(name, text, format, tmp_path):
     path = tmp_path / name
     for end in ("\n", "\r\n", "\r"):
         path.write_bytes(text.replace("\n", end).encode())
-        (found,) = contents.contents_of(path, None)
+        (found,) = sources.contents_of(path, None)
         assert found.format == format
 
 
@@ -201,9 +200,9 @@ def test_other_files_of_an_archive_are_named_in_a_note(tmp_path):
 def test_nothing_is_unpacked_twice():
     table = FILES["csv"]
     for inner in (gzip.compress(table), bz2.compress(table), zipped({"a.csv": table})):
-        assert rule_of(gzip.compress(inner)) == packing.NESTED
-        assert rule_of(zipped({"a.csv": inner})) == packing.NESTED
-    assert rule_of(zipped({"a.zip": table, "b.zip": table})) == packing.NESTED
+        assert rule_of(gzip.compress(inner)) == kinds.NESTED
+        assert rule_of(zipped({"a.csv": inner})) == kinds.NESTED
+    assert rule_of(zipped({"a.zip": table, "b.zip": table})) == kinds.NESTED
 
 
 def zeros(count: int) -> bytes:
@@ -214,32 +213,32 @@ def zeros(count: int) -> bytes:
 @pytest.mark.parametrize("packed", [".gz", ".bz2", ".xz", ".zst", ".zip"])
 def test_what_unpacks_to_far_more_is_refused(packed, monkeypatch):
     """By its ratio, before all of it is unpacked."""
-    monkeypatch.setattr(packing, "RATIO_FROM", 2**21)
+    monkeypatch.setattr(kinds, "RATIO_FROM", 2**21)
     bomb = PACKINGS[packed](zeros(2**24), "a.csv")
     taken: list[int] = []
-    take = packing.Budget.take
+    take = kinds.Budget.take
     monkeypatch.setattr(
-        packing.Budget, "take", lambda self, size: (taken.append(size), take(self, size))[1]
+        kinds.Budget, "take", lambda self, size: (taken.append(size), take(self, size))[1]
     )
-    assert rule_of(bomb) == packing.UNPACKED_RATIO
+    assert rule_of(bomb) == kinds.UNPACKED_RATIO
     assert sum(taken) < 2**23
 
 
 def test_what_unpacks_to_too_much_is_refused(monkeypatch):
-    monkeypatch.setattr(packing, "MOST_UNPACKED", 1000)
-    assert rule_of(gzip.compress(bytes(range(32, 127)) * 20)) == packing.UNPACKED_SIZE
+    monkeypatch.setattr(kinds, "MOST_UNPACKED", 1000)
+    assert rule_of(gzip.compress(bytes(range(32, 127)) * 20)) == kinds.UNPACKED_SIZE
 
 
 def test_the_files_of_an_archive_count_together(monkeypatch):
     """So a bomb is not cut into small pieces."""
-    monkeypatch.setattr(packing, "RATIO_FROM", 2**21)
+    monkeypatch.setattr(kinds, "RATIO_FROM", 2**21)
     pieces = {f"{at}.csv": zeros(2**19) for at in range(32)}
-    assert rule_of(zipped(pieces)) == packing.UNPACKED_RATIO
+    assert rule_of(zipped(pieces)) == kinds.UNPACKED_RATIO
 
 
 def test_an_archive_has_a_bounded_number_of_files(monkeypatch):
-    monkeypatch.setattr(packing, "MOST_MEMBERS", 3)
-    assert rule_of(zipped({f"{at}.csv": "x" for at in range(4)})) == packing.MEMBERS
+    monkeypatch.setattr(kinds, "MOST_MEMBERS", 3)
+    assert rule_of(zipped({f"{at}.csv": "x" for at in range(4)})) == kinds.MEMBERS
 
 
 def test_an_archive_that_lies_about_sizes_is_damaged():
@@ -247,7 +246,7 @@ def test_an_archive_that_lies_about_sizes_is_damaged():
     data = bytearray(zipped({"a.csv": FILES["csv"] * 100}))
     at = data.rindex(b"PK\x01\x02") + 24
     data[at : at + 4] = (10).to_bytes(4, "little")
-    assert rule_of(bytes(data)) == packing.ARCHIVE
+    assert rule_of(bytes(data)) == kinds.ARCHIVE
 
 
 def test_encrypted_and_cut_archives_are_problems():
@@ -290,11 +289,11 @@ def test_a_frame_is_a_source_as_before():
 
 
 def test_a_pipe_is_read_and_one_that_nothing_writes_to_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(contents, "LONGEST_WAIT", 0.2)
+    monkeypatch.setattr(sources, "LONGEST_WAIT", 0.2)
     path = tmp_path / "pipe.csv"
     os.mkfifo(path)
     (problem,) = scan_history(path).problems
-    assert problem.rule == contents.WRITTEN
+    assert problem.rule == sources.WRITTEN
     writer = threading.Thread(target=path.write_bytes, args=(FILES["csv"],))
     writer.start()
     assert_same_history(read_history(path, time_format="s"), read_history(FRAME, time_format="s"))
@@ -305,11 +304,11 @@ def test_devices_and_sockets_are_refused(tmp_path):
     (tmp_path / "zero.csv").symlink_to("/dev/zero")
     for path in ("/dev/zero", tmp_path / "zero.csv"):
         (problem,) = scan_history(path).problems
-        assert problem.rule == contents.A_FILE
+        assert problem.rule == sources.A_FILE
 
 
 def test_a_stream_that_never_ends_is_refused(monkeypatch):
-    monkeypatch.setattr(contents, "MOST_STREAMED", 2**22)
+    monkeypatch.setattr(sources, "MOST_STREAMED", 2**22)
 
     class Endless(io.RawIOBase):
         def readinto(self, into):
@@ -317,7 +316,7 @@ def test_a_stream_that_never_ends_is_refused(monkeypatch):
             return len(into)
 
     (problem,) = scan_history(Endless(), format="csv").problems
-    assert problem.rule == contents.STREAMED
+    assert problem.rule == sources.STREAMED
 
 
 def test_patterns_do_not_follow_links_into_loops(tmp_path):

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import equipoise.data.tournaments.games as rules
+import equipoise.data.games as rules
 from drawing import examples
 from equipoise.formats.games.lists import MIRROR, NOT_NEGATIVE, SIDES
 from equipoise.formats.games.reading import read_games
-from equipoise.formats.tables.columns import NUMBER
+from equipoise.formats.tables.values import NUMBER
 from formats.reading_games import problems, rows, scan
 
 HEADER = "player,opponent,points,games\n"

@@ -13,6 +13,7 @@ import pytest
 from equipoise.errors import InvalidDataError
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.pgn.scan import LARGEST_GAME
+from equipoise.formats.sources import Content
 from formats.comparing import told
 
 AGREE = "must agree with the result after the moves"
@@ -32,7 +33,8 @@ def pgn(white="ann", black="bob", result="1-0", moves=None, **tags):
 
 def read(text, name="event.pgn", **options):
     """Return the columns of a text."""
-    return read_pgn(text if isinstance(text, bytes) else text.encode(), name, **options)
+    data = text if isinstance(text, bytes) else text.encode()
+    return read_pgn([Content(name, "pgn", data)], **options)
 
 
 def rows(games):

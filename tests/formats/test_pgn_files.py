@@ -14,8 +14,9 @@ from contextlib import suppress
 import pytest
 
 from equipoise.errors import EquipoiseError, InvalidDataError
-from equipoise.formats.opening import packing
-from equipoise.formats.pgn.games import read_pgn, read_pgn_files
+from equipoise.formats.opening import kinds as packing
+from equipoise.formats.pgn.games import read_pgn
+from equipoise.formats.sources import Content
 from formats.test_pgn import pgn, rows
 
 GAMES = pgn() + pgn("cyd", "dan", "1/2-1/2")
@@ -55,7 +56,7 @@ PACKED = {
 def problems_of(path):
     """Return the problems of a path that is refused, as (file below it, rule)."""
     with pytest.raises(InvalidDataError) as caught:
-        read_pgn_files(path)
+        read_pgn([Content(str(path), "pgn", path)])
     return [(one.file.removeprefix(str(path)), one.rule) for one in caught.value.problems]
 
 
@@ -65,7 +66,11 @@ def test_packed_files_hold_the_same_games(packing, tmp_path):
     data = PACKED[packing](GAMES.encode())
     path = tmp_path / "games.pgn"
     path.write_bytes(data)
-    assert rows(read_pgn_files(path)) == rows(read_pgn(data, "")) == ROWS
+    assert (
+        rows(read_pgn([Content(str(path), "pgn", path)]))
+        == rows(read_pgn([Content("", "pgn", data)]))
+        == ROWS
+    )
 
 
 @pytest.mark.parametrize("packing", [one for one in PACKED if one != "plain"])
@@ -76,7 +81,7 @@ def test_packed_files_that_are_cut_or_damaged_are_problems(packing):
         for damaged in (data[:at], data[:at] + bytes([data[at] ^ 0x55]) + data[at + 1 :]):
             with suppress(InvalidDataError):
                 # Where it is read, a byte was changed that only names or dates something.
-                assert rows(read_pgn(damaged, "")) == ROWS * 20
+                assert rows(read_pgn([Content("", "pgn", damaged)])) == ROWS * 20
                 assert len(damaged) == len(data)
 
 
@@ -85,7 +90,7 @@ def test_zstd_in_frames_after_one_to_be_skipped():
     library = zstd()
     skipped = struct.pack("<II", 0x184D2A50, 4) + b"abcd"
     data = b"".join(skipped + library.compress(one.encode()) for one in (pgn(), pgn("cyd", "dan")))
-    assert len(rows(read_pgn(data, ""))) == 2
+    assert len(rows(read_pgn([Content("", "pgn", data)]))) == 2
 
 
 def test_without_a_library_for_zstd_the_sentence_says_what_to_install(monkeypatch):
@@ -94,7 +99,7 @@ def test_without_a_library_for_zstd_the_sentence_says_what_to_install(monkeypatc
 
     monkeypatch.setattr(packing.importlib, "import_module", absent)
     with pytest.raises(EquipoiseError, match=r"pip install '\.\[zstd\]'"):
-        read_pgn(b"\x28\xb5\x2f\xfd1234", "x.pgn.zst")
+        read_pgn([Content("x.pgn.zst", "pgn", b"\x28\xb5\x2f\xfd1234")])
 
 
 def test_directories_are_read_in_the_order_of_names(tmp_path):
@@ -106,7 +111,7 @@ def test_directories_are_read_in_the_order_of_names(tmp_path):
     (tmp_path / "z.pgn.zip").write_bytes(zipped({"2.pgn": pgn("i", "j"), "1.pgn": pgn("g", "h")}))
     (tmp_path / "._a.pgn").write_bytes(b"\0\0")
     (tmp_path / "notes.txt").write_text("none")
-    games = read_pgn_files(tmp_path)
+    games = read_pgn([Content(str(tmp_path), "pgn", tmp_path)])
     assert [row[:2] for row in rows(games)] == [
         ("a", "b"),
         ("e", "f"),
@@ -119,7 +124,7 @@ def test_directories_are_read_in_the_order_of_names(tmp_path):
 
 def test_archives_pass_over_what_is_not_pgn():
     members = {"__MACOSX/._a.pgn": b"\0", "a.pgn": pgn(), "readme.txt": "x", "d/.b.pgn": b"\0"}
-    assert rows(read_pgn(zipped(members), "")) == ROWS[:1]
+    assert rows(read_pgn([Content("", "pgn", zipped(members))])) == ROWS[:1]
 
 
 def test_without_games_there_is_a_problem(tmp_path):
@@ -144,7 +149,7 @@ def test_unreadable_files_are_told_together_with_bad_games(tmp_path):
 def test_a_round_of_forfeits_in_a_file_of_its_own_is_not_taken_for_games(tmp_path):
     (tmp_path / "1.pgn").write_text(pgn())
     (tmp_path / "2.pgn").write_text(pgn("cyd", "dan", moves=""))
-    games = read_pgn_files(tmp_path)
+    games = read_pgn([Content(str(tmp_path), "pgn", tmp_path)])
     assert rows(games) == ROWS[:1]
     assert games.left_out == {"without moves": 1}
 
@@ -155,7 +160,7 @@ def test_memory_does_not_grow_with_the_text():
     data = gzip.compress(pgn(moves=padding).encode() * 300)
     tracemalloc.start()
     try:
-        assert len(read_pgn(data, "").white) == 300
+        assert len(read_pgn([Content("", "pgn", data)]).white) == 300
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

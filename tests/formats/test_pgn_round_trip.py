@@ -14,6 +14,7 @@ from drawing import examples
 from equipoise.errors import InvalidDataError
 from equipoise.formats.pgn.games import read_pgn
 from equipoise.formats.pgn.scan import scan
+from equipoise.formats.sources import Content
 from fuzz.damage import damaged
 from fuzz.readers import READERS
 from trials.pace import stopwatch
@@ -83,7 +84,8 @@ def written(draw, games):
 def test_games_written_in_any_style_are_read_back(data, games):
     text = written(data.draw, games)
     text = text.replace("\n", data.draw(st.sampled_from(["\n", "\r\n", "\r"])))
-    found = read_pgn(text.encode(data.draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]))), "")
+    encoded = text.encode(data.draw(st.sampled_from(["utf-8", "utf-8-sig", "utf-16"])))
+    found = read_pgn([Content("", "pgn", encoded)])
     assert found.problems == ()
     assert not found.left_out
     assert list(zip(found.white, found.black, found.points, strict=True)) == [
@@ -99,7 +101,7 @@ def test_games_written_in_any_style_are_read_back(data, games):
 def told(data, **options):
     """Return all that is told of a file, in a form that compares."""
     try:
-        found = read_pgn(data, "x", **options)
+        found = read_pgn([Content("x", "pgn", data)], **options)
     except InvalidDataError as error:
         return error.problems
     named = None if found.others is None else found.others.tolist()
@@ -160,7 +162,7 @@ HEAD = b'[White "a"]\n[Black "b"]\n[Result "1-0"]\n\n'
 def test_time_grows_with_the_length_whatever_the_text_holds(text):
     """A megabyte takes some tenths of a second; a pattern that went back would take hours."""
     with stopwatch(time.process_time) as watch, suppress(InvalidDataError):
-        read_pgn(text, "")
+        read_pgn([Content("", "pgn", text)])
     assert watch.seconds < 8
 
 

@@ -15,8 +15,10 @@ import equipoise as eq
 from drawing import examples
 from equipoise.cli import run
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.tables.outcomes import OUTCOMES
-from equipoise.formats.tables.recognised import KNOWN, ONE_COLUMN, SYNONYMS, nearest, spelling
+from equipoise.formats.table import spelling
+from equipoise.formats.tables.column_names import KNOWN, SYNONYMS
+from equipoise.formats.tables.meanings import ONE_COLUMN, nearest
+from equipoise.formats.tables.values import OUTCOMES
 from equipoise.messages.matches import MatchRequest
 
 #: Hints are checked as they are typed on the command line.

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import equipoise as eq
-from equipoise.formats.pgn.dates import clock_of, day_of
+from equipoise.formats.pgn.values import clock_of, day_of
 from equipoise.formats.trf import read_dates
 
 #: Hints are checked as they are typed on the command line.

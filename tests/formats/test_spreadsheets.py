@@ -13,10 +13,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from equipoise import read_history, write_history, write_table
-from equipoise.analysis.files.predict import field_of
+from equipoise.analysis.predict.computation import field_of
 from equipoise.formats.games.crosstable import read_cross_table
-from equipoise.formats.spreadsheets import escaped, escaped_text, unescaped, unescaped_text
-from equipoise.formats.tables.delimited import read_delimited
+from equipoise.formats.tables.delimited import (
+    escaped,
+    escaped_text,
+    read_delimited,
+    unescaped,
+    unescaped_text,
+)
 from equipoise.formats.writing import TableFormat, write_pieces
 
 #: What OWASP lists for cells of CSV, and what is plain in spite of its first character.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
-from equipoise.formats.synonyms import CIRCLE, COLUMNS, NAMES, OTHER_NAME, read_synonyms
+from equipoise.formats.names import CIRCLE, COLUMNS, NAMES, OTHER_NAME, read_synonyms
 from equipoise.formats.tables.long_table import ONCE_BY_SYNONYMS
 
 

@@ -15,9 +15,9 @@ import pytest
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
 from equipoise.formats import read_history, scan_history
 from equipoise.formats.games.reading import read_games
-from equipoise.formats.lobby import read_lobby
-from equipoise.formats.opening import workbooks
+from equipoise.formats.players import read_lobby
 from equipoise.formats.table import LONG_FIELD
+from equipoise.formats.tables import workbooks
 from formats.comparing import assert_same_history
 from formats.test_every_format import FRAME
 from formats.test_pgn_files import zipped
@@ -297,3 +297,23 @@ def test_a_cross_table_below_a_title_has_the_numbers_of_players_in_its_header():
     games = read_games(io.BytesIO(bytes_of(a=rows)))
     assert games.rows == 3
     assert games.player_ids.tolist() == ["Ann", "Ben", "Cleo"]
+
+
+@pytest.mark.parametrize("games", [True, False])
+def test_a_format_of_times_has_no_effect_on_stored_dates(games):
+    """A spreadsheet shows 03/05/2024 and stores a date, which no format can change."""
+    days = [dt.date(2024, 5, 3), dt.datetime(2024, 6, 4, 20)]
+    head = ["Date", "White", "Black", "Result"] if games else ["Date", "Game", "Player", "Rank"]
+    rows = [["a", "b", "1-0"], ["b", "a", "1-0"]]
+    table = [[day, *row] for day, row in zip(days, rows, strict=True)]
+    if not games:
+        table = [[days[at], at, name, rank] for at in (0, 1) for rank, name in ((1, "a"), (2, "b"))]
+    data = bytes_of(one=[head, *table])
+    reading = scan_history(data, time_format="%d/%m/%Y")
+    assert "Date has dates, not text, so time_format (--time-format) has no effect" in reading.notes
+    assert_same_history(reading.history, read_history(data))
+    text = bytes_of(one=[head, *([f"{day:%d/%m/%Y}", *row] for day, *row in table)])
+    as_text = read_history(text, time_format="%d/%m/%Y")
+    assert as_text.time_kind == "date"
+    mixed = bytes_of(one=[head, *table, [f"{days[0]:%d/%m/%Y}", *table[-1][1:]]])
+    assert scan_history(mixed, time_format="%d/%m/%Y").history is None

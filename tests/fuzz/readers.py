@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from equipoise.formats.games.crosstable import read_cross_table
 from equipoise.formats.games.reading import scan_games
-from equipoise.formats.initial_ratings import read_initial_ratings, read_rating_list
 from equipoise.formats.pgn.games import read_pgn
+from equipoise.formats.players import read_initial_ratings, read_rating_list
+from equipoise.formats.sources import Content
 from equipoise.formats.tables.delimited import read_delimited
 from equipoise.formats.trf import read_trf
 
@@ -158,5 +159,7 @@ READERS: dict[str, Reader] = {
         pieces_of(KNOWN_PIECES),
     ),
     "trf": Reader(lambda data: read_trf(data, "fuzz.trf"), TRF, pieces_of(TRF_PIECES)),
-    "pgn": Reader(lambda data: read_pgn(data, "fuzz.pgn"), PGN, pieces_of(PGN_PIECES)),
+    "pgn": Reader(
+        lambda data: read_pgn([Content("fuzz.pgn", "pgn", data)]), PGN, pieces_of(PGN_PIECES)
+    ),
 }

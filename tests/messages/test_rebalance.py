@@ -6,8 +6,8 @@ import json
 
 import msgspec
 
-from equipoise.messages.teams import RebalanceMessage, rebalance_message
-from equipoise.teams.parties.rebalance import rebalance
+from equipoise.messages.questions import RebalanceMessage, rebalance_message
+from equipoise.teams.rebalance import rebalance
 from teams.matches import BACKFILL, PARTITIONED, request
 
 FIELDS = [

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from equipoise.numeric.chebyshev import (
+from equipoise.numeric.sums import (
     NODES,
     chebyshev_points,
     evaluate_series,

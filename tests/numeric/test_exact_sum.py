@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.numeric.summation import exact_sum
+from equipoise.numeric.sums import exact_sum
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 100, 5000])

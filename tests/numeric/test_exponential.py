@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from equipoise.numeric.exponential import EXP_HIGHEST, EXP_LOWEST, exp, expm1, logistic, tanh
+from equipoise.numeric.functions import EXP_HIGHEST, EXP_LOWEST, exp, expm1, logistic, tanh
 from numeric.truth import worst_error_in_ulps, worst_relative_error
 
 #: Where the reduction to the nearest multiple of ln 2 changes its mind, and |r| is largest.

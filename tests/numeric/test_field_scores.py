@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.numeric.field_scores import (
+from equipoise.numeric.sums import (
     DIRECT_BELOW,
     normal_scores_against_field,
     scores_against_field,

@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from equipoise.numeric.normal import (
+from equipoise.numeric.functions import (
     erfcx,
     normal_cdf,
     normal_cdf_of,

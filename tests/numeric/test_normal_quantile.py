@@ -9,7 +9,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from equipoise.numeric.normal import lower_normal_quantile
+from equipoise.numeric.functions import lower_normal_quantile
 
 #: Shares down to the smallest that a float64 still divides well.
 SHARES = [*(10.0 ** np.linspace(-300, -1, 300)).tolist(), *np.linspace(0.001, 0.5, 300).tolist()]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
-from equipoise.numeric.rank_correlation import (
+from equipoise.evaluate.rating_comparison import (
     PairOrder,
     inversions,
     mean_ranks,

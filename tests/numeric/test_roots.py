@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
+from equipoise.numeric.functions import MAX_ITERATIONS, newton_step
 from numeric.truth import find_root
 
 

@@ -11,18 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.numeric.chebyshev import NODES, evaluate_series, to_series
-from equipoise.numeric.sigmoid_sum import (
+from equipoise.numeric.sums import (
+    BLOCK,
     CHUNK,
     HALF_WIDTH,
+    NODES,
     Sigmoids,
     add_tail_nodes,
     empty_scratch,
+    evaluate_series,
     sum_of_chunks,
     tail_series,
     tail_sum,
+    to_series,
 )
-from equipoise.numeric.summation import BLOCK
 
 #: 24 points leave rho^-24 = 1.6e-14 of the interval's largest value, and S falls by at most
 #: e^(2 HALF_WIDTH) = 37 over an interval: relative error of an interpolated tail.

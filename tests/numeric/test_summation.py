@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.numeric.summation import BLOCK, lane_sum
+from equipoise.numeric.sums import BLOCK, lane_sum
 
 EPSILON = 2.0**-52
 

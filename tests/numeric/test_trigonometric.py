@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 
-from equipoise.numeric.exponential import sine_and_cosine
+from equipoise.numeric.functions import sine_and_cosine
 
 
 def test_both_are_within_3e_16_on_half_a_turn():

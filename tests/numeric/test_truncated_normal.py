@@ -5,7 +5,7 @@ from __future__ import annotations
 import mpmath as mp
 import pytest
 
-from equipoise.numeric.normal import above_zero, within
+from equipoise.numeric.functions import above_zero, within
 
 
 def tail(x):

@@ -6,7 +6,7 @@ import math
 
 import mpmath
 
-from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
+from equipoise.numeric.functions import MAX_ITERATIONS, newton_step
 
 #: More than twice the digits of float64, after the cancellation in the functions tested here.
 DIGITS = 40

@@ -14,7 +14,7 @@ from papers.lines import Line
 from papers.pages import included
 
 from equipoise.errors import InvalidParameterError
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 
 ROOT = Path(__file__).parents[2]
 SEEDS = ROOT.parent / "shared" / "seeds"

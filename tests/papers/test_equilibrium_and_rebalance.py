@@ -21,9 +21,9 @@ from papers.performance.tournaments import table
 from papers.rebalance import examples
 from papers.rebalance.document import REBALANCE
 
-from equipoise.data.tournaments.games import Games
-from equipoise.teams.parties.rebalance import rebalance
-from equipoise.tournament.equilibrium.equilibrium import Equilibrium, performance_equilibrium
+from equipoise.data.games import Games
+from equipoise.teams.rebalance import rebalance
+from equipoise.tournament.equilibrium import Equilibrium, performance_equilibrium
 from formats.comparing import real_data
 
 ROOT = Path(__file__).parents[2]

@@ -21,11 +21,9 @@ from equipoise.messages.matches import (
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools import amending
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import Answer, post_matches
-from equipoise.pools.reading.leaderboard import leaderboard
-from equipoise.pools.replay.garbage import collect_garbage
-from equipoise.pools.replay.replaying import replay_pool
+from equipoise.pools.posting.posting import Answer, Post, post_matches
+from equipoise.pools.reading.players import leaderboard
+from equipoise.pools.replay.replaying import collect_garbage, replay_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.changes import SHOWN, ChangeRow, change_row, counts
 from equipoise.store.connection import Store

@@ -9,8 +9,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.store.connection import Store
 
 #: When everything was received, microseconds since 1970.

@@ -7,9 +7,8 @@ import pytest
 from equipoise.errors import ConflictError, InvalidParameterError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.reading.leaderboard import leaderboard
 from equipoise.pools.reading.matches import match
-from equipoise.pools.reading.players import player
+from equipoise.pools.reading.players import leaderboard, player
 from equipoise.store.connection import Store
 from pools.pool_trials import Trial, duel, rated_alone
 

@@ -26,15 +26,14 @@ from equipoise.errors import (
 )
 from equipoise.messages.matches import ReasonRequest
 from equipoise.messages.upkeep import CheckMessage
-from equipoise.pools.backups import back_up, restore_backup
-from equipoise.pools.checking import check_database
+from equipoise.pools.backups import back_up, check_database, restore_backup
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store import backups
+from equipoise.store.backups import checks_of
 from equipoise.store.connection import open_store
 from equipoise.store.migrations.migrating import CURRENT
-from equipoise.store.upkeep import backups
-from equipoise.store.upkeep.checking import checks_of
 from pools.pool_trials import NOW, Trial, duel
 from trials.postgres import Postgres
 from trials.saved_database import restore
@@ -123,7 +122,7 @@ def test_a_backup_that_is_killed_leaves_no_backup(sqlite_url: str, tmp_path: Pat
         "def wait(done, total):\n"
         "    print('begun', flush=True)\n"
         "    time.sleep(60)\n"
-        "from equipoise.store.upkeep import backups\n"
+        "from equipoise.store import backups\n"
         "backups._OPERATIONS = 10\n"
         "back_up(sys.argv[1], Path(sys.argv[2]), progress=wait)\n"
     )
@@ -251,7 +250,7 @@ def test_a_falsified_log_does_not_lead_to_its_head(sqlite_url: str) -> None:
 def test_free_space_is_compared_with_the_size(
     sqlite_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from equipoise.store.upkeep import checking
+    from equipoise.store import backups as checking
 
     filled(sqlite_url)
 

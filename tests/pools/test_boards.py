@@ -5,12 +5,10 @@ from __future__ import annotations
 import pytest
 
 from equipoise.errors import InvalidDataError
-from equipoise.messages.pools import PoolRequest
-from equipoise.messages.seasons import SeasonRequest, SeasonSettings
+from equipoise.messages.pools import PoolRequest, SeasonRequest, SeasonSettings
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.reading.leaderboard import leaderboard
-from equipoise.pools.reading.players import player
-from equipoise.pools.replay.ordering import decay_leaderboard
+from equipoise.pools.pool.settings import decay_leaderboard
+from equipoise.pools.reading.players import leaderboard, player
 from equipoise.pools.replay.replaying import maintain_pool, pending_pools, rerate
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season

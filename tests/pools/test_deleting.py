@@ -6,19 +6,24 @@ import pytest
 from sqlalchemy import func, select
 
 from equipoise.errors import ConflictError, InvalidParameterError, NotFoundError
-from equipoise.messages.seasons import SeasonRequest
-from equipoise.messages.webhooks import WebhookRequest
+from equipoise.messages.pools import SeasonRequest
+from equipoise.messages.upkeep import WebhookRequest
 from equipoise.pools.pool.access import audit_page
-from equipoise.pools.pool.deleting import clear_deleted, delete_pool, pools_to_clear
-from equipoise.pools.pool.pools import pool_message, pool_messages
+from equipoise.pools.pool.pools import (
+    clear_deleted,
+    delete_pool,
+    pool_message,
+    pool_messages,
+    pools_to_clear,
+)
 from equipoise.pools.replay.replaying import pending_pools
 from equipoise.pools.seasons import end_season
 from equipoise.pools.webhooks import create_webhook
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
 from equipoise.store.keys import create_key, find_key
 from equipoise.store.pools import TABLES, get_pool
 from equipoise.store.schema import metadata
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel
 
 

@@ -8,19 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import Effect, MatchRequest, ReasonRequest, TeamRequest
-from equipoise.messages.seasons import SeasonRequest
+from equipoise.messages.pools import SeasonRequest
 from equipoise.pools import amending
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
-from equipoise.pools.posting.match_history import without
-from equipoise.pools.reading.explaining import explain_player
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.posting.rating import without
 from equipoise.pools.reading.matches import match
-from equipoise.pools.reading.players import player
+from equipoise.pools.reading.players import leaderboard, player
+from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 from sqlalchemy import MetaData, select
 
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.messages.matches import (
     MatchRequest,
@@ -25,28 +25,26 @@ from equipoise.messages.matches import (
     ReasonRequest,
     TeamRequest,
 )
-from equipoise.messages.seasons import SeasonRequest
-from equipoise.messages.upkeep import ErasureMessage
-from equipoise.messages.webhooks import WebhookRequest
+from equipoise.messages.pools import SeasonRequest
+from equipoise.messages.upkeep import ErasureMessage, WebhookRequest
 from equipoise.pools import amending
 from equipoise.pools.erasing import PREFIX, erase_player
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.rating import StateCache
 from equipoise.pools.reading.players import player
 from equipoise.pools.replay import replaying
-from equipoise.pools.replay.checkpointing import keep_checkpoints
 from equipoise.pools.replay.replaying import rerate
+from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.pools.webhooks import create_webhook
 from equipoise.store import chain, log, ratings
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel
 
 #: With characters that JSON escapes, and others that are not ASCII.

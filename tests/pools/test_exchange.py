@@ -14,14 +14,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import equipoise as eq
-from equipoise.analysis.files.reading import HistoryRequest, with_performance
+from equipoise.analysis.reading import HistoryRequest, with_performance
 from equipoise.errors import (
     ConflictError,
     InvalidDataError,
     InvalidParameterError,
     NotFoundError,
 )
-from equipoise.messages.exchange import LOG_VERSION
 from equipoise.messages.matches import (
     DisqualifyRequest,
     MatchRequest,
@@ -29,24 +28,23 @@ from equipoise.messages.matches import (
     ReasonRequest,
     TeamRequest,
 )
-from equipoise.messages.pools import PoolRequest
-from equipoise.messages.seasons import SeasonRequest
+from equipoise.messages.pools import PoolRequest, SeasonRequest
+from equipoise.messages.upkeep import LOG_VERSION
 from equipoise.pools.amending import correct_match, disqualify, restore_match, void_match
 from equipoise.pools.exchange import exporting
 from equipoise.pools.exchange.exporting import export_bytes, export_file
 from equipoise.pools.exchange.history_requests import pieces_of
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.replay.replaying import replay_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.store import log, ratings
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import Trial, duel, every_change
 from pools.posted_history import NOW, STATISTICS, fill, team_season
 

@@ -13,17 +13,16 @@ import pytest
 from sqlalchemy import delete, insert, select
 
 from equipoise.messages.matches import MatchRequest
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.rating import StateCache
-from equipoise.pools.replay import checkpointing
-from equipoise.pools.replay.checkpointing import keep_checkpoints
+from equipoise.pools.replay import states
 from equipoise.pools.replay.replaying import rerate
+from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store.bulk import SIZES, Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from equipoise.store.schema import metadata
-from equipoise.store.sizes import SIZES, Sizes
 from pools.pool_trials import NOW, Trial, duel
 
 #: For every system, or with processes that are killed: long, and rarely the first to fail.
@@ -144,7 +143,7 @@ def test_a_checkpoint_of_another_history_is_not_kept(
     Trial(first.store)
     first.post(duel("1", "ana", "ben", 1))
     saved = _saved(first.store)
-    read = checkpointing._rated_checkpoint
+    read = states._rated_checkpoint
     others = {"more": ("c", "d", "e"), "as many": ("f", "g"), "none": ()}
     for name, matches in others.items():
         first.post(duel("a", "ana", "ben", 4), duel("b", "ana", "cyd", 5))
@@ -155,16 +154,16 @@ def test_a_checkpoint_of_another_history_is_not_kept(
             second.post(*(duel(one, "cyd", "ana", 4) for one in matches))
             return found
 
-        monkeypatch.setattr(checkpointing, "_rated_checkpoint", read_and_go_back)
+        monkeypatch.setattr(states, "_rated_checkpoint", read_and_go_back)
         assert not keep_checkpoints(first.store, "trial"), name
-    monkeypatch.setattr(checkpointing, "_rated_checkpoint", read)
+    monkeypatch.setattr(states, "_rated_checkpoint", read)
 
     def read_while_others_post(*given: Any) -> Any:
         found = read(*given)
         second.post(duel("z", "cyd", "ana", 6))
         return found
 
-    monkeypatch.setattr(checkpointing, "_rated_checkpoint", read_while_others_post)
+    monkeypatch.setattr(states, "_rated_checkpoint", read_while_others_post)
     assert keep_checkpoints(first.store, "trial")
     found = verify_pool(first.store, "trial")
     assert found.identical, found.differences

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import text
 
 import equipoise as eq
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import (
     ConflictError,
     EquipoiseError,
@@ -28,8 +28,8 @@ from equipoise.messages.pools import (
     InitialRating,
     InitialRequest,
     PoolRequest,
+    SeasonRequest,
 )
-from equipoise.messages.seasons import SeasonRequest
 from equipoise.pools import initial_ratings as known
 from equipoise.pools import seasons
 from equipoise.pools.amending import amendment, amendments
@@ -46,18 +46,16 @@ from equipoise.pools.initial_ratings import (
     keep_content,
 )
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
-from equipoise.pools.reading.explaining import explain_player
-from equipoise.pools.reading.leaderboard import leaderboard
-from equipoise.pools.reading.players import player
-from equipoise.pools.replay.checkpointing import keep_checkpoints
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.reading.players import leaderboard, player
+from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.replay.replaying import maintain_pool, rerate
+from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.rating.registry import make_system
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

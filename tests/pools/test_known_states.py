@@ -13,18 +13,17 @@ from sqlalchemy import Connection
 import equipoise as eq
 from equipoise.errors import ConvergenceError, EquipoiseError
 from equipoise.messages.matches import MatchRequest
-from equipoise.messages.seasons import SeasonRequest
+from equipoise.messages.pools import SeasonRequest
 from equipoise.pools.pool.rules import PoolRules
+from equipoise.pools.pool.settings import decay_leaderboard
 from equipoise.pools.posting import posting, rating
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.rating import PlayerStates, StateCache
-from equipoise.pools.replay.ordering import decay_leaderboard
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.seasons import end_season
-from equipoise.rating.classical.elo import Elo
-from equipoise.rating.player_state import pack_players
+from equipoise.rating.pool_state import pack_players
 from equipoise.rating.state import State
+from equipoise.rating.systems.elo import Elo
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord
 from pools.pool_trials import NOW, Trial, duel

@@ -7,23 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.seasons import SeasonRequest
+from equipoise.messages.pools import SeasonRequest
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches, preview_match
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.posting.posting import Post, post_matches, preview_match
 from equipoise.pools.reading.matches import match
+from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel, rated_alone
 
 #: The year 5138, in seconds.

@@ -18,10 +18,9 @@ from equipoise.messages.matches import (
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import correct_match, void_match
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches, preview_match
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.posting.posting import Post, post_matches, preview_match
 from equipoise.pools.reading.matches import posted_match
+from equipoise.pools.reading.players import leaderboard
 from equipoise.store.connection import Store, open_store
 
 NOW = 2_000_000_000_000_000

@@ -7,11 +7,9 @@ import pytest
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.pools import amending
-from equipoise.pools.pool.pages import encode_cursor
-from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
-from equipoise.pools.reading import leaderboard, matches, players
+from equipoise.pools.pool.pools import encode_cursor, pool_message
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.reading import matches, players
 from equipoise.store.connection import Store
 from pools.pool_trials import NOW, Trial, duel
 
@@ -48,7 +46,7 @@ def test_names_that_no_database_can_hold_are_not_found(store: Store) -> None:
             lambda: players.player(store, pool.name, odd),  # noqa: B023
             lambda: players.player_history(store, pool.name, odd),  # noqa: B023
             lambda: matches.match(store, pool.name, odd),  # noqa: B023
-            lambda: leaderboard.leaderboard(store, pool.name, around=odd),  # noqa: B023
+            lambda: players.leaderboard(store, pool.name, around=odd),  # noqa: B023
             lambda: pool.void(odd),  # noqa: B023
         ):
             with pytest.raises(NotFoundError, match="no "):
@@ -69,7 +67,7 @@ def test_cursors_with_numbers_beyond_a_database_are_refused(store: Store, number
         amending.amendments(store, pool.name, cursor=encode_cursor(number))
     for place in ((False, 0.0, "ada", number), (False, 0.0, "a\0", 1)):
         with pytest.raises(InvalidParameterError, match="cursor must come from"):
-            leaderboard.leaderboard(store, pool.name, cursor=encode_cursor(place))
+            players.leaderboard(store, pool.name, cursor=encode_cursor(place))
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "!!!", "é", "bnVsbA", "W10", "WzEsMl0gWzFd", "=" * 9])
@@ -77,7 +75,7 @@ def test_cursors_that_are_none_are_refused(sqlite_store: Store, cursor: str) -> 
     """Of every kind of page."""
     pool = Trial(sqlite_store)
     pool.post(duel("first", "ada", "bob", 10))
-    for ask in (leaderboard.leaderboard, matches.matches, amending.amendments):
+    for ask in (players.leaderboard, matches.matches, amending.amendments):
         with pytest.raises(InvalidParameterError, match="cursor must come from"):
             ask(sqlite_store, pool.name, cursor=cursor)
 
@@ -93,7 +91,7 @@ def test_names_come_back_as_they_were_posted(store: Store) -> None:
     for name in ODD:
         assert players.player(store, pool.name, name).matches == len(ODD)
         assert matches.match(store, pool.name, name).match == name
-        around = leaderboard.leaderboard(store, pool.name, around=name, limit=1)
+        around = players.leaderboard(store, pool.name, around=name, limit=1)
         assert [row.player for row in around.players] == [name]
     pool.void("\\")
     pool.settle()

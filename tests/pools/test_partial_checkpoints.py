@@ -11,24 +11,25 @@ import msgspec
 import pytest
 
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
-from equipoise.pools.amended_log import amendments_of, counted_matches
 from equipoise.pools.pool.rules import rules_of
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.rating import StateCache
-from equipoise.pools.reading import explaining
-from equipoise.pools.reading.explaining import explain_player
-from equipoise.pools.replay import match_state
-from equipoise.pools.replay.checkpointing import running_from_start
-from equipoise.pools.replay.match_state import players_before
-from equipoise.pools.replay.partial_filling import fill_partial_checkpoints
-from equipoise.rating.draws import DRAWS
-from equipoise.rating.player_state import pack_players
+from equipoise.pools.reading import questions
+from equipoise.pools.reading.questions import explain_player
+from equipoise.pools.records import amendments_of, counted_matches
+from equipoise.pools.replay import states as match_state
+from equipoise.pools.replay.states import (
+    fill_partial_checkpoints,
+    players_before,
+    running_from_start,
+)
+from equipoise.rating.pool_state import pack_players
+from equipoise.rating.state import DRAWS
 from equipoise.store import changes, replays
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import START, change_pool, get_pool
 from equipoise.store.schema import partial_checkpoints
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial
 
 #: For every system, or with processes that are killed: long, and rarely the first to fail.
@@ -177,7 +178,7 @@ def test_an_explanation_reads_no_checkpoint(store: Store, monkeypatch: pytest.Mo
     fill(trial, rng, 6, 0, 60)
     for slow in (False, True):
         other = "players_before" if slow else "state_before"
-        monkeypatch.setattr(explaining, other, lambda *given: None)
+        monkeypatch.setattr(questions, other, lambda *given: None)
         answers.append(
             [msgspec.json.encode(explain_player(store, trial.name, one)) for one in NAMES]
         )

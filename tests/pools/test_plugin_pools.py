@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import InvalidDataError, PluginError
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import PoolChange, PoolRequest
@@ -17,9 +17,9 @@ from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import create_pool, pool_message, pool_messages
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.pool.settings import change_settings
-from equipoise.pools.reading.explaining import explain_player
 from equipoise.pools.reading.matches import match
 from equipoise.pools.reading.players import player, player_history, rating_timeline
+from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.connection import Store

@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, EquipoiseError, InvalidDataError
 from equipoise.messages.matches import MatchRequest, ReasonRequest, TeamRequest
-from equipoise.messages.pools import PoolChange
-from equipoise.messages.seasons import SeasonRequest, SeasonSettings
+from equipoise.messages.pools import PoolChange, SeasonRequest, SeasonSettings
 from equipoise.pools import seasons
 from equipoise.pools.amending import amendment
 from equipoise.pools.erasing import erase_player
@@ -22,18 +21,16 @@ from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings, preview_settings
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches, preview_match
+from equipoise.pools.posting.posting import Post, post_matches, preview_match
 from equipoise.pools.posting.rating import StateCache
-from equipoise.pools.reading import explaining
-from equipoise.pools.reading.explaining import explain_player
+from equipoise.pools.reading import questions
 from equipoise.pools.reading.players import player
-from equipoise.pools.reading.questions import predict_in_pool
+from equipoise.pools.reading.questions import explain_player, predict_in_pool
 from equipoise.pools.replay.replaying import maintain_pool, pending_pools
-from equipoise.rating.entry.entering import ENTRY, LEVEL, MU, TARGET, WEIGHT
+from equipoise.rating.newcomers import ENTRY, LEVEL, MU, TARGET, WEIGHT
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, every_change
 
 #: Newcomers move the entry quickly, and two matches make a player experienced.
@@ -222,7 +219,7 @@ def test_explanations_from_partial_checkpoints_are_complete(
         post_matches(store, pool.name, [Post([one])], NOW, cache)
     with store.read() as connection:
         found = every_change(connection, get_pool(connection, pool.name))
-    monkeypatch.setattr(explaining, "state_before", None)
+    monkeypatch.setattr(questions, "state_before", None)
     started, adjusted = 0, 0
     seen: set[str] = set()
     for row in found:

@@ -10,21 +10,20 @@ import msgspec
 import pytest
 
 import equipoise as eq
-from equipoise.analysis.files.explain import ExplainRequest, explain_match
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.explain.computation import ExplainRequest, explain_match
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import InvalidDataError, NotFoundError
 from equipoise.messages.matches import DisqualifyRequest, MatchRequest, ReasonRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.amending import correct_match, disqualify, void_match
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading import players
-from equipoise.pools.reading.explaining import explain_player
-from equipoise.pools.replay.checkpointing import keep_checkpoints
+from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.replay.replaying import replay_pool
+from equipoise.pools.replay.states import keep_checkpoints
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
-from equipoise.store.sizes import Sizes
 from pools.posted_history import NOW, STATISTICS, fill, team_season
 
 ROOT = Path(__file__).parents[2]

@@ -12,23 +12,20 @@ import pytest
 import equipoise as eq
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
-from equipoise.messages.pools import PoolRequest
+from equipoise.messages.pools import PoolRequest, SeasonRequest, SeasonSettings
 from equipoise.messages.questions import PredictRequest
-from equipoise.messages.seasons import SeasonRequest, SeasonSettings
 from equipoise.pools import seasons
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.history_requests import requests_of
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.posting.rating import StateCache
 from equipoise.pools.precompiling import precompile
-from equipoise.pools.reading.explaining import explain_player
-from equipoise.pools.reading.questions import predict_in_pool
-from equipoise.rating.advantage.head_start import ADVANTAGE, MEAN, VARIANCE
+from equipoise.pools.reading.questions import explain_player, predict_in_pool
+from equipoise.rating.head_start import ADVANTAGE, MEAN, VARIANCE
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, every_change
 
 LEARNED: dict[str, Any] = {"learn_home_advantage": True, "home_advantage": 30.0}

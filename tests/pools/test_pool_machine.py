@@ -30,16 +30,15 @@ from equipoise.pools import amending
 from equipoise.pools.initial_ratings import initial_content, initial_ratings, keep_content
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings, preview_settings
-from equipoise.pools.reading.leaderboard import leaderboard
-from equipoise.pools.reading.players import player_history
-from equipoise.pools.replay import garbage, replaying
-from equipoise.pools.replay.checkpointing import keep_checkpoints
+from equipoise.pools.reading.players import leaderboard, player_history
+from equipoise.pools.replay import replaying
+from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.rating.registry import make_system
 from equipoise.store import replays
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
 from equipoise.store.pools import change_pool, get_pool
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial
 
 PLAYERS = ["ann", "bea", "cat", "dot", "eve"]
@@ -413,7 +412,7 @@ class PoolMachine(RuleBasedStateMachine):
             left[0] -= 1
             return left[0] < 0
 
-        garbage.collect_garbage(self.store, self.pool.name, stop=stop)
+        replaying.collect_garbage(self.store, self.pool.name, stop=stop)
 
     @rule()
     def keep(self) -> None:

@@ -12,11 +12,8 @@ from equipoise.errors import NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
-from equipoise.pools.reading.leaderboard import leaderboard
-from equipoise.pools.reading.overview import overview
-from equipoise.pools.reading.players import rating_timeline
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.reading.players import leaderboard, overview, rating_timeline
 from equipoise.store.connection import Store, open_store
 
 DAY = 86_400

@@ -10,10 +10,14 @@ from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
-from equipoise.pools.reading.leaderboard import leaderboard, search_players
-from equipoise.pools.reading.players import player_history, rating_timeline, ratings_of_players
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.reading.players import (
+    leaderboard,
+    player_history,
+    rating_timeline,
+    ratings_of_players,
+    search_players,
+)
 from equipoise.store.connection import Store, open_store
 
 NOW = 2_000_000_000_000_000

@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.analysis.files import balance as balancing
-from equipoise.analysis.files import predict as predicting
-from equipoise.analysis.files.reading import with_performance
+from equipoise.analysis.balance import computation as balancing
+from equipoise.analysis.predict import computation as predicting
+from equipoise.analysis.reading import with_performance
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.messages.pools import PoolRequest
 from equipoise.messages.questions import (
+    BalanceMessage,
     BalancePlayer,
     BalanceRequest,
     PredictMessage,
     PredictRequest,
 )
-from equipoise.messages.teams import BalanceMessage
 from equipoise.pools.reading.questions import balance_in_pool, predict_in_pool
-from equipoise.rating.draws import DRAWS
+from equipoise.rating.state import DRAWS
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from pools.posted_history import STATISTICS, fill, team_season

@@ -5,13 +5,11 @@ from __future__ import annotations
 import pytest
 
 from equipoise.errors import InvalidParameterError
-from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.players import LeaderboardMessage
-from equipoise.pools.pool.pages import encode_cursor
-from equipoise.pools.reading.explaining import explain_player
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.messages.matches import LeaderboardMessage, MatchRequest, TeamRequest
+from equipoise.pools.pool.pools import encode_cursor
 from equipoise.pools.reading.matches import match, matches, posted_match
-from equipoise.pools.reading.players import player, player_history, rating_timeline
+from equipoise.pools.reading.players import leaderboard, player, player_history, rating_timeline
+from equipoise.pools.reading.questions import explain_player
 from equipoise.store.connection import Store
 from pools.pool_trials import NOW, Trial, duel
 

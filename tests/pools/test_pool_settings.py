@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError
-from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest
-from equipoise.messages.seasons import SeasonRequest
+from equipoise.messages.pools import PoolChange, PoolMessage, PoolRequest, SeasonRequest
 from equipoise.pools.amending import amendment, amendments
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
@@ -19,11 +18,11 @@ from equipoise.pools.pool.access import audit_page
 from equipoise.pools.pool.pools import create_pool, pool_message
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.pool.settings import change_settings
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.replay.replaying import maintain_pool, pending_pools, rerate
 from equipoise.pools.seasons import end_season
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel
 
 DAY = 86_400

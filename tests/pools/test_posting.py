@@ -16,12 +16,11 @@ from equipoise.messages.matches import (
     TeamRequest,
 )
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading.matches import match
 from equipoise.pools.reading.players import player as read_player
-from equipoise.rating.classical.elo import Elo
 from equipoise.rating.registry import SYSTEMS
+from equipoise.rating.systems.elo import Elo
 from equipoise.store.connection import Store
 from pools.pool_trials import NOW, Trial, duel, rated_alone
 

@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.analysis.files.reading import with_performance
+from equipoise.analysis.reading import with_performance
 from equipoise.data.history import History
 from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.exchange.history_requests import requests_of
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
-from equipoise.pools.posting.rated_rows import extra_columns
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.posting.rating import extra_columns
 from equipoise.pools.replay.verifying import verify_pool
-from equipoise.rating.player_state import pack_players
+from equipoise.rating.pool_state import pack_players
 from equipoise.rating.system import RatingSystem
 from equipoise.store import ratings
 from equipoise.store.changes import ChangeRow

@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.rules import PoolRules
-from equipoise.pools.posting.match_history import LoggedMatch, history_of, object_array, players_of
-from equipoise.pools.posting.rated_rows import places_of
+from equipoise.pools.posting.rating import (
+    LoggedMatch,
+    history_of,
+    object_array,
+    places_of,
+    players_of,
+)
 
 #: Of every match, the rank and the number of players of every team.
 _MATCHES = st.lists(

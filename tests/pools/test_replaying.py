@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from equipoise.pools.amended_log import Piece, counted_piece
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.replay import checkpointing, garbage, replaying
-from equipoise.pools.replay.checkpointing import keep_checkpoints
+from equipoise.pools.records import Piece, counted_piece
+from equipoise.pools.replay import replaying, states
+from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.store import replays
+from equipoise.store.bulk import SIZES, Sizes
 from equipoise.store.connection import Store
 from equipoise.store.pools import get_pool
-from equipoise.store.sizes import SIZES, Sizes
 from pools.pool_trials import Trial, duel
 from trials.pace import allow
 
@@ -70,7 +70,7 @@ def test_a_clearing_out_that_is_overtaken_by_a_swap_begins_anew(store: Store) ->
             assert pool.replay()
         return False
 
-    assert garbage.collect_garbage(store, pool.name, stop=stop)
+    assert replaying.collect_garbage(store, pool.name, stop=stop)
     assert len(calls) > 4
     pool.void("m10")
     pool.settle()
@@ -136,7 +136,7 @@ def test_a_checkpoint_is_kept_when_it_is_due(store: Store, monkeypatch: pytest.M
     pool.post(duel("last", "cyd", "bob", 10))
     read = []
     monkeypatch.setattr(
-        "equipoise.pools.replay.checkpointing.counted_piece",
+        "equipoise.pools.replay.states.counted_piece",
         lambda *given: read.append(given[-1]) or counted_piece(*given),
     )
     pool.void("last")
@@ -184,7 +184,7 @@ def test_a_replay_keeps_its_claim_while_it_reads_what_came_before(
         others.append(replaying.replay_pool(store, pool.name, owner="another"))
         return counted_piece(*given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(checkpointing, "counted_piece", slowly)
+    monkeypatch.setattr(states, "counted_piece", slowly)
     assert pool.replay()
     assert len(others) >= 4
     assert not any(others)

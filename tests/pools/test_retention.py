@@ -7,11 +7,16 @@ from collections.abc import Iterator
 import pytest
 
 from equipoise.messages.pools import PoolRequest
-from equipoise.messages.webhooks import WebhookRequest
-from equipoise.pools import retention
+from equipoise.messages.upkeep import WebhookRequest
+from equipoise.pools import webhooks
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.retention import clear_audit, clear_webhooks
-from equipoise.pools.webhooks import create_webhook, disable_webhook, list_webhooks
+from equipoise.pools.webhooks import (
+    clear_audit,
+    clear_webhooks,
+    create_webhook,
+    disable_webhook,
+    list_webhooks,
+)
 from equipoise.store import audit
 from equipoise.store.connection import Store, open_store
 
@@ -63,7 +68,7 @@ def test_entries_are_deleted_in_their_order(store: Store) -> None:
 def test_deleting_takes_small_steps_and_can_be_stopped(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(retention, "_AT_ONCE", 2)
+    monkeypatch.setattr(webhooks, "_AT_ONCE", 2)
     note(store, *range(50, 40, -1))
     steps = iter([False, False, True])
     clear_audit(store, 30, NOW, stop=lambda: next(steps))

@@ -8,11 +8,11 @@ import pytest
 
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.messages.matches import DisqualifyRequest, ReasonRequest
-from equipoise.messages.seasons import SeasonRequest, SeasonSettings
-from equipoise.messages.webhooks import WebhookRequest
+from equipoise.messages.pools import SeasonRequest, SeasonSettings
+from equipoise.messages.upkeep import WebhookRequest
 from equipoise.pools.amending import disqualify, void_match
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.seasons import SAMPLE, end_season, preview_season, seasons
 from equipoise.pools.webhooks import create_webhook
 from equipoise.store.connection import Store

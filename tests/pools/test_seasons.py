@@ -17,15 +17,12 @@ from equipoise.messages.matches import (
     ReasonRequest,
     TeamRequest,
 )
-from equipoise.messages.pools import PoolRequest
-from equipoise.messages.seasons import SeasonRequest, SeasonSettings
+from equipoise.messages.pools import PoolRequest, SeasonRequest, SeasonSettings
 from equipoise.pools.amending import amendments, disqualify, void_match
 from equipoise.pools.pool.pools import create_pool, pool_message, pool_messages
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading.matches import match
-from equipoise.pools.reading.players import player
+from equipoise.pools.reading.players import leaderboard, player
 from equipoise.pools.replay.replaying import keep_checkpoints, maintain_pool, rerate
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season, seasons

@@ -9,19 +9,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError
 from equipoise.messages.matches import ReasonRequest
 from equipoise.pools.erasing import erase_player
 from equipoise.pools.exchange import exporting
 from equipoise.pools.exchange.exporting import Format, What, export_bytes
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
-from equipoise.pools.pool.deleting import clear_deleted, delete_pool
-from equipoise.pools.replay.garbage import collect_garbage
+from equipoise.pools.pool.pools import clear_deleted, delete_pool
+from equipoise.pools.replay.replaying import collect_garbage
 from equipoise.pools.replay.verifying import verify_pool
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel
 
 PLAYERS = ["ana", "bob", "cyd", "dan"]

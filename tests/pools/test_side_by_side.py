@@ -11,15 +11,13 @@ import pytest
 from equipoise.errors import EquipoiseError
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.reading.matches import match
-from equipoise.pools.reading.players import player, player_history
+from equipoise.pools.reading.players import leaderboard, player, player_history
 from equipoise.pools.replay import replaying
-from equipoise.pools.replay.checkpointing import keep_checkpoints
+from equipoise.pools.replay.states import keep_checkpoints
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel, rated_alone
 
 #: For every system, or with processes that are killed: long, and rarely the first to fail.

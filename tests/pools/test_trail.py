@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.errors import InvalidDataError
-from equipoise.pools.posting.rated_rows import LastChanges
+from equipoise.pools.posting.rating import LastChanges
 
 PLAYERS = 6
 MOMENTS = st.integers(-(2**62), 2**62)

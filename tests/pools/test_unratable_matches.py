@@ -12,10 +12,10 @@ from equipoise.errors import ConvergenceError, InvalidDataError
 from equipoise.pools.amending import amendments
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.replay import replaying
-from equipoise.rating.classical.elo import Elo
 from equipoise.rating.state import State
+from equipoise.rating.systems.elo import Elo
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import Trial, duel
 from pools.test_replaying import filled
 

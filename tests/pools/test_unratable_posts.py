@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.pools.posting.planning import unratable
+from equipoise.pools.posting.posting import unratable
 from equipoise.pools.posting.rating import UnratableMatchError
 
 

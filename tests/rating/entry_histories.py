@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from equipoise.data.history import History
-from equipoise.rating.entry.entering import ENTRY
+from equipoise.rating.newcomers import ENTRY
 from equipoise.rating.registry import SYSTEMS, make_system
 
 DAY = 86_400_000_000

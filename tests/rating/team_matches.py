@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from equipoise.data.history import History
-from equipoise.rating.classical.team_glicko2 import TeamGlicko2
+from equipoise.rating.systems.team_glicko2 import TeamGlicko2
 from reference.team_glicko2 import MICROSECONDS_PER_DAY, Entry, Match, Options
 
 PLAYERS = 9

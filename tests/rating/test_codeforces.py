@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import ConvergenceError, InvalidParameterError
-from equipoise.rating.platforms import codeforces
-from equipoise.rating.platforms.codeforces import Codeforces
-from equipoise.rating.platforms.codeforces_performance import perform_on_one_thread
-from equipoise.rating.platforms.contest import PARALLEL_FROM, mean_places
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
+from equipoise.rating.systems import codeforces
+from equipoise.rating.systems.codeforces import Codeforces, perform_on_one_thread
+from equipoise.rating.systems.contest import PARALLEL_FROM, mean_places
 from rating.histories import (
     Contest,
     Entrants,

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.arrays import Floats, Ints
-from equipoise.data.explanations.explanation import Explanation
+from equipoise.data.explanation import Explanation
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.explaining import explain_change
-from equipoise.rating.platforms.codeforces import Codeforces
-from equipoise.rating.platforms.codeforces_platform import best_players, last_places, platform_round
 from equipoise.rating.registry import kind_of, make_system
 from equipoise.rating.state import State
+from equipoise.rating.systems.codeforces import Codeforces
+from equipoise.rating.systems.codeforces_platform import best_players, last_places, platform_round
 from rating.histories import (
     Contest,
     Trace,

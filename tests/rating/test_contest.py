@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from equipoise.rating.platforms.contest import PARALLEL_FROM
 from equipoise.rating.registry import make_system
+from equipoise.rating.systems.contest import PARALLEL_FROM
 from rating.histories import Contest, history_of, needs_jit
 
 

@@ -15,8 +15,8 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
-from equipoise.rating.bayes.trueskill_match import margin_between
 from equipoise.rating.pool_state import PoolState
+from equipoise.rating.systems.trueskill_match import margin_between
 
 SCALE: dict[str, float] = {
     "initial_rating": 25,

@@ -10,8 +10,8 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.draws import DRAWS
 from equipoise.rating.registry import SYSTEMS
+from equipoise.rating.state import DRAWS
 from equipoise.rating.system import models_draws
 
 

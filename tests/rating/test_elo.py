@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
-from equipoise.rating.classical.elo import Elo
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.elo import Elo
 
 
 def one_match(teams: list[list[int]], ranks: list[int]) -> History:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.data.explanations.belief import Belief
+from equipoise.data.explanation import Belief
 
 SYSTEMS = [
     eq.EloMMR(),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.arrays import Ints
-from equipoise.data.explanations.explanation import Explanation
+from equipoise.data.explanation import Explanation
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR, EloMMRParameters, EloMMX
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.single_match import NAMED_OPPONENTS

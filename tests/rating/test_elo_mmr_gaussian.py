@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from equipoise.arrays import Floats, Ints
-from equipoise.numeric.chebyshev import NODES, interval_points
+from equipoise.numeric.sums import NODES, interval_points
 from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
 from equipoise.rating.elo_mmr.elo_mmr import EloMMX
 from equipoise.rating.elo_mmr.gaussian import (

@@ -21,8 +21,8 @@ from equipoise.rating.elo_mmr.performance import (
     solve_on_one_thread,
     solve_on_workers,
 )
-from equipoise.rating.platforms.contest import PARALLEL_FROM
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.contest import PARALLEL_FROM
 from rating.histories import (
     Contest,
     Entrants,

@@ -16,11 +16,10 @@ import equipoise as eq
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.formats.initial_ratings import read_initial_ratings
-from equipoise.rating.entry.entering import ENTRY, ENTRY_PARAMETERS, MU, TARGET, EntryParameters
+from equipoise.formats.players import read_initial_ratings
 from equipoise.rating.explaining import explain_change
-from equipoise.rating.player_state import seeded_state
-from equipoise.rating.pool_state import PoolState, saved_parameters
+from equipoise.rating.newcomers import ENTRY, ENTRY_PARAMETERS, MU, TARGET, EntryParameters
+from equipoise.rating.pool_state import PoolState, saved_parameters, seeded_state
 from equipoise.rating.registry import make_system, parameters_of
 from equipoise.rating.replay import predict, replay
 from equipoise.rating.system import RatingSystem

@@ -19,11 +19,11 @@ from tests.reference.entry import Numbers, SlowPool
 from drawing import examples
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings
-from equipoise.evaluate.incentives.audit import Effort, incentives
-from equipoise.evaluate.incentives.plans import MatchSnapshot
+from equipoise.evaluate.incentive_plans import MatchSnapshot
+from equipoise.evaluate.incentives import Effort, incentives
 from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr.elo_mmr import EloMMRParameters
-from equipoise.rating.entry.entering import LEVEL, MU, TARGET, WEIGHT
+from equipoise.rating.newcomers import LEVEL, MU, TARGET, WEIGHT
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from drawing import examples
-from equipoise.data.explanations.explanation import Explanation
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import (
     ConflictError,
@@ -18,13 +18,13 @@ from equipoise.errors import (
     InvalidParameterError,
     NotFoundError,
 )
-from equipoise.rating.classical.elo import Elo
-from equipoise.rating.classical.glicko2 import Glicko2
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.explaining import explain, explain_change
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
+from equipoise.rating.systems.elo import Elo
+from equipoise.rating.systems.glicko2 import Glicko2
 from rating.histories import Contest, contests, history_of
 
 SEASON = [

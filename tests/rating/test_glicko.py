@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.classical.glicko import Glicko
 from equipoise.rating.state import State
+from equipoise.rating.systems.glicko import Glicko
 from reference import glicko as slow
 
 

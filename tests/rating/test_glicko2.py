@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.data.history import History
+from equipoise.data.outlook import GLICKO2_SCALE
 from equipoise.errors import InvalidParameterError
 from equipoise.formats import read_history
-from equipoise.rating.classical.glicko2 import GLICKO2_SCALE, Glicko2
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.glicko2 import Glicko2
 from rating.histories import shared_file
 from reference.glicko2 import Player, rate_periods
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.rating.classical.glicko2 import game, new_volatility, opponent_weight, updated
+from equipoise.rating.systems.glicko2 import game, new_volatility, opponent_weight, updated
 from reference import team_glicko2 as reference
 
 

@@ -13,10 +13,10 @@ from drawing import examples
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.pools.pool.pools import pool_parameters
-from equipoise.rating.classical.glicko import Glicko
 from equipoise.rating.explaining import explain_change
 from equipoise.rating.pool_state import saved_parameters
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.glicko import Glicko
 from reference import glicko as slow
 
 #: (day, players, ranks, weight)

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.outlook import GLICKO2_SCALE
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.classical.glicko2 import GLICKO2_SCALE
 from equipoise.rating.explaining import explain_change
-from equipoise.rating.platforms.lichess import Lichess
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.lichess import Lichess
 from reference import lichess as slow
 
 #: Inputs and expected numbers of the tests of scalachess; the file says of which commit.

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from equipoise.data.history import MICROSECONDS_PER_DAY
-from equipoise.data.one_match import OneMatch
-from equipoise.rating.one_match import PlayerNumbers, numbers_of, rate_match, state_of
+from equipoise.rating.one_match import OneMatch, PlayerNumbers, numbers_of, rate_match, state_of
 from rating.one_call.matches import VARIANTS, system_of
 
 

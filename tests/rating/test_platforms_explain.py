@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.data.explanations.explanation import Explanation
+from equipoise.data.explanation import Explanation
 from equipoise.rating.explaining import explain_change
-from equipoise.rating.platforms.codeforces import Codeforces
-from equipoise.rating.platforms.topcoder import TopCoder
 from equipoise.rating.single_match import NAMED_OPPONENTS
 from equipoise.rating.state import State
+from equipoise.rating.systems.codeforces import Codeforces
+from equipoise.rating.systems.topcoder import TopCoder
 from rating.histories import Entrants, entrants, needs_jit, one_contest, rate
 
 Platform = Codeforces | TopCoder

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from equipoise.data.history import History
-from equipoise.rating.platforms.codeforces import Codeforces
-from equipoise.rating.platforms.topcoder import TopCoder
 from equipoise.rating.replay import replay
 from equipoise.rating.system import RatingSystem
+from equipoise.rating.systems.codeforces import Codeforces
+from equipoise.rating.systems.topcoder import TopCoder
 from rating.histories import (
     Contest,
     first_real_contests,

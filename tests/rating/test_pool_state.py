@@ -13,10 +13,10 @@ import pytest
 from equipoise.data.history import History
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.formats import read_history
-from equipoise.rating.classical.elo import Elo
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.elo import Elo
 
 
 def duels(names: list[str], count: int) -> History:

@@ -14,7 +14,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.data.outlook import Outlook, chance
-from equipoise.rating.predicting.quality import estimated_quality
+from equipoise.rating.predicting import estimated_quality
 
 #: The numbers of the package: newcomers at 25, with a deviation of 25/3.
 SCALE = {"initial_rating": 25, "initial_deviation": 25 / 3, "beta": 25 / 6, "drift": 25 / 300}

@@ -7,8 +7,8 @@ import pytest
 
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.federations.facts import KNOWN
-from equipoise.rating.player_state import seeded_state, soft_reset
+from equipoise.rating.federation_columns import KNOWN
+from equipoise.rating.pool_state import seeded_state, soft_reset
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.system import RatingSystem
 

@@ -15,11 +15,11 @@ import equipoise as eq
 from drawing import examples
 from equipoise.data.history import OF_MATCHES, History
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
-from equipoise.rating.draws import DRAWS
 from equipoise.rating.match_digest import digests_of
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
+from equipoise.rating.state import DRAWS
 from equipoise.rating.system import RatingSystem
 
 #: Files that the code before version 2 of the state has written, with the histories they are of.

@@ -9,7 +9,7 @@ import pytest
 
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
-from equipoise.rating.player_state import pack_players, unpack_players
+from equipoise.rating.pool_state import pack_players, unpack_players
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem

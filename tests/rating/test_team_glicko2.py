@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.formats import read_history
-from equipoise.rating.classical.glicko2 import Glicko2
-from equipoise.rating.classical.team_glicko2 import TeamGlicko2
 from equipoise.rating.pool_state import PoolState
 from equipoise.rating.replay import Replay, predict, replay
+from equipoise.rating.systems.glicko2 import Glicko2
+from equipoise.rating.systems.team_glicko2 import TeamGlicko2
 from rating.histories import Trace, needs_jit, rate, shared_file
 from rating.team_matches import PLAYERS, every_option, history_of_teams, system_of, team_matches
 from reference.team_glicko2 import (

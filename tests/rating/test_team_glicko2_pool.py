@@ -11,16 +11,16 @@ from hypothesis import given, note
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.data.explanations.explanation import Explanation
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.rating.classical.team_glicko2 import TeamGlicko2, statistics_of
 from equipoise.rating.explaining import explain
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.predicting.what_if import what_if
 from equipoise.rating.replay import predict, replay
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
+from equipoise.rating.systems.team_glicko2 import TeamGlicko2, statistics_of
+from equipoise.rating.what_if import what_if
 from rating.histories import Contest, history_of, rate
 from rating.team_matches import (
     PLAYERS,

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.classical.team_glicko2 import TeamGlicko2
 from equipoise.rating.state import State
+from equipoise.rating.systems.team_glicko2 import TeamGlicko2
 from rating.histories import Trace, rate
 from rating.team_matches import PLAYERS, every_option, history_of_teams, match_of, system_of
 from rating.team_matches import team_matches as drawn

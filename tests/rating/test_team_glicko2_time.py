@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
+from equipoise.data.outlook import GLICKO2_SCALE
 from equipoise.data.ratings import EffectiveRating
-from equipoise.rating.classical.glicko2 import GLICKO2_SCALE
-from equipoise.rating.classical.team_glicko2 import TeamGlicko2
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
+from equipoise.rating.systems.team_glicko2 import TeamGlicko2
 from rating.histories import rate
 from rating.team_matches import PLAYERS, history_of_teams, match_of, team_matches
 from reference.team_glicko2 import MICROSECONDS_PER_DAY, Match

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.arrays import Floats, Ints
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.platforms import topcoder
-from equipoise.rating.platforms.contest import PARALLEL_FROM, mean_places
-from equipoise.rating.platforms.topcoder import TopCoder, places_on_one_thread, spread_of_field
 from equipoise.rating.registry import make_system
 from equipoise.rating.replay import replay
 from equipoise.rating.state import State
+from equipoise.rating.systems import topcoder
+from equipoise.rating.systems.contest import PARALLEL_FROM, mean_places
+from equipoise.rating.systems.topcoder import TopCoder, places_on_one_thread, spread_of_field
 from rating.histories import (
     Contest,
     Entrants,

@@ -9,9 +9,9 @@ import pytest
 
 from equipoise.data.history import History
 from equipoise.errors import ConvergenceError, InvalidParameterError
-from equipoise.rating.bayes.trueskill import TrueSkill, TrueSkillSPb
 from equipoise.rating.state import State
 from equipoise.rating.system import RatingSystem
+from equipoise.rating.systems.trueskill import TrueSkill, TrueSkillSPb
 from rating.test_weng_lin import Match
 from reference.trueskill_exact import duel
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from drawing import examples
-from equipoise.analysis.files.reading import missing_notes
+from equipoise.analysis.reading import missing_notes
 from equipoise.data.history import History
 from equipoise.errors import InvalidDataError
 from equipoise.rating.registry import make_system, notes_of

@@ -11,14 +11,14 @@ from hypothesis import given
 from drawing import examples
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError
-from equipoise.rating.classical.elo import Elo
-from equipoise.rating.classical.glicko2 import Glicko2
 from equipoise.rating.elo_mmr.elo_mmr import EloMMR
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.predicting.lineup import lineup
-from equipoise.rating.predicting.what_if import what_if
+from equipoise.rating.predicting import lineup
 from equipoise.rating.replay import predict, replay
 from equipoise.rating.system import RatingSystem
+from equipoise.rating.systems.elo import Elo
+from equipoise.rating.systems.glicko2 import Glicko2
+from equipoise.rating.what_if import what_if
 from rating.histories import Contest, contests, history_of
 
 DAY = 86_400_000_000

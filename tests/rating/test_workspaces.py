@@ -13,17 +13,16 @@ import pytest
 
 from equipoise._jit import compiles_kernels, watch_compilation
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.data.one_match import OneMatch, history_of
 from equipoise.errors import InvalidDataError
 from equipoise.numeric.workers import Workers
 from equipoise.rating import one_match
 from equipoise.rating.base_system import System
-from equipoise.rating.classical.elo import Elo
-from equipoise.rating.classical.glicko2 import Glicko2
 from equipoise.rating.one_match import (
     LARGEST,
+    OneMatch,
     PlayerNumbers,
     empty_match,
+    history_of,
     numbers_of,
     rate_match,
     state_of,
@@ -31,6 +30,8 @@ from equipoise.rating.one_match import (
 )
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.elo import Elo
+from equipoise.rating.systems.glicko2 import Glicko2
 
 #: Fields of a match: sizes of its teams, and their ranks.
 Shape = tuple[tuple[int, ...], tuple[int, ...]]

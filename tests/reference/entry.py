@@ -1,7 +1,7 @@
 """Learned entry and held level in plain Python, from the text of docs/guides/learned-entry.md.
 
 A system with a fixed entry rates one match at a time; newcomers' rows are overwritten before it,
-and the level is added after it. Nothing of `rating.entry.entering` is used.
+and the level is added after it. Nothing of `rating.newcomers` is used.
 """
 
 from __future__ import annotations

@@ -106,7 +106,12 @@ def test_the_wheel_has_the_package_and_nothing_else(packages: tuple[Path, Path])
     }
     # What is read as a file, and no module: each kind would break another part.
     for needed in (
-        *("py.typed", "sample/contests.csv", "report/page.css", "web/page/static/page.css"),
+        *(
+            "py.typed",
+            "sample/contests.csv",
+            "analysis/backtest/page.css",
+            "web/page/static/page.css",
+        ),
         *("web/page/static/live.js", "web/page/templates/base.html"),
         *("store/migrations/script.py.mako", "store/migrations/versions/0013_oldest.py"),
     ):
@@ -141,7 +146,7 @@ from importlib.resources import files
 import equipoise
 for name in equipoise.__all__:
     getattr(equipoise, name)
-for place in ("sample/contests.csv", "web/page/templates/base.html", "report/page.css"):
+for place in ("sample/contests.csv", "web/page/templates/base.html", "analysis/backtest/page.css"):
     assert files("equipoise").joinpath(place).is_file(), place
 print(equipoise.__file__)
 """

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from equipoise.analysis.backtest import report
 from equipoise.charts import theme
-from equipoise.report import backtest
 
 
 @pytest.fixture
@@ -18,5 +18,5 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
         return None
 
     for name in ("intervals_figure", "slices_figure", "calibration_figure"):
-        monkeypatch.setattr(backtest, name, nothing)
+        monkeypatch.setattr(report, name, nothing)
     monkeypatch.setattr(theme, "page_image", lambda figure: "data:image/svg+xml,")

@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
 
-from equipoise.messages.errors import ProblemMessage
+from equipoise.analysis.backtest.report import BacktestReport
+from equipoise.messages.conversion import ProblemMessage
 from equipoise.messages.histories import HistoryMessage
-from equipoise.report.backtest import BacktestReport
 from evaluate.backtest_by_hand import backtest_by_hand
 
 GOOD = {

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from equipoise import Elo, EloMMR, backtest
+from equipoise.analysis.backtest.report import backtest_page
 from equipoise.data.backtest import METRICS, Group, GroupScores
-from equipoise.evaluate.synthetic_contests import ContestModel, simulate_contests
-from equipoise.report.backtest import backtest_page
+from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from evaluate.backtest_by_hand import NAN, backtest_by_hand
 from report.report_by_hand import FAIR, GOOD, history, part, problem, report, rows, tree, words
 

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+from equipoise.analysis.backtest.report import BacktestReport, backtest_page
 from equipoise.charts import theme
-from equipoise.messages.errors import ProblemMessage
-from equipoise.report.backtest import BacktestReport, backtest_page
+from equipoise.messages.conversion import ProblemMessage
 from evaluate.backtest_by_hand import backtest_by_hand
 from report.report_by_hand import Balanced, history, problem, report, tree, words
 

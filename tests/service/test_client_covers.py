@@ -15,7 +15,7 @@ NOT_CLIENTS = {"/healthz", "/docs"}
 def test_the_client_has_a_method_for_every_endpoint() -> None:
     """And asks for nothing that the service does not have."""
     from equipoise.web.api import ENDPOINTS
-    from equipoise.web.http.dispatch import PathTable
+    from equipoise.web.application import PathTable
 
     table = PathTable(ENDPOINTS)
     asked = {"GET /v1/pools/{pool}/export"}  # a file, so it has no shape to be tried with

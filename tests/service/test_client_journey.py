@@ -11,9 +11,14 @@ import pytest
 from equipoise.client import AsyncClient
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.pools import InitialMapping, InitialRating, InitialRequest, PoolRequest
+from equipoise.messages.pools import (
+    InitialMapping,
+    InitialRating,
+    InitialRequest,
+    PoolRequest,
+    SeasonRequest,
+)
 from equipoise.messages.questions import BalancePlayer, BalanceRequest, PredictRequest
-from equipoise.messages.seasons import SeasonRequest
 from service.serving import ONCE, Service
 from trials.calls import duel
 from trials.crash import wait_until_replayed

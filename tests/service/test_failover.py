@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from equipoise.errors import UnconfirmedError
-from equipoise.store.commits import accepts_writes
-from equipoise.store.connection import Store, open_store
+from equipoise.store.connection import Store, accepts_writes, open_store
 from equipoise.store.keys import create_key, list_keys
 from trials import vanished
 from trials.failover import failover_trial

@@ -21,11 +21,13 @@ from service.serving import Service
 from trials.matches import Standing, stored
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-HISTORIES = {"contests": ("seconds", ["elo-mmr"]), "league": ("datetime", ["elo-mmr", "glicko2"])}
+TIMES = {"contests": "seconds", "league": "datetime"}
 LEARNED = {"entry": "learned", "hold_level": 0.05}
-CASES: list[tuple[str, str, dict[str, Any]]] = [
-    *((name, system, {}) for name, (_, systems) in HISTORIES.items() for system in systems),
+CASES: list[Any] = [
     ("contests", "elo-mmr", LEARNED),
+    ("league", "glicko2", {}),
+    pytest.param("contests", "elo-mmr", {}, marks=pytest.mark.nightly),
+    pytest.param("league", "elo-mmr", {}, marks=pytest.mark.nightly),
 ]
 
 
@@ -76,7 +78,7 @@ def test_command_line_library_and_service_agree_to_the_bit(
     service: Service, name: str, system: str, parameters: dict[str, Any]
 ) -> None:
     """Rated at once, match by match, posted singly and as a stream: the same ratings."""
-    settings = {"system": system, "times": HISTORIES[name][0], "parameters": parameters}
+    settings = {"system": system, "times": TIMES[name], "parameters": parameters}
     singly, streamed, corrected = (service.new_pool(late="replay", **settings) for _ in range(3))
     while service.admin.pool(singly).kernels == "compiling":
         time.sleep(0.1)  # Only those of default parameters are there.

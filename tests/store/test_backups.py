@@ -15,8 +15,7 @@ import pytest
 from equipoise.messages.matches import MatchRequest, PostedMessage, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool, pool_message
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.store.connection import Store, open_store
 from pools.posted_history import NOW

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import select
 
 from equipoise.pools.reading.players import player_history
-from equipoise.pools.replay.garbage import collect_garbage
-from equipoise.pools.replay.replaying import rerate
+from equipoise.pools.replay.replaying import collect_garbage, rerate
+from equipoise.store.bulk import Sizes
 from equipoise.store.changes import (
     SHOWN,
     ChangeRow,
@@ -21,7 +21,6 @@ from equipoise.store.changes import (
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import START, PoolRecord, Position, get_pool
 from equipoise.store.schema import changes, ratings
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import Trial, duel
 
 PLAYERS = ["ana", "bob", "cyd", "dan", "eve", "é"]

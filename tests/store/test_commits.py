@@ -16,8 +16,15 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from equipoise.errors import InvalidParameterError, UnconfirmedError
-from equipoise.store.commits import Commits, oldest_on_server, weak_commits
-from equipoise.store.connection import Store, checked_url, open_store, was_silent
+from equipoise.store.connection import (
+    Commits,
+    Store,
+    checked_url,
+    oldest_on_server,
+    open_store,
+    was_silent,
+    weak_commits,
+)
 from equipoise.store.pools import find_pool
 from trials.standby import StandbyPair
 

@@ -16,9 +16,8 @@ from sqlalchemy import Boolean, LargeBinary, Text
 
 from equipoise.errors import ConflictError, NotFoundError
 from equipoise.messages.matches import DisqualifyRequest
-from equipoise.messages.pools import PoolChange
-from equipoise.messages.seasons import SeasonRequest
-from equipoise.messages.webhooks import WebhookRequest
+from equipoise.messages.pools import PoolChange, SeasonRequest
+from equipoise.messages.upkeep import WebhookRequest
 from equipoise.pools.amending import disqualify
 from equipoise.pools.pool.settings import change_settings
 from equipoise.pools.replay.chain_checks import verify_audit
@@ -26,10 +25,10 @@ from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season
 from equipoise.pools.webhooks import create_webhook
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import create_key
 from equipoise.store.schema import metadata
-from equipoise.store.sizes import Sizes
 from pools.pool_trials import NOW, Trial, duel
 
 #: Every column: a sweep.

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from equipoise.errors import NotFoundError
-from equipoise.pools.checking import check_database
+from equipoise.pools.backups import check_database
 from equipoise.store.connection import open_store
 
 

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from sqlalchemy import Connection, text
 
-from equipoise.store.connection import Store, open_store
-from equipoise.store.interrupting import InterruptedTransactionError, Interruption
+from equipoise.store.connection import InterruptedTransactionError, Interruption, Store, open_store
 
 #: Takes minutes on either database.
 _LONG = text(

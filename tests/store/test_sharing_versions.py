@@ -13,12 +13,12 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import text
 
 from equipoise.errors import ConflictError, UnavailableError
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.reading.players import leaderboard
+from equipoise.store.backups import checks_of
 from equipoise.store.connection import Store, open_store
 from equipoise.store.keys import create_key
 from equipoise.store.migrations import migrating
 from equipoise.store.migrations.migrating import CURRENT, configuration
-from equipoise.store.upkeep.checking import checks_of
 from pools.pool_trials import Trial, duel
 from trials.later_versions import CONTRACTED, EXPANDED, later_version
 

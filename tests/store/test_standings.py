@@ -8,15 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.pools.reading.leaderboard import search_players
-from equipoise.pools.reading.overview import overview
+from equipoise.pools.reading.players import overview, search_players
 from equipoise.store import ratings
+from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store, open_store
-from equipoise.store.derived import standings
-from equipoise.store.derived.standings import standing_of
 from equipoise.store.pools import get_pool
-from equipoise.store.ratings import all_ratings
-from equipoise.store.sizes import Sizes
+from equipoise.store.ratings import all_ratings, standing_of
 from pools.pool_trials import Trial, duel
 
 NAMES = [
@@ -78,8 +75,8 @@ def test_a_standing_says_what_the_database_says(
     """While matches are posted, voided and replayed, and players join, tie and are disqualified."""
     if seed:
         # Texts that some have in common count as frequent.
-        monkeypatch.setattr(standings, "_FEW", 1)
-        monkeypatch.setattr(standings, "_BEST", 4)
+        monkeypatch.setattr(ratings, "_FEW", 1)
+        monkeypatch.setattr(ratings, "_BEST", 4)
     always, never = stores
     rng = random.Random(seed)
     trial = Trial(never, placement_matches=2, late="replay", display_floor=1480.0)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import event, select
 
+from equipoise.store import changes as summaries
 from equipoise.store.changes import counts
 from equipoise.store.connection import Store, open_store
-from equipoise.store.derived import summaries
 from equipoise.store.pools import get_pool
 from equipoise.store.schema import changes
 from pools.pool_trials import Trial, duel

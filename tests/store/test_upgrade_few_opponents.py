@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.pools.backups import restore_backup
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message

@@ -12,19 +12,17 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from equipoise.analysis.requests.reading import HistoryRequest
+from equipoise.analysis.requests import HistoryRequest
 from equipoise.errors import ConflictError
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.pools import PoolChange
-from equipoise.messages.seasons import SeasonRequest
+from equipoise.messages.pools import PoolChange, SeasonRequest
 from equipoise.pools import webhooks
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
-from equipoise.pools.reading.leaderboard import leaderboard
+from equipoise.pools.posting.posting import Post, post_matches
+from equipoise.pools.reading.players import leaderboard
 from equipoise.pools.replay.replaying import maintain_pool, rerate
 from equipoise.pools.replay.verifying import verify_pool
 from equipoise.pools.seasons import end_season

@@ -10,9 +10,9 @@ from equipoise.data.lobby import Lobby
 from equipoise.data.lobby import Teams as LobbyTeams
 from equipoise.data.outlook import Outlook, TeamModel
 from equipoise.rating.pool_state import PoolState
-from equipoise.rating.predicting.lineup import lobby_prediction, team_model
+from equipoise.rating.predicting import lobby_prediction, team_model
 from equipoise.rating.replay import known_pool
-from equipoise.teams.lobby.chances import Chances
+from equipoise.teams.lobby_task import Chances
 from reference.balance import (
     Player,
     Teams,

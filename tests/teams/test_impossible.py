@@ -9,10 +9,10 @@ import pytest
 
 from equipoise.data.lobby import Lobby
 from equipoise.errors import ConvergenceError, InvalidDataError, InvalidParameterError
-from equipoise.teams.lobby import feasibility
-from equipoise.teams.lobby.feasibility import NoPlacementError, packed
-from equipoise.teams.lobby.lobby_split import balance
-from equipoise.teams.lobby.task import Task, units_of
+from equipoise.teams import split_search
+from equipoise.teams.lobby_split import balance
+from equipoise.teams.lobby_task import Task, units_of
+from equipoise.teams.split_search import NoPlacementError, packed
 
 
 def lobby(count: int, **columns: Any) -> Lobby:
@@ -92,7 +92,7 @@ def test_as_many_teams_as_players_is_a_split() -> None:
 
 def test_placing_gives_up_honestly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the tries run out, nothing is claimed to be proved."""
-    monkeypatch.setattr(feasibility, "MOST_TRIED", 1)
+    monkeypatch.setattr(split_search, "MOST_TRIED", 1)
     waiting = lobby(12, party=["a"] * 3 + ["b"] * 3 + ["c"] * 3)
     with pytest.raises(ConvergenceError, match="placing parties"):
         balance(waiting, 4)

@@ -14,7 +14,7 @@ from equipoise.data.lobby import Lobby
 from equipoise.data.prediction import win_probability
 from equipoise.data.ratings import Ratings
 from equipoise.errors import InvalidDataError, NotFoundError
-from equipoise.teams.lobby.lobby_split import balance
+from equipoise.teams.lobby_split import balance
 
 
 def ratings(**extra: np.ndarray) -> Ratings:

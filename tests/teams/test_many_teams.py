@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.data.lobby import Lobby
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.teams.lobby.bound import lower_bound
-from equipoise.teams.lobby.fairness import parts_of
-from equipoise.teams.lobby.lobby_split import balance
-from equipoise.teams.lobby.local_search import search, subset_sums
-from equipoise.teams.lobby.task import Task, centred, units_of
+from equipoise.teams.exact_splits import lower_bound
+from equipoise.teams.lobby_split import balance
+from equipoise.teams.lobby_task import Task, centred, parts_of, units_of
+from equipoise.teams.split_search import search, subset_sums
 from reference.balance import (
     Player,
     all_splits,

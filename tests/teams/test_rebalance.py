@@ -25,9 +25,9 @@ from equipoise.errors import (
     InvalidDataError,
     InvalidParameterError,
 )
-from equipoise.teams.parties import improving
-from equipoise.teams.parties import rebalance as rebalancing
-from equipoise.teams.parties.rebalance import rebalance
+from equipoise.teams import party_search
+from equipoise.teams import rebalance as rebalancing
+from equipoise.teams.rebalance import rebalance
 from teams.matches import (
     BACKFILL,
     COMBINED,
@@ -230,8 +230,8 @@ def test_what_may_exist_but_was_not_found_is_another_error(
 ) -> None:
     asked = large(60, 5, sizes=(2, 3))
     assert rebalance(asked, method="combination").method == "combination"
-    monkeypatch.setattr(improving, "_smallest_first", lambda placing: None)
-    monkeypatch.setattr(improving, "_MOST_TRIED", 1)
+    monkeypatch.setattr(party_search, "_smallest_first", lambda placing: None)
+    monkeypatch.setattr(party_search, "_MOST_TRIED", 1)
     with pytest.raises(ConvergenceError, match="arranging parties into teams"):
         rebalance(asked, method="combination", nodes=1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from equipoise.data.rebalancing import Candidate
-from equipoise.teams.parties.rebalance import rebalance
+from equipoise.teams.rebalance import rebalance
 from teams.matches import BACKFILL, COMBINED, PARTITIONED, in_words, request
 
 #: The document's six rows: sequence, team 1, team 2, member count difference, distance. Terms of

@@ -10,8 +10,8 @@ from typing import Any, get_args
 import pytest
 
 from equipoise.data.rebalancing import Method
-from equipoise.teams.parties import permutation
-from equipoise.teams.parties.rebalance import rebalance
+from equipoise.teams import party_placing
+from equipoise.teams.rebalance import rebalance
 from teams.matches import in_words, large, request, solo
 from trials.pace import stopwatch
 
@@ -40,15 +40,15 @@ def test_of_two_searches_that_are_cut_off_the_more_even_one_counts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The first looks for the most even teams; the second tries a single sequence here."""
-    whole = permutation.search
+    whole = party_placing.search
 
-    def cut(placing: Any, chosen: int, **more: Any) -> permutation.Found:
+    def cut(placing: Any, chosen: int, **more: Any) -> party_placing.Found:
         found = whole(placing, chosen if "targets" in more else placing.parties, **more)
         return replace(found, complete=False)
 
     asked = large(10, 2)
     best = rebalance(asked, method="optimal")
-    monkeypatch.setattr(permutation, "search", cut)
+    monkeypatch.setattr(party_placing, "search", cut)
     found = rebalance(asked, method="permutation")
     assert found.truncated
     assert (found.member_count_difference, found.distance) == (

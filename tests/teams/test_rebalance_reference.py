@@ -10,10 +10,9 @@ from hypothesis import given
 from drawing import examples
 from equipoise.data.rebalancing import Rebalance, RebalanceRequest
 from equipoise.errors import InvalidDataError
-from equipoise.teams.parties.methods import Effort, Methods, listing
-from equipoise.teams.parties.optimal import optimum
-from equipoise.teams.parties.placing import Matched
-from equipoise.teams.parties.rebalance import rebalance
+from equipoise.teams.even_teams import optimum
+from equipoise.teams.party_placing import Matched
+from equipoise.teams.rebalance import Effort, Methods, listing, rebalance
 from reference.rebalance import (
     Row,
     all_rows,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from drawing import examples
 from equipoise.data.lobby import Balance, Lobby, constraint_in_words
 from equipoise.errors import InvalidDataError
-from equipoise.teams.lobby.lobby_split import balance
+from equipoise.teams.lobby_split import balance
 from reference.balance import Player, best, candidates, ids, objective
 from teams.lobbies import lobby_of, plain_lobby, players
 

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 from hypothesis import strategies as st
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.tournament.pairs import Pairs, gather_pairs
 from formats.comparing import real_data
 

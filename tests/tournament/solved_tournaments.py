@@ -7,7 +7,7 @@ import csv
 import numpy as np
 from hypothesis import strategies as st
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.tournament.pairs import Pairs, gather_pairs
 from formats.comparing import real_data
 

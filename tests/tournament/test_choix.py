@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.data.tournaments.games import Games
-from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
+from equipoise.data.games import Games
+from equipoise.tournament.equilibrium import performance_equilibrium
 
 
 @pytest.mark.parametrize("seed", range(5))

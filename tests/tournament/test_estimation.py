@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import (
     InvalidDataError,
     InvalidParameterError,
@@ -15,7 +15,7 @@ from equipoise.errors import (
     NotFoundError,
 )
 from equipoise.tournament.curves import DavidsonCurve, EloCurve
-from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
+from equipoise.tournament.equilibrium import performance_equilibrium
 from tournament.solved_tournaments import random_games
 
 

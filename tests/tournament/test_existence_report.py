@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.data.tournaments.games import Games
-from equipoise.tournament.existence.graph import existence
-from equipoise.tournament.existence.report import explain, named
+from equipoise.data.games import Games
+from equipoise.tournament.existence import existence, explain, named
 from equipoise.tournament.pairs import gather_pairs
 from tournament.drawn_tournaments import world_cup_2022
 

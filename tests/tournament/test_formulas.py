@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import InvalidParameterError
 from equipoise.tournament.formulas import (
     RATING_DIFFERENCE,

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import InvalidParameterError
-from equipoise.tournament.existence.graph import Existence, existence
+from equipoise.tournament.existence import Existence, existence
 from equipoise.tournament.pairs import gather_pairs
 from reference import existence as slow
 from tournament.drawn_tournaments import pairs_of, palma_2017, tournaments, world_cup_2022

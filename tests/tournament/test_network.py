@@ -9,16 +9,14 @@ import numpy as np
 import pytest
 
 from drawing import WITHOUT_JIT
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError
 from equipoise.numeric.workers import Workers
 from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve, curve_of
-from equipoise.tournament.equilibrium.laplacian import Solver, System
-from equipoise.tournament.equilibrium.network import NetworkEngine
-from equipoise.tournament.equilibrium.newton import Limits
-from equipoise.tournament.equilibrium.performance_function import PerformanceFunction
-from equipoise.tournament.equilibrium.solving import Solution, solve
+from equipoise.tournament.network import NetworkEngine, Solver, System
+from equipoise.tournament.newton import Limits
 from equipoise.tournament.pairs import gather_pairs
+from equipoise.tournament.solving import PerformanceFunction, Solution, solve
 from tournament.solved_tournaments import one_component, random_games
 
 CURVES = [

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.tournament.pairs import gather_pairs, with_prior
 from tournament.solved_tournaments import random_games
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.tournament.curves import EloCurve
-from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
-from equipoise.tournament.equilibrium.performance_function import PerformanceFunction
+from equipoise.tournament.equilibrium import performance_equilibrium
 from equipoise.tournament.pairs import gather_pairs
+from equipoise.tournament.solving import PerformanceFunction
 from reference.equilibrium import iterated
 from tournament.solved_tournaments import chess
 

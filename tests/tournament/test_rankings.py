@@ -9,7 +9,7 @@ import pytest
 from tests.reference import rankings as reference
 
 import equipoise as eq
-from equipoise.tournament.rankings import strengths
+from equipoise.tournament import rankings as strengths
 
 POINTS = 400.0 / math.log(10.0)
 

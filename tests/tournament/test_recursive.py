@@ -9,13 +9,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.numeric.graph import components
-from equipoise.tournament.formulas import rating_difference
-from equipoise.tournament.recursive import (
+from equipoise.tournament.formulas import (
     DENSE_PLAYERS,
     Correction,
+    rating_difference,
     recursive_performance,
     solve_recursive,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import InvalidParameterError
 from equipoise.tournament.formulas import results_of, results_of_player, tally_of
 

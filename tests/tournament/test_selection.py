@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import InvalidParameterError
 from equipoise.tournament.curves import EloCurve
-from equipoise.tournament.equilibrium.equilibrium import (
+from equipoise.tournament.equilibrium import (
     average_rating,
     performance_equilibrium,
     select_equilibrium,
 )
-from equipoise.tournament.equilibrium.solving import solve
 from equipoise.tournament.pairs import gather_pairs
+from equipoise.tournament.solving import solve
 from equipoise.tournament.tournament import performance
 from reference.equilibrium import iterated
 from tournament.solved_tournaments import random_games, triples

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve
-from equipoise.tournament.equilibrium.newton import DenseEngine, laplacian
-from equipoise.tournament.equilibrium.performance_function import PerformanceFunction
-from equipoise.tournament.equilibrium.solving import solve
+from equipoise.tournament.newton import DenseEngine, laplacian
 from equipoise.tournament.pairs import Pairs, gather_pairs
+from equipoise.tournament.solving import PerformanceFunction, solve
 from reference import equilibrium as reference
 from tournament.solved_tournaments import (
     one_component,

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.tournament.curves import EloCurve
-from equipoise.tournament.existence.graph import existence
-from equipoise.tournament.existence.sweep_bounds import (
+from equipoise.tournament.existence import (
     differences,
+    existence,
     one_sided_bounds,
     sweep_differences,
 )

@@ -10,7 +10,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import InvalidParameterError, NotFoundError
-from equipoise.tournament.fide_expected import percent_expected
+from equipoise.tournament.formulas import percent_expected
 from equipoise.tournament.tie_breaks import NEED_ROUNDS, TIE_BREAKS, unplayed_note
 
 RATINGS = {"A": 1500.0, "B": 1600.0, "C": 1550.0, "D": 1450.0, "E": 1650.0}

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.data.tournaments.games import Games
-from equipoise.data.tournaments.tournament import STATUSES, TournamentPerformance
+from equipoise.data.games import Games
+from equipoise.data.tournament import STATUSES, TournamentPerformance
 from equipoise.errors import (
     InvalidDataError,
     InvalidParameterError,
     NoEquilibriumError,
     NotFoundError,
 )
-from equipoise.tournament.equilibrium.equilibrium import performance_equilibrium
+from equipoise.tournament.equilibrium import performance_equilibrium
 from equipoise.tournament.tournament import half_width, performance
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.arrays import Floats
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import ConvergenceError, InvalidParameterError
 from equipoise.tournament.curves import EloCurve
 from equipoise.tournament.formulas import (

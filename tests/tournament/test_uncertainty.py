@@ -8,14 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.errors import InvalidParameterError, NoEquilibriumError
 from equipoise.tournament.curves import DavidsonCurve, EloCurve, NormalCurve
-from equipoise.tournament.equilibrium.equilibrium import known_draws, performance_equilibrium
-from equipoise.tournament.equilibrium.newton import laplacian
-from equipoise.tournament.equilibrium.solving import solve
-from equipoise.tournament.equilibrium.uncertainty import Uncertainty
+from equipoise.tournament.equilibrium import known_draws, performance_equilibrium
+from equipoise.tournament.newton import laplacian
 from equipoise.tournament.pairs import gather_pairs
+from equipoise.tournament.solving import solve
+from equipoise.tournament.uncertainty import Uncertainty
 from tournament.solved_tournaments import one_component, random_games
 
 CURVES = [EloCurve(), NormalCurve(), DavidsonCurve(1.0)]

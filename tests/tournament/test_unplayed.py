@@ -16,7 +16,7 @@ import pytest
 from tests.tournament.test_tie_breaks import by_player
 
 import equipoise as eq
-from equipoise.data.tournaments.rounds import ROUND_KINDS
+from equipoise.data.games import ROUND_KINDS
 from equipoise.errors import InvalidParameterError, NotFoundError
 from equipoise.tournament.tie_breaks import CODES, TIE_BREAKS, tie_break_named, unplayed_note
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import strategies as st
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 
 #: [PRE]_ Table 1: rating and points of A, B and C, who met once each; the results follow from it.
 TABLE_1 = {

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from equipoise.messages.matches import MatchRequest, TeamRequest
-from equipoise.messages.pools import InitialRequest, PoolChange, PoolRequest
+from equipoise.messages.pools import InitialRequest, PoolChange, PoolRequest, SeasonRequest
 from equipoise.messages.questions import BalanceRequest, PredictRequest
-from equipoise.messages.seasons import SeasonRequest
 
 
 def duel(number: int) -> MatchRequest:

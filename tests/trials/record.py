@@ -30,11 +30,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import equipoise as eq
 from equipoise.data.history import History
-from equipoise.rating.draws import start_counting
 from equipoise.rating.explaining import explain_change, why_unrated
-from equipoise.rating.federations.facts import FACTS
+from equipoise.rating.federation_columns import FACTS
 from equipoise.rating.registry import SYSTEMS, notes_of, parameters_of, system_class
 from equipoise.rating.replay import TRACE_COLUMNS
+from equipoise.rating.state import start_counting
 from test_every_system import VARIANTS
 
 DAY = 86_400_000_000

@@ -124,7 +124,7 @@ async def record_service(folder: Path, out: Path) -> None:
     """Record the description of the API and replies of a service with a pool for each system."""
     import httpx
 
-    from equipoise.messages.access import KeyRequest
+    from equipoise.messages.upkeep import KeyRequest
     from equipoise.pools.pool.access import make_key
     from equipoise.store.connection import open_store
     from equipoise.web.application import create_application

@@ -15,7 +15,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
 
 from equipoise.store.keys import list_keys
-from equipoise.web import background
+from equipoise.web import service
 from equipoise.web.api import ENDPOINTS
 from equipoise.web.http.access import ExpiringCache
 from equipoise.web.http.endpoints import Endpoint
@@ -101,6 +101,8 @@ def test_a_key_of_one_pool_sees_no_other(served: Served) -> None:
     assert served.get(f"/v1/pools/{public}", key).status_code == 200
     assert status(served.post(f"/v1/pools/{public}/matches", duel("1"), key))[0] == 403
     assert status(served.get("/v1/keys", key))[0] == 403
+    assert served.get(f"/v1/audit?pool={mine}", key).status_code == 200
+    assert status(served.get(f"/v1/audit?pool={private}", key)) == (403, "forbidden")
     listed = {one["pool"] for one in served.get("/v1/pools", key).json()["pools"]}
     assert mine in listed
     assert public in listed
@@ -285,7 +287,7 @@ def test_last_uses_are_dropped_if_the_database_is_busy(
         raise OperationalError("", None, Exception("database is locked"))
 
     with monkeypatch.context() as patched:
-        patched.setattr(background, "note_uses", busy)
+        patched.setattr(service, "note_uses", busy)
         assert served.get("/v1/pools").status_code == 200
         begun = time.monotonic()
         while not calls:

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from equipoise.pools.replay import replaying
-from equipoise.web.background import Background
 from equipoise.web.monitoring import Metrics
+from equipoise.web.service import Background
 
 
 class Work:

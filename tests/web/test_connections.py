@@ -24,8 +24,8 @@ pytest.importorskip("httptools")
 
 import uvicorn
 
-from equipoise.web.http import connections
-from equipoise.web.http.connections import ConnectionLimits, ServerConfig, limits_of
+from equipoise.web import serve
+from equipoise.web.serve import ConnectionLimits, ServerConfig, limits_of
 from equipoise.web.settings import ServiceSettings
 from trials.pace import allow, stopwatch
 from trials.server import Server, make_key
@@ -65,7 +65,7 @@ def start(request: pytest.FixtureRequest) -> Iterator[Start]:
             config = ServerConfig(
                 application,
                 replace(LIMITS, **limits),
-                http=f"equipoise.web.http.connections:{request.param}",
+                http=f"equipoise.web.serve:{request.param}",
                 loop=loop,
                 ws="none",
                 lifespan="off",
@@ -287,7 +287,7 @@ def test_an_idle_connection_makes_room(start: Start, caplog: pytest.LogCaptureFi
         assert everything(busy).startswith(b"HTTP/1.1 200")
         idle[0].sendall(head())
         assert everything(idle[0]).startswith(b"HTTP/1.1 200")
-    said = [one.getMessage() for one in caplog.records if one.name == connections.__name__]
+    said = [one.getMessage() for one in caplog.records if one.name == serve.__name__]
     assert said == ["there are 4 connections, the maximum: idle ones are closed"]
 
 

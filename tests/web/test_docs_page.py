@@ -8,8 +8,7 @@ from base64 import b64encode
 from xml.etree import ElementTree
 
 from equipoise.web.api import ENDPOINTS
-from equipoise.web.docs_page import docs_page
-from equipoise.web.openapi import openapi_document
+from equipoise.web.openapi import docs_page, openapi_document
 
 PAGE, POLICY = docs_page(openapi_document(ENDPOINTS))
 

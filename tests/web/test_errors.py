@@ -7,7 +7,7 @@ import pytest
 
 from equipoise import errors
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
-from equipoise.messages.errors import ErrorMessage
+from equipoise.messages.conversion import ErrorMessage
 from equipoise.web.http import errors as web_errors
 from equipoise.web.http.errors import HTTP_STATUS, error_response, http_status
 

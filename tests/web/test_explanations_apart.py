@@ -38,7 +38,7 @@ def test_explanations_do_not_starve_predictions_and_splits(
     board = site.ask("GET", "/pools/arena/leaderboard?limit=20").json()["players"]
     names = [row["player"] for row in board]
     monkeypatch.setattr(pages, "explained", forever)
-    monkeypatch.setattr(api.explaining, "explain_player", forever)
+    monkeypatch.setattr(api.questions, "explain_player", forever)
 
     def visit(name: str) -> int:
         return httpx.get(f"{site.url}/pools/arena/players/{name}", timeout=300.0).status_code

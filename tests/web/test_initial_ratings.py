@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from equipoise.pools.pool.known_ratings import MOST_PLAYERS
+from equipoise.pools.records import MOST_PLAYERS
 from web.conftest import Serve, Served, duel
 
 KNOWN = [

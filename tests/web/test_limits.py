@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
+from equipoise.web.http.access import RateLimiter, Rates, caller_of
 from equipoise.web.http.errors import TooManyRequestsError
-from equipoise.web.http.rates import RateLimiter, Rates, caller_of
 from equipoise.web.settings import ServiceSettings
 
 
@@ -91,7 +91,7 @@ def test_a_proxy_that_is_not_named_is_logged_once(
 ) -> None:
     """One that is named has put the address of its client into the place of its own."""
     rates = Rates(ServiceSettings())
-    with caplog.at_level(logging.WARNING, "equipoise.web.http.rates"):
+    with caplog.at_level(logging.WARNING, "equipoise.web.http.access"):
         rates.check_address("192.0.2.7", [(header, b"192.0.2.7, 198.51.100.2")], 0.0)
         rates.check_address("192.0.2.7", [(b"host", b"x")], 0.0)
         assert caplog.records == []

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from equipoise.web.api import ENDPOINTS
+from equipoise.web.http.endpoints import decode_body
 from equipoise.web.http.errors import HTTP_STATUS
-from equipoise.web.http.reading import decode_body
 from equipoise.web.openapi import _RULES, ERRORS, described, error_statuses
 
 DOCUMENT: dict[str, Any] = json.loads(msgspec.json.encode(described(ENDPOINTS)))

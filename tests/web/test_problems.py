@@ -9,13 +9,11 @@ import pytest
 from msgspec import Meta
 
 from equipoise.errors import InvalidDataError
-from equipoise.messages.access import KeyRequest
 from equipoise.messages.matches import DisqualifyRequest, MatchRequest
-from equipoise.messages.pools import PoolRequest
-from equipoise.messages.seasons import SeasonRequest
-from equipoise.messages.webhooks import WebhookRequest
+from equipoise.messages.pools import PoolRequest, SeasonRequest
+from equipoise.messages.upkeep import KeyRequest, WebhookRequest
+from equipoise.web.http.endpoints import refused_json
 from equipoise.web.http.errors import MalformedError
-from equipoise.web.http.reading import refused_json
 
 
 class Bounded(msgspec.Struct):

@@ -15,14 +15,13 @@ from typing import Any, TypeVar
 import msgspec
 import pytest
 
-from equipoise.analysis.files.performance import message_of, rate_performance
-from equipoise.analysis.requests.tournaments import Anchors, PerformanceRequest
+from equipoise.analysis.performance import Anchors, PerformanceRequest
+from equipoise.analysis.performance.computation import message_of, rate_performance
 from equipoise.errors import ConvergenceError, InvalidDataError, Problem
 from equipoise.store.connection import Store, open_store
-from equipoise.web.calculation import MOST_PROBLEMS, Work
 from equipoise.web.http.errors import OverloadedError, TimedOutError, TooLargeError
 from equipoise.web.monitoring import Metrics
-from equipoise.web.processes import CalculationProcesses
+from equipoise.web.processes import MOST_PROBLEMS, CalculationProcesses, Work
 from equipoise.web.settings import ServiceSettings
 from trials.pace import allow
 from trials.server import make_key, running

@@ -10,9 +10,8 @@ from msgspec import Meta
 
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import ReasonRequest
-from equipoise.web.http.endpoints import Body, PageQuery, time_of
+from equipoise.web.http.endpoints import Body, PageQuery, decode_body, read_query, time_of
 from equipoise.web.http.errors import MalformedError
-from equipoise.web.http.reading import decode_body, read_query
 
 
 class Query(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import pytest
 
-from equipoise.pools.pool.deleting import pools_to_clear
-from equipoise.pools.reading import leaderboard
-from equipoise.web.http.exports import caller
+from equipoise.pools.pool.pools import pools_to_clear
+from equipoise.pools.reading import players
+from equipoise.web.http.streams import caller
 from equipoise.web.settings import ServiceSettings
 from web.conftest import Serve, Served, duel
 
@@ -442,13 +442,13 @@ def test_only_short_pages_of_the_board_are_read_without_a_thread(
         more = {"time": 1_700_000_000} if pool == dropping else {}
         assert served.post(f"/v1/pools/{pool}/matches", duel("m", **more)).status_code == 200
     threads: set[bool] = set()
-    read = leaderboard.leaderboard
+    read = players.leaderboard
 
     def noted(*args: Any, **kwargs: Any) -> Any:
         threads.add(threading.current_thread().name.startswith("equipoise-reading"))
         return read(*args, **kwargs)
 
-    monkeypatch.setattr(leaderboard, "leaderboard", noted)
+    monkeypatch.setattr(players, "leaderboard", noted)
     for pool, query, in_thread in (
         (all_listed, "", False),
         (all_listed, "?limit=100&provisional=true", False),

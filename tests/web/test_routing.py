@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from equipoise.web.api import ENDPOINTS
-from equipoise.web.http.dispatch import PathTable, sent_path
+from equipoise.web.application import PathTable, sent_path
 
 TABLE = PathTable(ENDPOINTS)
 

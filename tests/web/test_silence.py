@@ -15,7 +15,7 @@ import pytest
 
 from equipoise.messages.matches import MatchRequest, PostedMessage
 from equipoise.pools.posting import posting
-from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import Post
 from equipoise.store.connection import Store, open_store
 from equipoise.web import writer as module
 from equipoise.web.monitoring import Metrics

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import equipoise
-from equipoise.formats.opening import contents, remote
+from equipoise.formats import sources
+from equipoise.formats.opening import remote
 from web.conftest import Served
 
 SOURCE = Path(equipoise.__file__).parent
@@ -50,7 +51,7 @@ def test_a_body_is_never_a_source(
     path = tmp_path / "games.csv"
     path.write_text(TABLE)
     opened: list[object] = []
-    for module, name in ((contents, "_of_path"), (contents, "download"), (remote, "_from_web")):
+    for module, name in ((sources, "_of_path"), (sources, "download"), (remote, "_from_web")):
         monkeypatch.setattr(module, name, lambda *given: opened.append(given))
     pool = served.pool(system="glicko")
     address = f"http://127.0.0.1:{trap.server_port}/games.csv"

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from equipoise.store.backups import checks_of
 from equipoise.store.connection import checked_url, open_store
-from equipoise.store.upkeep.checking import checks_of
 from equipoise.web.application import create_application
 from equipoise.web.settings import ServiceSettings
 from trials.standby import StandbyPair

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from equipoise.web.http.errors import SlowRequestError, TooLargeError
-from equipoise.web.http.stream import Piece, pieces
+from equipoise.web.http.streams import Piece, pieces
 from equipoise.web.settings import ServiceSettings
 from web.conftest import Serve, Served, duel, lines
 
@@ -160,16 +160,16 @@ def test_a_fault_in_the_middle_is_told_without_its_trace(
 ) -> None:
     served = serve(chunk_lines=1)
     pool = served.pool()
-    from equipoise.web.http import stream
+    from equipoise.web.http import streams
 
-    decode = stream.decode_piece
+    decode = streams.decode_piece
 
     def fail(piece: Piece) -> Any:
         if piece.first == 2:
             raise ZeroDivisionError("secret")
         return decode(piece)
 
-    monkeypatch.setattr(stream, "decode_piece", fail)
+    monkeypatch.setattr(streams, "decode_piece", fail)
     found = told(served.stream(pool, lines(duel("1"), duel("2"))))
     assert found[0]["through"] == 1
     assert found[1]["error"]["code"] == "internal"

@@ -16,9 +16,9 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import SpanKind, StatusCode
 
 from equipoise.errors import InvalidParameterError
-from equipoise.web import tracing
+from equipoise.web import monitoring
+from equipoise.web.monitoring import Tracing, check_installed, span
 from equipoise.web.settings import ServiceSettings
-from equipoise.web.tracing import Tracing, check_installed, span
 from trials.pace import stopwatch
 from web.conftest import Serve, Served, duel, lines
 
@@ -28,7 +28,7 @@ TRACE, PARENT = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 @pytest.fixture
 def exporter(monkeypatch: pytest.MonkeyPatch) -> InMemorySpanExporter:
     found = InMemorySpanExporter()
-    monkeypatch.setattr(tracing, "otlp_exporter", lambda: found)
+    monkeypatch.setattr(monitoring, "otlp_exporter", lambda: found)
     return found
 
 
@@ -134,7 +134,7 @@ def test_a_collector_that_does_not_answer_does_not_hold_up_the_end(
         def shutdown(self) -> None:
             released.wait(60.0)
 
-    monkeypatch.setattr(tracing, "_LAST", 0.2)
+    monkeypatch.setattr(monitoring, "_LAST", 0.2)
     found = Tracing(Stuck())
     with span(found, "replay", pool="p"):
         pass
@@ -149,6 +149,6 @@ def test_without_its_libraries_the_service_says_what_to_install(
 ) -> None:
     check_installed()
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
-    monkeypatch.setattr(tracing, "find_spec", lambda name: None)
+    monkeypatch.setattr(monitoring, "find_spec", lambda name: None)
     with pytest.raises(InvalidParameterError, match=r"'\.\[tracing\]' in a clone"):
         check_installed()

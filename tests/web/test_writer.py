@@ -13,8 +13,8 @@ from sqlalchemy.exc import OperationalError
 from equipoise.errors import ConflictError, NotFoundError
 from equipoise.messages.matches import MatchRequest, PostedMessage
 from equipoise.pools.posting import posting
-from equipoise.pools.posting.planning import Post
-from equipoise.store.interrupting import Interruption
+from equipoise.pools.posting.posting import Post
+from equipoise.store.connection import Interruption
 from equipoise.web.http.errors import InternalError, OverloadedError, UnavailableError
 from equipoise.web.monitoring import Metrics
 from equipoise.web.writer import Writer

@@ -7,14 +7,14 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from equipoise.cli.declaring import add_command
-from equipoise.cli.grouping import SHORT_HELP, CommandGroup
+from equipoise.cli.helping import SHORT_HELP, CommandGroup
+from equipoise.cli.options import add_command
 
 
 class _Place(NamedTuple):
     """The place of a command, so that only the command that runs is loaded.
 
-    module : below `equipoise.cli`; function : its name there
+    module : below `equipoise`; function : its name there
     example : name of the text that ends the help; empty for a group of commands
     """
 
@@ -23,37 +23,39 @@ class _Place(NamedTuple):
     example: str = "EXAMPLE"
 
 
-#: In the order of the help. The folder of the module is the group, see `_TITLES`.
+#: Heading of the help -> its commands in order.
 _COMMANDS = {
-    "demo": _Place("demo", "demo"),
-    "systems": _Place("systems", "systems"),
-    "doctor": _Place("doctor", "doctor"),
-    "inspect": _Place("files.inspect", "inspect"),
-    "convert": _Place("files.convert", "convert"),
-    "rate": _Place("files.rate", "rate"),
-    "explain": _Place("files.explain", "explain"),
-    "compare": _Place("files.compare", "compare"),
-    "predict": _Place("files.predict", "predict"),
-    "plot": _Place("files.plot", "plot"),
-    "performance": _Place("files.performance", "performance"),
-    "strengths": _Place("files.strengths", "strengths"),
-    "balance": _Place("files.balance", "balance"),
-    "rebalance": _Place("files.rebalance", "rebalance"),
-    "simulate": _Place("files.simulate", "simulate"),
-    "backtest": _Place("studies.backtest", "backtest"),
-    "leaderboard": _Place("studies.leaderboard", "leaderboard"),
-    "tune": _Place("studies.tune", "tune"),
-    "audit": _Place("studies.audit", "application", ""),
-    "serve": _Place("service.serve", "serve"),
-    "db": _Place("service.db", "application", ""),
+    "First steps": {
+        "demo": _Place("analysis.simulate.command", "demo", "DEMO_EXAMPLE"),
+        "systems": _Place("analysis.doctor.command", "systems", "SYSTEMS_EXAMPLE"),
+        "doctor": _Place("analysis.doctor.command", "doctor"),
+    },
+    "From files to answers": {
+        "inspect": _Place("analysis.inspect.command", "inspect"),
+        "convert": _Place("analysis.inspect.command", "convert", "CONVERT_EXAMPLE"),
+        "rate": _Place("analysis.rate.command", "rate"),
+        "explain": _Place("analysis.explain.command", "explain"),
+        "compare": _Place("analysis.rate.command", "compare", "COMPARE_EXAMPLE"),
+        "predict": _Place("analysis.predict.command", "predict"),
+        "plot": _Place("analysis.plot.command", "plot"),
+        "performance": _Place("analysis.performance.command", "performance"),
+        "strengths": _Place("analysis.performance.command", "strengths", "STRENGTHS_EXAMPLE"),
+        "balance": _Place("analysis.balance.command", "balance"),
+        "rebalance": _Place("analysis.balance.command", "rebalance", "REBALANCE_EXAMPLE"),
+        "simulate": _Place("analysis.simulate.command", "simulate"),
+    },
+    "Studies of a whole history": {
+        "backtest": _Place("analysis.backtest.command", "backtest"),
+        "leaderboard": _Place("analysis.leaderboard.command", "leaderboard"),
+        "tune": _Place("analysis.tune.command", "tune"),
+        "audit": _Place("analysis.audit.command", "application", ""),
+    },
+    "The service and its database": {
+        "serve": _Place("cli.service.serve", "serve"),
+        "db": _Place("cli.service.db", "application", ""),
+    },
 }
-#: Folder below `equipoise.cli` -> heading of its commands.
-_TITLES = {
-    "": "First steps",
-    "files": "From files to answers",
-    "studies": "Studies of a whole history",
-    "service": "The service and its database",
-}
+_PLACES = {name: place for section in _COMMANDS.values() for name, place in section.items()}
 
 
 class _Commands(CommandGroup):
@@ -61,11 +63,7 @@ class _Commands(CommandGroup):
 
     def sections(self) -> dict[str, list[str]]:
         """Return the names of the commands under each heading."""
-        found: dict[str, list[str]] = {title: [] for title in _TITLES.values()}
-        for name, place in _COMMANDS.items():
-            folder, dot, _ = place.module.partition(".")
-            found[_TITLES[folder if dot else ""]].append(name)
-        return found
+        return {title: list(section) for title, section in _COMMANDS.items()}
 
 
 def create_application(command: str | None = None) -> typer.Typer:
@@ -83,17 +81,17 @@ def create_application(command: str | None = None) -> typer.Typer:
         "COMMAND --help` all of them.",
         no_args_is_help=True,
         # The options that install completion are for the command line as a whole.
-        add_completion=command not in _COMMANDS,
+        add_completion=command not in _PLACES,
         # Plain help needs no Rich, which takes longer to load than everything else here.
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
     )
     application.callback()(_root)
-    chosen = {command} & _COMMANDS.keys()
-    for name, place in _COMMANDS.items():
+    chosen = {command} & _PLACES.keys()
+    for name, place in _PLACES.items():
         if chosen and name not in chosen:
             continue
-        module = importlib.import_module(f"equipoise.cli.{place.module}")
+        module = importlib.import_module(f"equipoise.{place.module}")
         function = getattr(module, place.function)
         if place.example:
             example = getattr(module, place.example)

@@ -13,7 +13,7 @@ import typer
 
 def systems(incomplete: str) -> list[tuple[str, str]]:
     """Return the systems that begin so, each with its purpose; a label may stand before."""
-    from equipoise.analysis.files.systems import list_systems
+    from equipoise.analysis.systems import list_systems
 
     label, equals, _ = incomplete.rpartition("=")
     return [(f"{label}{equals}{one.name}", one.summary) for one in list_systems()]
@@ -39,7 +39,7 @@ def labelled_parameters(context: typer.Context, incomplete: str) -> list[tuple[s
 
 
 def _parameters_of(system: str) -> list[tuple[str, str]]:
-    from equipoise.analysis.files.systems import described
+    from equipoise.analysis.systems import described
     from equipoise.errors import EquipoiseError
 
     try:
@@ -50,14 +50,14 @@ def _parameters_of(system: str) -> list[tuple[str, str]]:
 
 
 def _default_system() -> str:
-    from equipoise.analysis.files.systems import DEFAULT_SYSTEM
+    from equipoise.analysis.systems import DEFAULT_SYSTEM
 
     return DEFAULT_SYSTEM
 
 
 def formats() -> list[str]:
     """Return the formats of histories."""
-    from equipoise.formats.sources import Format
+    from equipoise.formats.opening.kinds import Format
 
     return list(get_args(Format))
 

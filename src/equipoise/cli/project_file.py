@@ -15,9 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from equipoise.analysis.requests.reading import GamesRequest, reading_options
-from equipoise.analysis.requests.typed import Typed
-from equipoise.cli.report import say
+from equipoise.analysis.requests import GamesRequest, Typed, reading_options
 from equipoise.data.files import read_toml
 from equipoise.errors import InvalidParameterError
 
@@ -80,10 +78,10 @@ def settings_alone(command: str) -> list[str]:
     return [name for name in found if name.replace("-", "_") in games]
 
 
-def say_used(settings: Sequence[str]) -> None:
-    """Say which settings of the file are used."""
+def used_in_words(settings: Sequence[str]) -> str:
+    """Return which settings of the file are used."""
     section = settings[0].rpartition(" ")[0]
-    say(f"{section} sets {', '.join(one.rpartition(' ')[2] for one in settings)}")
+    return f"{section} sets {', '.join(one.rpartition(' ')[2] for one in settings)}"
 
 
 def _file() -> Path | None:

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import textwrap
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import date, datetime
+from itertools import islice
+from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 from equipoise.errors import (
@@ -32,9 +36,84 @@ if TYPE_CHECKING:
 
     from equipoise._jit import Compilation
     from equipoise.charts.canvas import Row, Sheet
-    from equipoise.cli.tables import Table
-    from equipoise.messages.errors import ProblemMessage
+    from equipoise.data.reading import HistoryReading
+    from equipoise.messages.conversion import ProblemMessage
     from equipoise.messages.histories import HistoryMessage, RateByMessage, RateSummary
+
+
+#: Ends a time that is a day.
+_MIDNIGHT = " 00:00"
+
+
+class Table(NamedTuple):
+    """A table of text; the columns named in `numbers` are aligned to the right."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numbers: set[str]
+
+    def printable(self) -> Table:
+        """Return the table without control characters and invisible characters."""
+        return Table(
+            [printable(name) for name in self.columns],
+            [[printable(text) for text in row] for row in self.rows],
+            {printable(name) for name in self.numbers},
+        )
+
+    def lines(self) -> list[str]:
+        """Return the table as aligned lines."""
+        widths = self.widths()
+        lines = []
+        for row in (self.columns, *self.rows):
+            aligned = [
+                text.rjust(width) if column in self.numbers else text.ljust(width)
+                for column, text, width in zip(self.columns, row, widths, strict=True)
+            ]
+            lines.append("  ".join(aligned).rstrip())
+        return lines
+
+    def widths(self) -> list[int]:
+        """Return the width of every column."""
+        return [max(map(len, cells)) for cells in zip(self.columns, *self.rows, strict=True)]
+
+
+def table(columns: Mapping[str, str], rows: Iterable[Iterable[object]]) -> Table:
+    """Return a table of values.
+
+    columns : name -> format of its numbers, such as ".2f"; "" is a column of text, and ">" is a
+        column of text that is aligned to the right
+    rows : their values; None becomes an empty cell
+    """
+    forms = list(columns.values())
+    cells = [[cell(value, form) for value, form in zip(row, forms, strict=True)] for row in rows]
+    return Table(list(columns), cells, {name for name, form in columns.items() if form})
+
+
+def cell(value: object, form: str) -> str:
+    """Return a value as a table shows it."""
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, str) or not form else format(value, form)
+
+
+def minutes(time: int | str | date | datetime | None) -> str | None:
+    """Return a time to the minute, a day, the number in an order without dates, or the text."""
+    from equipoise.data.times import to_the_minute
+
+    return None if time is None else to_the_minute(time)
+
+
+def dates(times: Sequence[int | date | datetime | None]) -> list[str | None]:
+    """Return the cells of a column of times: days, or minutes if a time is not a midnight."""
+    cells = [minutes(time) for time in times]
+    if all(one is None or one.endswith(_MIDNIGHT) or ":" not in one for one in cells):
+        return [None if one is None else one.removesuffix(_MIDNIGHT) for one in cells]
+    return cells
+
+
+def cut(text: str, letters: int) -> str:
+    """Return text, shortened to at most `letters` characters."""
+    return text if len(text) <= letters else f"{text[: letters - 3]}..."
 
 
 #: Columns and lines of a chart in a pipe.
@@ -157,7 +236,27 @@ def print_table(table: Table) -> None:
     sys.stdout.write("\n".join(table.lines()) + "\n")
 
 
-def reading_lines(history: HistoryMessage | RateSummary | RateByMessage) -> list[str]:
+def print_first(
+    columns: Mapping[str, str],
+    rows: Iterable[Iterable[object]],
+    count: int,
+    most: int,
+    what: str = "player",
+    where: str = "--output FILE keeps them all.",
+) -> None:
+    """Print a table: its first rows on a terminal, all of them to a pipe.
+
+    rows, count : all rows, and their number; what : they are; where : to find the others
+    """
+    shown = min(most, count) if sys.stdout.isatty() else count
+    print_table(table(columns, islice(rows, shown)))
+    if shown < count:
+        say(f"... and {counted(count - shown, f'more {what}')}; {where}")
+
+
+def reading_lines(
+    history: HistoryReading | HistoryMessage | RateSummary | RateByMessage,
+) -> list[str]:
     """Return lines on what was left out of a history, and why."""
     left_out = (
         (history.unrated, "match is marked as not rated", "matches are marked as not rated"),
@@ -264,7 +363,7 @@ def progress(label: str) -> Iterator[Callable[[int, int], None] | None]:
 def report_error(error: EquipoiseError, as_json: bool) -> None:
     """Print an error as text or JSON."""
     if as_json:
-        from equipoise.messages.errors import error_message
+        from equipoise.messages.conversion import error_message
 
         say(_json(error_message(error)))
         return
@@ -296,6 +395,35 @@ def _report(code: str, message: str, as_json: bool) -> None:
     if not as_json:
         say(f"equipoise: {message}")
         return
-    from equipoise.messages.errors import ErrorBody, ErrorMessage
+    from equipoise.messages.conversion import ErrorBody, ErrorMessage
 
     say(_json(ErrorMessage(ErrorBody(code, message, []))))
+
+
+@contextmanager
+def stopped_by_signals() -> Iterator[None]:
+    """Let SIGTERM, and the end of the terminal, end the block as an exception.
+
+    The status is that of a shell: 128 and the number of the signal. A signal that is ignored, as by
+    `nohup`, stays ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    wanted = [signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+    numbers = [number for number in wanted if signal.getsignal(number) is signal.SIG_DFL]
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for one in numbers:
+            signal.signal(one, signal.SIG_IGN)  # a second one must not stop the removal
+        with suppress(OSError):  # the terminal may be gone
+            say("stopped")
+        raise SystemExit(128 + number)
+
+    for number in numbers:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            signal.signal(number, signal.SIG_DFL)

@@ -12,9 +12,8 @@ It imports `equipoise.messages` and `equipoise.errors`, and nothing else of the 
 
 from __future__ import annotations
 
-from equipoise.client.asynchronous import AsyncClient
-from equipoise.client.call import Retries
-from equipoise.client.sync import Client
+from equipoise.client.calls import Retries
+from equipoise.client.clients import AsyncClient, Client
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.messages.pools import (
     InitialMapping,
@@ -22,9 +21,10 @@ from equipoise.messages.pools import (
     InitialRequest,
     PoolChange,
     PoolRequest,
+    SeasonRequest,
+    SeasonSettings,
 )
 from equipoise.messages.questions import BalancePlayer, BalanceRequest, PredictRequest
-from equipoise.messages.seasons import SeasonRequest, SeasonSettings
 
 __all__ = [
     "AsyncClient",

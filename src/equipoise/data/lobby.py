@@ -14,9 +14,9 @@ import numpy as np
 
 from equipoise.arguments import as_array, check_values, checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.games import id_array
 from equipoise.data.outlook import TeamModel
 from equipoise.data.ratings import Ratings
-from equipoise.data.tournaments.games import id_array
 from equipoise.display import (
     SHOWN_ROWS,
     Displayed,

@@ -151,12 +151,12 @@ def chance(z: Floats, curve: Curve) -> Floats:
         # exp gets no positive number, so it does not overflow.
         tail = np.exp(-np.abs(z))
         return np.where(z >= 0, 1.0, tail) / (1.0 + tail)
-    from equipoise.numeric.normal import normal_cdf_of
+    from equipoise.numeric.functions import normal_cdf_of
 
     return normal_cdf_of(z)
 
 
-#: Rating points in one unit of the internal scale [TG2]_ (1).
+#: Rating points in one unit of the internal scale: 400/ln 10, as printed in [G2]_ and [TG2]_ (1).
 GLICKO2_SCALE = 173.7178
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from equipoise.data.games import Games
 from equipoise.data.history import History
-from equipoise.data.tournaments.games import Games
 from equipoise.display import Displayed
 from equipoise.errors import Problem
 from equipoise.option_names import addressed

@@ -37,7 +37,7 @@ from equipoise.data.times import table_times
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import System
-from equipoise.rating.entry.entering import ENTRY, LEVEL, LEVEL_ADJUSTMENT, MU, TARGET, WEIGHT
+from equipoise.rating.newcomers import ENTRY, LEVEL, LEVEL_ADJUSTMENT, MU, TARGET, WEIGHT
 from equipoise.rating.replay import PIECE, TRACE_COLUMNS, check_fit, days, pieces
 from equipoise.rating.system import RatingSystem
 

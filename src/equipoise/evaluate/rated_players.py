@@ -13,8 +13,8 @@ import polars as pl
 from equipoise.arrays import Floats
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.initial_ratings import read_first_ratings, read_rating_list
-from equipoise.formats.synonyms import merge_ids
+from equipoise.formats.names import merge_ids
+from equipoise.formats.players import read_first_ratings, read_rating_list
 
 if TYPE_CHECKING:
     from equipoise.rating.system import RatingSystem

@@ -1,5 +1,14 @@
 """Compares two tables of ratings: who moved, by how much, and how alike the tables are.
 
+Pairs are counted in n log n steps by Knight's method: rows are sorted by one column, and the
+inversions of the other are the pairs in reverse order. Inversions are counted bit by bit, which
+needs no compiled code.
+
+Source: W. R. Knight, A computer method for calculating Kendall's tau with ungrouped data, Journal
+of the American Statistical Association 61 (1966), 436-439. Tau is the one that is called b, which
+is corrected for ties: M. G. Kendall, The treatment of ties in ranking problems, Biometrika 33
+(1945), 239-251.
+
 The straight line between two scales is that of linear equating: it gives the old ratings the mean
 and the standard deviation of the new ones (M. J. Kolen and R. L. Brennan, Test Equating, Scaling,
 and Linking, 3rd ed., Springer 2014, section 2.4).
@@ -10,38 +19,140 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ints
-from equipoise.data.comparison import (
-    ChangeSummary,
-    ComparisonScale,
-    RatingComparison,
-    ScaleLine,
-)
+from equipoise.data.comparison import ChangeSummary, ComparisonScale, RatingComparison, ScaleLine
 from equipoise.display import names_in_words
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
 from equipoise.evaluate.rated_players import RatedPlayers, rated_players
-from equipoise.formats.likely_doubles import MOST, likely_doubles, same_but_for_form
-from equipoise.formats.synonyms import Synonyms, read_synonyms, strangers
-from equipoise.numeric.rank_correlation import pair_order, pearson, spearman
+from equipoise.formats.names import (
+    MOST,
+    Synonyms,
+    likely_doubles,
+    read_synonyms,
+    same_but_for_form,
+    strangers,
+)
 from equipoise.option_names import addressed
 from equipoise.wording import counted
+
+#: Fewest players in both tables for correlations and a line.
+LEAST = 3
+
+#: Pairs of likely doubles that are listed; the others are counted.
+_DOUBLES = 10
+
+
+class PairOrder(NamedTuple):
+    """All pairs of rows, by how two columns order them.
+
+    same, reverse : pairs that differ in both columns, in the same order or in reverse order
+    tied_first, tied_second : pairs that are equal in the first, or in the second column only
+    tied_both : pairs that are equal in both columns
+    """
+
+    same: int
+    reverse: int
+    tied_first: int
+    tied_second: int
+    tied_both: int
+
+    @property
+    def pairs(self) -> int:
+        """Return the number of all pairs."""
+        return sum(self)
+
+    @property
+    def tau(self) -> float:
+        """Return Kendall's tau-b, NaN if a column has only equal numbers."""
+        ordered = self.same + self.reverse
+        # One root of the product, so that equal orders give exactly 1.
+        below = math.sqrt((ordered + self.tied_second) * (ordered + self.tied_first))
+        return (self.same - self.reverse) / below if below else math.nan
+
+
+def pair_order(first: Floats, second: Floats) -> PairOrder:
+    """Return how two columns order their pairs of rows; both have shape (n,), without NaN."""
+    _, one = np.unique(first, return_inverse=True)
+    _, other = np.unique(second, return_inverse=True)
+    one, other = one.astype(np.int64), other.astype(np.int64)
+    pairs = _pairs(np.array([len(one)]))
+    both = _pairs(np.unique(one * (len(one) + 1) + other, return_counts=True)[1])
+    tied_first = _pairs(np.bincount(one)) - both
+    tied_second = _pairs(np.bincount(other)) - both
+    # Rows that are equal in the first column are sorted by the second, so they have no inversion.
+    reverse = inversions(other[np.lexsort((other, one))])
+    same = pairs - reverse - tied_first - tied_second - both
+    return PairOrder(same, reverse, tied_first, tied_second, both)
+
+
+def inversions(ranks: Ints) -> int:
+    """Return the number of pairs i < j with ranks[i] > ranks[j]; ranks are whole numbers from 0.
+
+    Beginning with the highest bit, rows are grouped by the bits seen so far. A pair is counted at
+    the first bit in which its ranks differ.
+    """
+    rows = np.asarray(ranks, dtype=np.int64)
+    count = len(rows)
+    found = 0
+    for bit in range(int(rows.max(initial=0)).bit_length() - 1, -1, -1):
+        one = (rows >> bit) & 1
+        group = rows >> (bit + 1)
+        starts = np.flatnonzero(np.diff(group, prepend=-1))
+        sizes = np.diff(starts, append=count)
+        before = np.cumsum(one) - one
+        before -= np.repeat(before[starts], sizes)
+        found += int(before[one == 0].sum())
+        # Within each group, rows without this bit come first; the order stays the same otherwise.
+        first = np.repeat(starts, sizes)
+        zeros = np.repeat(sizes - np.add.reduceat(one, starts), sizes)
+        place = np.where(one == 1, first + zeros + before, np.arange(count) - before)
+        sorted_rows = np.empty_like(rows)
+        sorted_rows[place] = rows
+        rows = sorted_rows
+    return found
+
+
+def mean_ranks(values: Floats) -> Floats:
+    """Return the rank of every number from 1, the lowest first; equal numbers share their mean."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts - 1) / 2.0)[inverse], dtype=np.float64)
+
+
+def pearson(first: Floats, second: Floats) -> float:
+    """Return the correlation of two columns, NaN if one has only equal numbers."""
+    # Compared before the mean is subtracted, which rounds.
+    if len(first) < 2 or np.ptp(first) == 0.0 or np.ptp(second) == 0.0:
+        return math.nan
+    one, other = first - first.mean(), second - second.mean()
+    # Scaled, so that no square leaves the range of numbers.
+    one, other = one / np.abs(one).max(), other / np.abs(other).max()
+    below = math.sqrt(float(one @ one) * float(other @ other))
+    return min(max(float(one @ other) / below, -1.0), 1.0)
+
+
+def spearman(first: Floats, second: Floats) -> float:
+    """Return the correlation of the ranks of two columns, NaN if one has only equal numbers."""
+    return pearson(mean_ranks(first), mean_ranks(second))
+
+
+def _pairs(sizes: Ints) -> int:
+    """Return the number of pairs within groups of these sizes."""
+    return int((sizes * (sizes - 1) // 2).sum())
+
 
 #: Which changes count; "auto" decides by the scales.
 ScaleChoice: TypeAlias = Literal["auto", "same", "line"]
 
-#: Fewest players in both tables for correlations and a line.
-LEAST = 3
 #: Two scales count as the same if the standard deviations of the ratings of the players in both
 #: tables differ at most by this factor, and their means at most by this share of the larger one.
 _SAME_SPREAD, _SAME_MEAN = 1.25, 0.5
-#: Pairs of likely doubles that are listed; the others are counted.
-_DOUBLES = 10
 
 
 @checks_arguments()

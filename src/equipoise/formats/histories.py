@@ -1,4 +1,8 @@
-"""Reads histories: `read_history` refuses bad input, `scan_history` lists its problems."""
+"""Reads histories: `read_history` refuses bad input, `scan_history` lists its problems.
+
+`sources` opens a source, and the names of its columns show what it holds: a history, which
+`long_table` builds, or games, which `games/history_of.py` turns into one.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,60 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 from equipoise.arguments import checks_arguments
 from equipoise.data.history import History
 from equipoise.data.reading import HistoryReading
-from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.games.sources import read_matches
-from equipoise.formats.likely_doubles import describe_spellings
-from equipoise.formats.opening.naming import listed_files
-from equipoise.formats.options import Instant, SkipBad, Unplaced, Where, check_options, check_sheet
-from equipoise.formats.synonyms import Synonyms, read_synonyms
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
+from equipoise.formats.games.crosstable import may_be_cross_table, read_cross_table
+from equipoise.formats.games.history_of import (
+    CROSS_TABLE,
+    PGN,
+    TRF,
+    check_tags,
+    history_of_games,
+    history_of_pairs,
+    history_of_sides,
+    rule_for_players,
+    wanted_tags,
+)
+from equipoise.formats.names import Synonyms, describe_spellings, read_synonyms
+from equipoise.formats.opening.joining import listed_files
+from equipoise.formats.opening.kinds import Format
+from equipoise.formats.pgn.games import read_pgn
+from equipoise.formats.sources import Holding, open_games
+from equipoise.formats.table import (
+    Instant,
+    Options,
+    SkipBad,
+    Table,
+    Unplaced,
+    Where,
+    columns_in_words,
+    refuse,
+    refuse_options,
+)
+from equipoise.formats.tables.column_names import CANONICAL, KNOWN, MEANINGS
+from equipoise.formats.tables.long_table import build_history
+from equipoise.formats.tables.meanings import (
+    KINDS,
+    Header,
+    Kind,
+    check_once,
+    check_renamings,
+    instead,
+    join_clock_times,
+    read_header,
+    recognise,
+)
+from equipoise.formats.times import check_bound, check_time_format
+from equipoise.formats.trf import read_trf
 from equipoise.wording import counted, printable
 
+FORMS = (
+    "must have the columns of a history (match, player, rank) or of games (white, black, result)"
+)
 #: With more problems than this, a report starts with a count of each rule.
 LISTED_SINGLY = 20
 
@@ -87,7 +133,7 @@ def scan_history(
     try:
         if synonyms is not None:
             options = replace(options, synonyms=read_synonyms(synonyms))
-        reading = read_matches(source, format, options, sheet)
+        reading = _read_matches(source, format, options, sheet)
     except InvalidDataError as error:
         return HistoryReading(history=None, problems=error.problems)
     if reading.history is None:
@@ -128,21 +174,7 @@ def read_history(
     >>> eq.read_history("examples/contests.csv")
     <History: 40 matches of 120 players, 2020-01-01 to 2020-09-30>
     """
-    reading = scan_history(
-        source,
-        format=format,
-        sheet=sheet,
-        columns=columns,
-        statistics=statistics,
-        skip_bad=skip_bad,
-        since=since,
-        until=until,
-        time_format=time_format,
-        where=where,
-        lower_score_is_better=lower_score_is_better,
-        unplaced=unplaced,
-        synonyms=synonyms,
-    )
+    reading = scan_history(**locals())
     if reading.history is None:
         raise InvalidDataError(reading.problems, summarise(reading.problems, source))
     return reading.history
@@ -164,3 +196,170 @@ def summarise(problems: Sequence[Problem], source: object = "") -> str:
         for kind, count in kinds.most_common()
     ]
     return f"{head} ({'; '.join(listed)})"
+
+
+def check_options(
+    columns: Mapping[str, str] | None,
+    statistics: Sequence[str],
+    skip_bad: str | None,
+    since: Instant | None,
+    until: Instant | None,
+    where: Where | None,
+    time_format: str | None = None,
+    lower_score_is_better: bool = False,
+    unplaced: str | None = None,
+) -> Options:
+    """Return the options of a reader, or raise InvalidParameterError."""
+    require(skip_bad in (None, *get_args(SkipBad)), "skip_bad", "matches or rows", skip_bad)
+    require(unplaced in (None, *get_args(Unplaced)), "unplaced (--unplaced)", "last", unplaced)
+    require(not isinstance(statistics, str), "statistics", "a sequence of names", statistics)
+    for name in statistics:
+        require(
+            name not in CANONICAL and bool(name),
+            "statistics",
+            "names of columns without another meaning",
+            name,
+        )
+    require(
+        isinstance(lower_score_is_better, bool),
+        "lower_score_is_better",
+        "True or False",
+        lower_score_is_better,
+    )
+    time_format = check_time_format(time_format)
+    check_bound(since, "since", time_format)
+    check_bound(until, "until", time_format)
+    return Options(
+        columns=_renamings(columns or {}),
+        statistics=tuple(dict.fromkeys(statistics)),
+        skip_bad=skip_bad,  # type: ignore[arg-type]  # checked above
+        since=since,
+        until=until,
+        time_format=time_format,
+        where=_pairs(where or ()),
+        lower_score_is_better=lower_score_is_better,
+        unplaced=unplaced,  # type: ignore[arg-type]  # checked above
+    )
+
+
+def _renamings(columns: Mapping[str, str]) -> dict[str, str]:
+    rule = "a mapping of new to old names"
+    require(isinstance(columns, Mapping), "columns", rule, columns)
+    for pair in columns.items():
+        require(
+            "" not in pair and all(isinstance(name, str) for name in pair), "columns", rule, pair
+        )
+    return dict(columns)
+
+
+def _pairs(where: Where) -> tuple[tuple[str, object], ...]:
+    rule = "a mapping or pairs of column and value"
+    if isinstance(where, Mapping):
+        return tuple(where.items())
+    require(not isinstance(where, str), "where", rule, where)
+    try:
+        pairs = tuple((column, value) for column, value in where)
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(f"where must be {rule}; got {where!r}") from error
+    for column, _ in pairs:
+        require(isinstance(column, str), "where", rule, where)
+    return pairs
+
+
+def check_sheet(sheet: str | int | None) -> None:
+    """Check the name or number of a sheet. Raises : InvalidParameterError."""
+    if sheet is None or (isinstance(sheet, str) and sheet):
+        return
+    if not isinstance(sheet, int) or isinstance(sheet, bool) or sheet < 1:
+        raise InvalidParameterError(
+            f"sheet (--sheet) must be the name of a sheet, or its number from 1; got {sheet!r}"
+        )
+
+
+def _read_matches(
+    source: object, format: str | None, options: Options, sheet: str | int | None
+) -> HistoryReading:
+    """Return the history of any source of matches or of games, and all of its problems.
+
+    Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
+    Raises : InvalidDataError        it does not have this format, or cannot be read
+    """
+    known = (*get_args(Format), *get_args(Holding))
+    if format is not None and format not in known:
+        raise InvalidParameterError(f"format must be one of {', '.join(known)}; got {format!r}")
+    # Every one of several files has the columns that the options name.
+    needed = [*options.columns.values(), *options.statistics]
+    opened = open_games(source, format, sheet, needed)
+    if not isinstance(opened, Table):
+        name = opened[0].name if len(opened) == 1 else ""
+        if opened[0].format == "pgn":
+            tags = tuple(dict.fromkeys(check_tags(options).values()))
+            games = read_pgn(opened, where=wanted_tags(options), dated=True, tags=tags)
+            return history_of_games(games.of_files(opened), PGN, name, replace(options, where=()))
+        refuse_options(_without_selection(options), "a report in TRF")
+        games = read_trf(opened[0].content(), opened[0].name).of_files(opened)
+        return history_of_games(games, TRF, name, options)
+    table = join_clock_times(opened, options)
+    kind = KINDS.get(format or "")
+    flat = table.flat()
+    header = read_header(flat.frame.columns, options.columns)
+    if format == "crosstable" or (
+        kind is None and not header.is_complete and may_be_cross_table(table)
+    ):
+        refuse_options(_without_selection(options), "a cross table")
+        return history_of_games(read_cross_table(table), CROSS_TABLE, table.name, options)
+    return _history_of_table(flat, header, options, kind)
+
+
+def _without_selection(options: Options) -> Options:
+    """Return the options that only tables have."""
+    return replace(options, since=None, until=None, where=())
+
+
+def _history_of_table(
+    table: Table, header: Header, options: Options, kind: Kind | None
+) -> HistoryReading:
+    """Return the history of a table of any kind, and all of its problems.
+
+    kind : of the table; None detects it from the header
+    Raises : InvalidDataError        it is no history, or has no rows
+    Raises : InvalidParameterError   the options do not suit the table
+    """
+    frame, renamed = table.frame, options.columns
+    check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
+    if kind == "history":
+        return build_history(table, options)
+    sides, pairs = header.games, header.pairs
+    paired = kind == "pairs" or (bool(sides.missing) and not pairs.missing)
+    if kind is None and not header.history.missing:
+        reading = build_history(table, options)
+        if sides.missing:
+            return reading
+        others = ", ".join(sides.columns[one] for one in ("white", "black"))
+        note = f"read by match and player, as a history; the columns {others} decide nothing"
+        return replace(reading, notes=(note, *reading.notes))
+    if paired and not pairs.missing and len(frame):
+        return history_of_pairs(table, pairs, options)
+    if sides.missing:
+        players = rule_for_players(frame.columns, renamed)
+        if players is not None:
+            refuse(table.name, players, f"columns {', '.join(frame.columns)}")
+        # A table that is nearly a history is told column by column what it lacks.
+        found = recognise(frame, options)
+        nearly = len(found.missing) < 2 or {"match", "player"} & {*renamed, *frame.columns}
+        if not frame.width or not found.missing or (nearly and len(sides.missing) > 1):
+            return build_history(table, options)
+        has_side = {"white", "black"} & {*sides.columns}
+        missing = "no match, no player"
+        if has_side and len(sides.missing) < 3:
+            missing = ", ".join(f"no {one}" for one in sides.missing)
+        got = f"{missing}, but {columns_in_words(frame.columns)}"
+        refuse(table.name, FORMS, got + (instead(sides, frame.columns) if has_side else ""))
+    if "white_score" in sides.columns:
+        # Scores decide, so points are a column like any other.
+        meant = {one: name for one, name in sides.columns.items() if one != "points"}
+        sides = replace(sides, columns=meant)
+    check_once(sides, table, renamed)
+    if not len(frame):
+        refuse(table.name, "must have at least one row", "none")
+    return history_of_sides(table, sides, options)

@@ -1,24 +1,57 @@
-"""Reads tables with one player on each row: a lobby, or initial ratings.
+"""Reads tables with one player on each row: lobbies, and ratings of players.
 
-They have the columns `player` and `rating`, and further numbers that some rows may lack.
+They have the columns `player` and `rating`, and further numbers that some rows may lack; other
+columns are ignored. A lobby is of players who wait for teams. It may have `deviation`, without
+which players are balanced by rating alone; `effective_rating`, or else `form`, from which it is
+computed; `party`; `team` (a lock); and `avoid`, the ids of other players, separated by semicolons
+or as a list if the format has lists.
+
+`read_initial_ratings` reads the ratings with which players begin, and `read_rating_list` a list to
+compare with another one. A table that `equipoise rate --output` wrote has these columns. PGN and
+FIDE reports have the ratings of their players.
 """
 
 from __future__ import annotations
 
+import csv
+import json
+import os
 import shlex
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Literal, TypeAlias
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from equipoise.arrays import Flags, Floats
-from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.table import Fault, Findings, Table, columns_in_words, faulty_rows
-from equipoise.formats.tables.columns import NUMBER, required_ids
-from equipoise.formats.tables.notation import numbers_of, without_marks
-from equipoise.formats.tables.recognised import OF_PLAYERS, spelling
+from equipoise.arguments import checks_arguments
+from equipoise.arrays import Flags, Floats, Ids, Ints
+from equipoise.data.lobby import ONCE, Lobby
+from equipoise.data.ratings import EffectiveRating, InitialRatings
+from equipoise.display import names_in_words
+from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError, Problem
+from equipoise.formats.histories import scan_history, summarise
+from equipoise.formats.names import merge_ids
+from equipoise.formats.sources import content_of, open_source
+from equipoise.formats.table import (
+    Fault,
+    Findings,
+    Table,
+    columns_in_words,
+    faulty_rows,
+    refuse,
+    spelling,
+)
+from equipoise.formats.tables.column_names import OF_PLAYERS
+from equipoise.formats.tables.values import (
+    NUMBER,
+    numbers_of,
+    read_ids,
+    required_ids,
+    without_marks,
+)
 from equipoise.option_names import addressed
 from equipoise.wording import counted
 
@@ -184,3 +217,418 @@ def refuse_problems(problems: Sequence[Problem], table: Table, what: str) -> Non
     """Raise with all problems, if there are any. Raises : InvalidDataError."""
     if problems:
         raise InvalidDataError(problems, heading(problems, table, what))
+
+
+SEPARATOR = ";"
+
+#: What the table is, where it has no name.
+WHAT, WHAT_RATINGS = "the lobby", "the ratings"
+
+#: Columns that only a lobby has.
+_OWN = ("effective_rating", "form", "party", "team", "avoid")
+
+#: Columns of numbers, and which rows may have none: deviations are of a system without them, form
+#: is of players without a match.
+_NUMBERS: Mapping[str, Lack] = {
+    "rating": "none",
+    "deviation": "all",
+    "effective_rating": "none",
+    "form": "any",
+}
+
+
+@checks_arguments()
+def read_lobby(
+    source: object, *, format: str | None = None, default_deviation: float | None = None
+) -> Lobby:
+    """Return the lobby of a source.
+
+    source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
+        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array
+    format : format of the source, if its name does not show it; columns with another name are taken
+        if they are the only ones that can be meant, such as Name for player and Elo for rating
+    default_deviation : of players without a deviation; None: all players must have one, or none
+    Raises : InvalidDataError        there are problems; lists all of them
+    Raises : InvalidParameterError   wrong usage
+
+    Examples
+    --------
+    >>> eq.read_lobby("examples/lobby.csv")
+    <Lobby: 10 players, the top player amber-fox>
+    """
+    return read_lobby_noting(source, format=format, default_deviation=default_deviation)[0]
+
+
+def read_lobby_noting(
+    source: object, *, format: str | None = None, default_deviation: float | None = None
+) -> tuple[Lobby, tuple[str, ...]]:
+    """Return the lobby of a source, as `read_lobby` does, and notes on how it was read."""
+    given = open_source(source, format)
+    table, notes = recognise_player_columns(given, _OWN, WHAT)
+    lobby, more = _lobby_of(table, default_deviation)
+    return lobby, (*given.notes, *notes, *more)
+
+
+def read_lobby_of(
+    source: object,
+    players: Sequence[str],
+    *,
+    format: str | None = None,
+    default_deviation: float | None = None,
+) -> tuple[Lobby, tuple[str, ...]]:
+    """Return the lobby of some players of a table of ratings, in the order in which they are named.
+
+    The second value has notes on how the table was read.
+    Raises : NotFoundError      players have no rating; names all of them
+    Raises : InvalidDataError   a player is named twice, or has a bad value
+    """
+    table, notes = rename_player_columns(open_source(source, format), None, WHAT_RATINGS)
+    ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String).to_list()
+    row_of = {one: row for row, one in enumerate(ids) if one is not None}
+    missing = [one for one in players if one not in row_of]
+    if missing:
+        where = f" of {table.name}" if table.name else ""
+        raise NotFoundError(
+            f"not among the {counted(len(row_of), 'rated player')}{where}: {', '.join(missing)}. "
+            "A table of ratings does not say how newcomers start; a saved state does (--state)"
+        )
+    twice = [one for one, count in Counter(players).items() if count > 1]
+    if twice:
+        raise InvalidDataError([Problem("--players", None, "player", ONCE, one) for one in twice])
+    rows = np.array([row_of[one] for one in players], dtype=np.int64)
+    lobby, more = _lobby_of(_chosen(table, rows), default_deviation)
+    return lobby, (*table.notes, *notes, *more)
+
+
+def _chosen(table: Table, rows: Ints) -> Table:
+    """Return some rows of a table of ratings; a row that could not be parsed counts as it is."""
+    return replace(table, broken_rows=()).only(rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Strengths:
+    """The numbers of some players of a table of ratings.
+
+    rows : id as text -> row of the arrays; players who are not in the table are missing
+    rating, effective_rating : shape (P,); deviation : shape (P,), NaN if unknown
+    count : number of players of the table
+    notes : sentences on how the table was read
+    """
+
+    rows: Mapping[str, int]
+    rating: Floats
+    effective_rating: Floats
+    deviation: Floats
+    count: int
+    notes: tuple[str, ...]
+
+
+def read_strengths(source: object, players: Sequence[str]) -> Strengths:
+    """Return the numbers of those of some players who are in a table of ratings.
+
+    Raises : InvalidDataError   a player is twice in the table, or has a bad value
+    """
+    table, notes = rename_player_columns(open_source(source, None), None, WHAT_RATINGS)
+    ids = read_ids(table.frame["player"], table.untyped)[0].cast(pl.String)
+    at = ids.is_in(list(players)).fill_null(False).arg_true().to_numpy().astype(np.int64)
+    rows = PlayerRows(_chosen(table, at), WHAT_RATINGS)
+    rows.check_once(ONCE)
+    rating = rows.numbers("rating")
+    deviation, given, form = (
+        rows.numbers(name, may_lack="any") for name in ("deviation", "effective_rating", "form")
+    )
+    rows.refuse()
+    adjusted = EffectiveRating().rating(rating, np.nan_to_num(deviation), np.nan_to_num(form))
+    return Strengths(
+        rows={one: row for row, one in enumerate(ids.gather(at).to_list())},
+        rating=rating,
+        effective_rating=np.where(np.isnan(given), adjusted, given),
+        deviation=deviation,
+        count=len(ids),
+        notes=(*table.notes, *notes, *rows.notes),
+    )
+
+
+def _lobby_of(table: Table, default_deviation: float | None) -> tuple[Lobby, list[str]]:
+    """Return the lobby of a table and notes, or raise with every problem and its line."""
+    frame = table.frame
+    check_player_columns(table, WHAT)
+    rows = PlayerRows(table, WHAT)
+    ids, findings = rows.ids, rows.findings
+    lacks = dict(_NUMBERS) if default_deviation is None else {**_NUMBERS, "deviation": "any"}
+    numbers = {
+        name: rows.numbers(name, may_lack=may_lack)
+        for name, may_lack in lacks.items()
+        if rows.has(name)
+    }
+    labels = {name: _labels(frame, name, findings) for name in ("party", "team")}
+    # From a system without deviations, or from no system.
+    deviation = numbers.get("deviation", np.zeros(len(frame)))
+    if default_deviation is not None:
+        lacking = np.isnan(deviation) if "deviation" in numbers else np.ones(len(frame), dtype=bool)
+        deviation = np.where(lacking, default_deviation, deviation)
+    elif np.isnan(deviation).all():
+        deviation = np.zeros(len(frame))
+    effective = numbers.get("effective_rating")
+    if effective is None and "form" in numbers:
+        # Players without a match have no form.
+        form = np.where(np.isnan(numbers["form"]), 0.0, numbers["form"])
+        effective = EffectiveRating().rating(numbers["rating"], deviation, form)
+    # A bad cell does not hide others: rows without an id count as separate players until then.
+    names = [f"\0{row}" if one is None else one for row, one in enumerate(ids.to_list())]
+    try:
+        lobby = Lobby(
+            player_ids=np.array(names, dtype=object),
+            rating=numbers["rating"],
+            deviation=deviation,
+            effective_rating=effective,
+            avoid=() if ids.null_count() else _avoided(frame, names),
+            party=labels["party"],
+            team=labels["team"],
+        )
+    except InvalidDataError as error:
+        found = _with_cells(findings, error.problems, table)
+        raise InvalidDataError(found, heading(found, table, WHAT)) from None
+    rows.refuse()
+    return lobby, rows.notes
+
+
+def _with_cells(
+    findings: Findings, problems: Sequence[Problem], table: Table
+) -> tuple[Problem, ...]:
+    """Return the problems of cells and of the lobby; a bad cell is reported once.
+
+    problems : of the lobby; lines are rows from 1
+    """
+    whole = [one for one in problems if one.line is None]
+    for one in problems:
+        # An effective rating may be computed from the other numbers.
+        numbers = ("effective_rating", "rating", "deviation", "form")
+        cells = numbers if one.field == "effective_rating" else (one.field,)
+        if one.line is not None and not findings.bad_in(*cells)[one.line - 1]:
+            has_commas = one.field == "avoid" and "," in one.got
+            got = f"{one.got}; semicolons separate ids" if has_commas else one.got
+            findings.add(np.array([one.line - 1]), one.field, one.rule, [got])
+    return (*_located(whole, table), *findings.problems())
+
+
+def _labels(frame: pl.DataFrame, name: str, findings: Findings) -> Ids | None:
+    """Return the labels of parties or locks as text, None if there is none."""
+    if name not in frame.columns:
+        return None
+    ids, faults = read_ids(frame[name], untyped=False)
+    findings.add_faults(name, faults, frame[name])
+    return np.array(ids.cast(pl.String).to_list(), dtype=object)
+
+
+def _avoided(frame: pl.DataFrame, names: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
+    """Return the pairs of players who avoid each other."""
+    if "avoid" not in frame.columns:
+        return ()
+    id_of = {str(one): one for one in names}
+    pairs = []
+    for one, cell in zip(names, frame["avoid"].to_list(), strict=True):
+        for other in _ids_of(cell):
+            pairs.append((one, id_of.get(other, other)))
+    return tuple(pairs)
+
+
+def _ids_of(cell: Any) -> list[str]:
+    """Return the ids in a cell: a list, JSON text of a list, or text with semicolons."""
+    if cell is None:
+        return []
+    if isinstance(cell, str) and cell.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            cell = json.loads(cell)
+    listed = cell if isinstance(cell, list) else str(cell).split(SEPARATOR)
+    texts = [str(one).strip() for one in listed if one is not None]
+    return [one for one in texts if one]
+
+
+def _located(problems: Sequence[Problem], table: Table) -> list[Problem]:
+    """Return problems of rows of a lobby with their file and line."""
+    found = []
+    for problem in problems:
+        file, line = table.name, None
+        if problem.line is not None:
+            [(file, line)] = table.places(np.array([problem.line - 1]))
+        found.append(Problem(file, line, problem.field, problem.rule, problem.got))
+    return found
+
+
+def ids_of(text: str, option: str) -> list[str]:
+    """Return ids from text: they are separated by commas; an id with a comma is quoted as in CSV.
+
+    Raises : InvalidParameterError
+    """
+    try:
+        (ids,) = csv.reader([text], skipinitialspace=True, strict=True)
+    except (csv.Error, ValueError):
+        ids = []
+    ids = [one.strip() for one in ids]
+    if not ids or not all(ids):
+        raise InvalidParameterError(
+            f"{option} takes ids separated by commas, in double quotes if an id has a comma; "
+            f"got {text!r}"
+        )
+    return ids
+
+
+#: What the table is, where it has no name.
+WHAT_INITIAL = "the initial ratings"
+
+_POSITIVE = "must be positive"
+_ONCE = "must not repeat a player"
+_ONCE_IN_LIST = (
+    "must not repeat a player; leave out one of the rows, or read a column of ids with --column "
+    "player=COLUMN"
+)
+_FROM_ZERO = "must be at least 0"
+
+
+@checks_arguments()
+def read_initial_ratings(source: object, *, format: str | None = None) -> InitialRatings:
+    """Return the ratings of a source; players without a deviation have that of newcomers.
+
+    A column with another name is taken if it is the only one that can be meant, such as Elo for
+    rating; `notes` of the result say so.
+
+    source : path of a file (.csv, .tsv, .json, .jsonl, .parquet, ...), "-" or a stream (with
+        `format`), a Polars, pandas or Arrow table, or a mapping of column name to array; or PGN or
+        a FIDE report, which give the rating of every player in the first game
+    format : format of the source, if its name does not show it
+    Raises : InvalidDataError        there are problems; lists all of them
+    Raises : InvalidParameterError   wrong usage
+
+    Examples
+    --------
+    >>> known = eq.read_initial_ratings({"player": ["ann", "ben"], "rating": [1700, 1500]})
+    >>> known.rating.tolist()
+    [1700.0, 1500.0]
+    """
+    given = read_first_ratings(source, format)
+    if given is not None:
+        return given
+    table, notes = rename_player_columns(open_source(source, format), None, WHAT_INITIAL)
+    more: list[str] = []
+    known = initial_ratings_of(table, more)
+    return replace(known, notes=(*table.notes, *notes, *more))
+
+
+def initial_ratings_of(table: Table, notes: list[str]) -> InitialRatings:
+    """Return the ratings of a table whose columns have their own names.
+
+    notes : gets sentences on numbers in other notations
+    Raises : InvalidDataError
+    """
+    check_player_columns(table, WHAT_INITIAL)
+    rows = PlayerRows(table, WHAT_INITIAL)
+    rows.check_once(_ONCE)
+    rating = rows.numbers("rating")
+    deviation = rows.numbers("deviation", may_lack="any")
+    rows.check("deviation", ~(deviation <= 0), _POSITIVE)
+    notes += rows.notes
+    rows.refuse()
+    whole = rows.ids.dtype.is_integer()
+    return InitialRatings(
+        player_ids=np.array(rows.ids.to_list(), dtype=np.int64 if whole else object),
+        rating=rating,
+        deviation=deviation,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RatingList:
+    """The players of a table with their ratings, every player once.
+
+    ids : text; rating, deviation : shape (P,), deviation NaN if unknown
+    matches : shape (P,), numbers of rated matches; None if they were not read or the table has none
+    name : of the file, "" for values in memory
+    columns : those that were renamed, as they are in the table
+    notes : sentences on how it was read
+    """
+
+    ids: pl.Series
+    rating: Floats
+    deviation: Floats
+    matches: Floats | None
+    name: str
+    columns: frozenset[str]
+    notes: tuple[str, ...]
+
+
+def read_rating_list(
+    source: object,
+    *,
+    format: str | None = None,
+    columns: Mapping[str, str],
+    synonyms: Mapping[str, str],
+    what: str,
+    matches: bool = False,
+) -> RatingList:
+    """Return the players of a table; those without a rating are left out, and a note names them.
+
+    columns : new name -> name in the table; names that are not in it are ignored
+    synonyms : name -> name of the player
+    what : the table is, where it has no name
+    matches : read the column of matches, if there is one
+    Raises : InvalidDataError   there are problems; lists all of them
+    """
+    given = open_source(source, format)
+    table, notes = rename_player_columns(given, columns, what)
+    rows = PlayerRows(table, what)
+    rows.ids = merge_ids(rows.ids, synonyms).cast(pl.String)
+    rating = rows.numbers("rating", may_lack="any")
+    deviation = rows.numbers("deviation", may_lack="any")
+    rows.check("deviation", ~(deviation < 0), _FROM_ZERO)
+    played = rows.numbers("matches") if matches and rows.has("matches") else None
+    rated = ~np.isnan(rating)
+    # Only rated players count: lists have people twice, of whom one has no rating.
+    rows.check_once(_ONCE_IN_LIST, rated)
+    rows.refuse()
+    unrated = rows.ids.filter(~rated).to_list()
+    if unrated:
+        lacking = f"{counted(len(unrated), 'player')} without a rating"
+        rows.notes.append(f"{table.name or what}: {lacking} left out: {names_in_words(unrated)}")
+    return RatingList(
+        ids=rows.ids.filter(rated),
+        rating=rating[rated],
+        deviation=deviation[rated],
+        matches=None if played is None else played[rated],
+        name=table.name,
+        columns=frozenset(columns.values()) & frozenset(given.frame.columns),
+        notes=(*table.notes, *notes, *rows.notes),
+    )
+
+
+RATINGS = "must have ratings of players, such as the tags WhiteElo and BlackElo"
+
+
+def read_first_ratings(source: object, format: str | None) -> InitialRatings | None:
+    """Return the ratings of players in their first games, None if it is not PGN or a report.
+
+    Players whose first game has no rating are left out, because a later rating depends on games
+    that are yet to be rated. Games that break a rule are skipped.
+    Raises : InvalidDataError   the source cannot be read, or has no ratings
+    """
+    is_path = isinstance(source, str | os.PathLike) and str(source) != "-"
+    content = format
+    if isinstance(source, str | os.PathLike) and is_path and format is None:
+        content = content_of(source)
+    if content not in ("pgn", "trf"):
+        return None
+    name = str(source) if is_path else ""
+    reading = scan_history(source, format=content, skip_bad="matches")
+    history = reading.history
+    if history is None:
+        raise InvalidDataError(reading.problems, summarise(reading.problems, source))
+    rating = history.attributes.get("rating")
+    if rating is None:
+        refuse(name, RATINGS, "none")
+    players, first = np.unique(history.player, return_index=True)
+    known = ~np.isnan(rating[first])
+    return InitialRatings(
+        player_ids=history.player_ids[players[known]],
+        rating=rating[first[known]],
+        deviation=np.full(int(known.sum()), np.nan),
+    )

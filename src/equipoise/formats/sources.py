@@ -1,46 +1,525 @@
-"""Opens any source as a table, with the reader of the format of each of its files."""
+"""Opens any source as a table: finds its files, and reads each with the reader of its format.
+
+A source is a file, several, a folder, a pattern, an archive, a stream, an address, or a table in
+memory. Each file is a `Content`: its name, its format, and its bytes or its path. A name that does
+not fit what a file contains is no obstacle if the content is unmistakable; a note says how it was
+read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import difflib
+import glob
+import io
+import os
+import sys
+import time
+import zipfile
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import get_args
+from pathlib import Path, PurePosixPath
+from typing import IO, Any, Literal, NamedTuple, TypeAlias, get_args
+from urllib.parse import urlsplit
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.formats.contests.files import (
-    first_is_contest,
-    is_lines,
-    is_list_of_rows,
-    read_contest_documents,
-    read_contest_file,
+from equipoise.formats.opening.joining import join_tables, listed, matching, natural
+from equipoise.formats.opening.kinds import (
+    ARCHIVE,
+    BAD_ARCHIVE,
+    CONTEST_FORMATS,
+    GZIP,
+    NESTED,
+    PACKED_START,
+    PACKED_SUFFIXES,
+    PEEKED,
+    PLAIN,
+    WORDS,
+    ZIP,
+    Budget,
+    Format,
+    archive_of,
+    format_of,
+    is_address,
+    kind_of,
+    members_of,
+    packing_of,
+    read_member,
+    reason_of,
+    refuse_packed,
+    size_of,
+    unpacked,
+    unpacking,
 )
-from equipoise.formats.opening import packing
-from equipoise.formats.opening.contents import Content, contents_of, is_source, read_stream
-from equipoise.formats.opening.encodings import decoded, from_western
-from equipoise.formats.opening.joining import join_tables
-from equipoise.formats.opening.kinds import CONTEST_FORMATS, Format, format_of, kind_of
-from equipoise.formats.opening.workbooks import read_workbook
-from equipoise.formats.table import Table, check_fields, refuse
-from equipoise.formats.tables.delimited import read_delimited
+from equipoise.formats.opening.remote import Download, download
+from equipoise.formats.table import NO_FILE, Table, check_fields, refuse, refuse_unreadable
+from equipoise.formats.tables.delimited import decoded, read_delimited
 from equipoise.formats.tables.frames import read_arrow, read_frame, read_parquet
-from equipoise.formats.tables.json_lines import read_json_lines
+from equipoise.formats.tables.json_files import read_contest_documents, read_json
+from equipoise.formats.tables.workbooks import read_workbook
 
-__all__ = [
-    "CONTEST_FORMATS",
-    "Format",
-    "decoded",
-    "format_of",
-    "from_western",
-    "open_source",
-    "read_stream",
-    "table_of",
-]
+STANDARD_INPUT = "standard input"
+ONE_KIND = "must hold files of one kind: name those to read"
+NO_TABLES = "must hold tables, contests or games"
+A_FILE = "must be a file or a folder"
+WRITTEN = "must be a file, or a pipe that another process writes to"
+#: Maximum number of bytes of a stream, because one may never end.
+MOST_STREAMED = 4 * 2**30
+STREAMED = f"must have at most {MOST_STREAMED // 2**30} GB: write it to a file, and read the file"
+#: Seconds for which a pipe is waited for.
+LONGEST_WAIT = 5.0
+STANDARD_DEVICE = "/dev/stdin"
+GIVEN_ONCE = "must be given only once"
+NO_MATCHING = "no file has a name of this pattern"
+KNOWN_CONTENT = "must be a table, contests or games"
+
+#: Formats that are not joined with others -> what they are called.
+_NATURES = {"pgn": "pgn", "trf": "trf", "json": "contests"}
+
+
+class Content(NamedTuple):
+    """One file to read.
+
+    name : for problems; format : how it is stored, without compression, or "pgn" or "trf"
+    data : its bytes without compression, its path, or a table that is read already. Only PGN may
+        be compressed, and may be a folder
+    """
+
+    name: str
+    format: str
+    data: bytes | Path | Table
+    notes: tuple[str, ...] = ()
+
+    def content(self) -> bytes:
+        """Return all bytes. Raises : InvalidDataError."""
+        if isinstance(self.data, bytes):
+            return self.data
+        assert isinstance(self.data, Path), self.name
+        try:
+            return self.data.read_bytes()
+        except OSError as error:
+            refuse_unreadable(self.name, error)
+
+
+def is_source(source: object) -> bool:
+    """Return whether a value is a path, an address, a stream, bytes, or a list of such values."""
+    if isinstance(source, list | tuple):
+        return bool(source) and all(is_source(one) for one in source)
+    return isinstance(source, str | os.PathLike | bytes) or hasattr(source, "read")
+
+
+def contents_of(source: object, format: str | None) -> list[Content]:
+    """Return the files of a source, in the order in which they are read.
+
+    source : as `is_source` knows it
+    format : how they are stored, or "pgn" or "trf"; None finds out
+    Raises : InvalidParameterError   nothing shows the format
+    Raises : InvalidDataError        a file does not exist, cannot be read, or has another format
+    """
+    if isinstance(source, list | tuple):
+        paths = Counter(str(one) for one in source if isinstance(one, str | os.PathLike))
+        for name, count in paths.items():
+            if count > 1:
+                refuse(name, GIVEN_ONCE, f"{count} times")
+        return [content for one in source for content in contents_of(one, format)]
+    if isinstance(source, str) and source == "-":
+        source = sys.stdin.buffer
+    if isinstance(source, bytes):
+        return _of_bytes(source, "", format)
+    if hasattr(source, "read"):
+        return _of_bytes(*read_stream(source), format)
+    if isinstance(source, str) and is_address(source):
+        return _of_download(download(source, format), format)
+    assert isinstance(source, str | os.PathLike), source
+    return _of_path(Path(source), format)
+
+
+def read_stream(stream: Any) -> tuple[bytes, str]:
+    """Return the content of a stream, and its name ("" if it has none)."""
+    label = getattr(stream, "name", None)
+    name = label if isinstance(label, str) and label != "<stdin>" else ""
+    if stream is sys.stdin.buffer or stream is sys.stdin:
+        name = STANDARD_INPUT
+    try:
+        data = _read_all(stream, name)
+    except UnicodeDecodeError as error:
+        refuse(name, "must be text in UTF-8", f"the byte 0x{error.object[error.start]:02x}")
+    except OSError as error:
+        refuse(name, "must be a readable stream", str(error))
+    return data, name
+
+
+def _of_path(path: Path, format: str | None) -> list[Content]:
+    name = str(path)
+    try:
+        if path.is_dir():
+            return _of_folder(path, format)
+        if path.is_fifo():
+            return _of_bytes(_piped(path, name), name, format)
+        if path.is_file():
+            with path.open("rb") as file:
+                return _of_file(file, name, format, path)
+        if name == STANDARD_DEVICE:
+            return contents_of("-", format)
+        if path.exists():
+            refuse(name, A_FILE, "a device or socket")
+        if glob.has_magic(name):
+            return _of_pattern(name, format)
+        refuse(name, NO_FILE + _similar(path), "")
+    except OSError as error:
+        refuse_unreadable(name, error)
+
+
+def _piped(path: Path, name: str) -> bytes:
+    """Return what another process writes into a pipe, as in `equipoise rate <(zcat games.gz)`.
+
+    Raises : InvalidDataError   nothing writes to it, or it has too much
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        end = time.monotonic() + LONGEST_WAIT
+        first: bytes | None = b""
+        while first == b"":
+            try:
+                first = os.read(pipe.fileno(), PEEKED)
+            except BlockingIOError:
+                first = None  # a process has opened it
+            if first == b"" and time.monotonic() > end:
+                refuse(name, WRITTEN, "nothing")
+            time.sleep(0 if first else 0.02)
+        os.set_blocking(pipe.fileno(), True)
+        return (first or b"") + _read_all(pipe, name)
+
+
+def _read_all(stream: Any, name: str) -> bytes:
+    """Return the rest of a stream of bytes. Raises : InvalidDataError   it has too much."""
+    parts, total = [], 0
+    while block := stream.read(2**20):
+        if isinstance(block, str):
+            block = block.encode("utf-8", "surrogatepass")
+        total += len(block)
+        if total > MOST_STREAMED:
+            refuse(name, STREAMED, "more")
+        parts.append(block)
+    return b"".join(parts)
+
+
+def _similar(path: Path) -> str:
+    """Return the most similar name in the folder as a question, "" if there is none."""
+    if not path.name or not path.parent.is_dir():
+        return ""
+    there = sorted(one.name for one in path.parent.iterdir() if not one.name.startswith("."))
+    close = difflib.get_close_matches(path.name, there, n=1, cutoff=0.75)
+    return f": did you mean {path.with_name(close[0])}?" if close else ""
+
+
+def _of_pattern(pattern: str, format: str | None) -> list[Content]:
+    """Return the files whose names have a pattern, in natural order."""
+    found = sorted(matching(pattern), key=natural)
+    files = [one for one in found if Path(one).is_file()]
+    if not files:
+        refuse(pattern, NO_MATCHING, "only folders and devices" if found else "none")
+    return [content for one in files for content in _of_path(Path(one), format)]
+
+
+def _of_folder(path: Path, format: str | None) -> list[Content]:
+    """Return the files of a folder that have the format, or one kind of format, by their names."""
+    name = str(path)
+    if format == "pgn":
+        return [Content(name, "pgn", path)]
+    names = [one.name for one in path.iterdir() if one.is_file() and not one.name.startswith(".")]
+    below = any(one.is_file() and format_of(one) == "pgn" for one in path.rglob("*"))
+    if not names and below and format is None:
+        return [Content(name, "pgn", path)]
+    nature, chosen, others = _chosen(names, format, name)
+    if nature == "pgn" or (below and format is None and (nature == "contests" or not chosen)):
+        others = [*others, *(chosen if nature == "contests" else ())]
+        return [Content(name, "pgn", path, _left_out(name, others))]
+    if not chosen:
+        deeper = (one for one in sorted(path.rglob("*")) if one.is_file() and format_of(one))
+        first = next(deeper, None)
+        hint = ""
+        if first is not None:
+            packed = first.suffix.lower() in PACKED_SUFFIXES
+            suffix = "".join(first.suffixes[-2:]) if packed else first.suffix
+            hint = f"; '{path / '**' / f'*{suffix}'}' names files in folders below"
+            parts = [one.partition("=") for one in first.relative_to(path).parts[:-1]]
+            columns = ",".join(column for column, mark, _ in parts if mark)
+            if columns:
+                hint += (
+                    f", and `equipoise rate --by {columns}` rates each part as a pool of its own"
+                )
+        refuse(name, NO_TABLES, (listed(sorted(names)) or "none") + hint)
+    found = [content for one in chosen for content in _of_path(path / one, format)]
+    return _noted(found, _left_out(name, others))
+
+
+def _chosen(
+    names: Iterable[str], format: str | None, place: str, *, packed: bool = False
+) -> tuple[str, list[str], list[str]]:
+    """Return the nature of the files to read, these files in natural order, and the others.
+
+    place : of the files; packed : whether it is an archive, into which no pattern looks
+    Raises : InvalidDataError   there are several kinds
+    """
+    ordered = sorted(names, key=natural)
+    if format is not None:
+        wanted: tuple[str, ...] = (format.removesuffix(".gz"),)
+        if format in CONTEST_FORMATS:
+            wanted = ("json", "jsonl")
+        chosen = [one for one in ordered if format_of(PurePosixPath(one)) in wanted]
+        if format not in CONTEST_FORMATS:
+            chosen = chosen or ordered
+        return _NATURES.get(wanted[0], "tables"), chosen, []
+    groups: dict[str, list[str]] = {}
+    others = []
+    for one in ordered:
+        found = format_of(PurePosixPath(one))
+        if found is None:
+            others.append(one)
+        else:
+            groups.setdefault(_NATURES.get(found, "tables"), []).append(one)
+    if set(groups) == {"pgn", "contests"}:
+        # Metadata beside games are JSON, and contests are not among games.
+        others += groups.pop("contests")
+    if len(groups) > 1:
+        suffixes = Counter(_suffix(one) for several in groups.values() for one in several)
+        got = ", ".join(f"{count:,} {suffix}" for suffix, count in suffixes.most_common())
+        most = suffixes.most_common(1)[0][0]
+        one = f"--format {format_of(PurePosixPath(f'x{most}'))}" if packed else f"'{place}/*{most}'"
+        refuse(place, ONE_KIND, f"{got}. For example: {one}")
+    if not groups and len(others) == 1:
+        return "tables", others, []
+    nature = next(iter(groups), "tables")
+    return nature, groups.get(nature, []), others
+
+
+def _suffix(name: str) -> str:
+    """Return the suffix of a name with that of its compression."""
+    path = PurePosixPath(name.lower())
+    return "".join(path.suffixes[-2:]) if path.suffix in PACKED_SUFFIXES else path.suffix
+
+
+def _left_out(place: str, others: Sequence[str]) -> tuple[str, ...]:
+    if not others:
+        return ()
+    where = place or "the archive"
+    return (f"left out of {where}, by their names: {listed(others)}",)
+
+
+def _noted(contents: list[Content], notes: tuple[str, ...]) -> list[Content]:
+    """Return contents with notes on the first of them."""
+    if not notes or not contents:
+        return contents
+    first = contents[0]
+    return [first._replace(notes=(*first.notes, *notes)), *contents[1:]]
+
+
+def _of_bytes(data: bytes, name: str, format: str | None) -> list[Content]:
+    return _of_file(io.BytesIO(data), name, format, data)
+
+
+def _of_download(found: Download, format: str | None) -> list[Content]:
+    """Return the files of a download."""
+    if isinstance(found.data, Table):
+        return [Content(found.name, "parquet", found.data, found.notes)]
+    return _noted(_of_bytes(found.data, found.name, format), found.notes)
+
+
+def _of_file(file: IO[bytes], name: str, format: str | None, data: bytes | Path) -> list[Content]:
+    """Return the file, or the files of an archive.
+
+    data : its path, or all of its bytes
+    """
+    start = file.read(PEEKED)
+    packed = packing_of(start)
+    if format is not None and format.endswith(".gz"):
+        if packed is not GZIP:
+            refuse(name, "must be a gzip file", _what(start))
+        format = format.removesuffix(".gz")
+    size = size_of(file)
+    if packed is ZIP:
+        with archive_of(file, name) as archive:
+            return _of_archive(archive, Budget(name, size), name, format, data)
+    notes: tuple[str, ...] = ()
+    if packed is not PLAIN:
+        with unpacking(file, name, packed) as stream:
+            start = stream.read(PEEKED)
+        refuse_packed(start, name)
+        file.seek(0)
+    elif Path(name).suffix.lower() in PACKED_SUFFIXES and start:
+        notes = (f"{name} is not compressed",)
+    chosen, more = _decide(name, format, start)
+    if packed is not PLAIN and chosen != "pgn":
+        data = unpacked(file, size, name, packed)
+    return [Content(name, chosen, data, (*notes, *more))]
+
+
+def _of_archive(
+    archive: zipfile.ZipFile,
+    budget: Budget,
+    name: str,
+    format: str | None,
+    data: bytes | Path,
+) -> list[Content]:
+    """Return the files of an archive; a workbook and an archive of PGN are one file."""
+    inside = _inside(archive, name)
+    if inside is not None:
+        if format not in (None, "excel"):
+            refuse(name, _must_be(format), "a workbook")
+        notes = _misnamed(name, "excel") if format is None else ()
+        return [Content(name, "excel", data, notes)]
+    members = members_of(archive)
+    nature, chosen, others = _chosen(members, format, name, packed=True)
+    if "pgn" in (nature, format):
+        return [Content(name, "pgn", data, _left_out(name, others))]
+    if not chosen:
+        if any(one.lower().endswith((".zip", ".7z", ".rar")) for one in members):
+            refuse(name, NESTED, listed(sorted(members)))
+        refuse(name, NO_TABLES, listed(sorted(members)) or "none")
+    found = []
+    for one in chosen:
+        content = read_member(archive, one, name, budget)
+        place = f"{name}/{one}" if name else one
+        if not _is_workbook(content):
+            refuse_packed(content, place)
+        kind, notes = _decide(place, format, content[:PEEKED])
+        found.append(Content(place, kind, content, notes))
+    return _noted(found, _left_out(name, others))
+
+
+def _is_workbook(data: bytes) -> bool:
+    """Return whether the bytes of a member of an archive are a workbook, which is an archive."""
+    if not ZIP.first.match(data):
+        return False
+    with archive_of(io.BytesIO(data), "") as archive:
+        return _inside(archive, "") is not None
+
+
+#: A folder in archives that are documents -> what they are; None for workbooks.
+_DOCUMENTS = {
+    "word/": "a text document (Word): save the table as CSV",
+    "ppt/": "a presentation: save the table as CSV",
+}
+_BINARY_WORKBOOK = "xl/workbook.bin"
+_SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
+
+
+def _inside(archive: zipfile.ZipFile, name: str) -> str | None:
+    """Return "excel" if an archive is a workbook; None if it is no document.
+
+    Raises : InvalidDataError   it is another document
+    """
+    names = set(archive.namelist())
+    if _BINARY_WORKBOOK in names:
+        refuse(name, KNOWN_CONTENT, "a binary workbook (.xlsb): save it as .xlsx")
+    if "[Content_Types].xml" in names and any(one.startswith("xl/") for one in names):
+        return "excel"
+    if "[Content_Types].xml" in names:
+        for folder, what in _DOCUMENTS.items():
+            if any(one.startswith(folder) for one in names):
+                refuse(name, KNOWN_CONTENT, what)
+    if "mimetype" in names and archive.getinfo("mimetype").file_size < 200:
+        try:
+            kind = archive.read("mimetype").strip()
+        except BAD_ARCHIVE as error:
+            refuse(name, ARCHIVE, reason_of(error))
+        if kind.startswith(_SPREADSHEET):
+            return "excel"
+        if kind.startswith(b"application/vnd.oasis.opendocument"):
+            refuse(name, KNOWN_CONTENT, "a document of another kind: save the table as CSV")
+    return None
+
+
+def _decide(name: str, format: str | None, start: bytes) -> tuple[str, tuple[str, ...]]:
+    """Return the format of a file, and a note if its name does not show it.
+
+    format : as given; start : its first bytes, without compression
+    """
+    if format is not None:
+        return format, ()
+    by_name = format_of(Path(name)) if name else None
+    if by_name is not None and not start:
+        return by_name, ()
+    kind = kind_of(start, by_name)
+    if kind.format is not None:
+        return kind.format, _misnamed(name, kind.format)
+    if by_name is not None:
+        # A damaged workbook or Parquet file is left to its reader, which says more.
+        if kind.what in ("", "a binary file"):
+            return by_name, ()
+        refuse(name, _must_be(by_name), kind.what)
+    if kind.what:
+        refuse(name, KNOWN_CONTENT, kind.what)
+    if not start.strip():
+        refuse(name, "must hold at least one row", "an empty file")
+    if name.lower().endswith(".zip"):
+        refuse(name, ARCHIVE, "text")
+    known = ", ".join((*get_args(Format), "pgn", "trf"))
+    raise InvalidParameterError(
+        f"format (--format) must be given, because neither the name nor the first line of "
+        f"{name or 'the stream'} shows it: one of {known}. "
+        "The columns of a table in text must be separated by commas, semicolons, tabs or bars, "
+        "below a header such as white,black,result"
+    )
+
+
+def _misnamed(name: str, found: str) -> tuple[str, ...]:
+    """Return a note on a file whose name shows another format than its content, or none."""
+    if name and format_of(Path(name)) == found:
+        return ()
+    return (f"{name or 'the stream'} is read as {WORDS[found]}, because its content is that",)
+
+
+def _must_be(format: str | None) -> str:
+    if format in ("parquet", "arrow"):
+        return f"must be {'a' if format == 'parquet' else 'an'} {WORDS[format]} file"
+    return f"must be text in the format {format}" if format != "excel" else "must be a workbook"
+
+
+def _what(start: bytes) -> str:
+    """Return what a file is, for problems."""
+    packed = packing_of(start)
+    if packed is not PLAIN:
+        return f"a {packed.kind} file"
+    kind = kind_of(start)
+    if kind.what:
+        return kind.what
+    return f"a {WORDS[kind.format]} file" if kind.format in ("parquet", "arrow") else "text"
+
+
+def paths_of(source: object, name: str) -> dict[str, str]:
+    """Return the files on this machine that a source names, each under a name of its own.
+
+    name : of the parameter, which begins these names
+    """
+    given = source if isinstance(source, list | tuple) else [source]
+    found: dict[str, None] = {}
+    for one in given:
+        if not isinstance(one, str) or one == "-" or is_address(one):
+            continue
+        path = Path(one)
+        if path.is_dir():
+            found.update(dict.fromkeys(str(file) for file in path.iterdir() if file.is_file()))
+        elif not path.exists() and glob.has_magic(one):
+            found.update(dict.fromkeys(matching(one)))
+        else:
+            found[one] = None
+    if len(found) == 1:
+        return {name: next(iter(found))}
+    return {f"{name} ({one})": one for one in found}
+
 
 #: What a source may be, for messages.
 SOURCES = (
     "a path, a pattern of paths, an address, a list of them, a stream, bytes, a data frame or a "
     "mapping of columns"
 )
+#: What a source contains, however it is stored.
+Holding: TypeAlias = Literal["pgn", "trf", "games", "pairs", "crosstable", "history"]
+#: Content that is not stored as a table.
+_NO_TABLE = ("pgn", "trf")
+ONE_FORMAT = "must have the format of the other files: read them one by one"
+ONE_REPORT = "must be the only source: reports are read one at a time"
 OTHER_COMMAND = "must be a table of matches, or contests"
 
 
@@ -57,7 +536,10 @@ def open_source(
     Raises : InvalidParameterError   the kind of source is unclear
     Raises : InvalidDataError        it does not have this format, or cannot be read
     """
-    check_format(format)
+    if format is not None and format not in get_args(Format):
+        raise InvalidParameterError(
+            f"format must be one of {', '.join(get_args(Format))}; got {format!r}"
+        )
     if is_source(source):
         return table_of(contents_of(source, format), sheet, needed)
     table = read_frame(source)
@@ -66,12 +548,42 @@ def open_source(
     return table
 
 
-def check_format(format: str | None) -> None:
-    """Check the name of a format of tables. Raises : InvalidParameterError."""
-    if format is not None and format not in get_args(Format):
-        raise InvalidParameterError(
-            f"format must be one of {', '.join(get_args(Format))}; got {format!r}"
-        )
+def open_games(
+    source: object, format: str | None, sheet: str | int | None, needed: Collection[str] = ()
+) -> Table | list[Content]:
+    """Return the table of a source, or its files if they are PGN or a report in TRF."""
+    stored = format if format in (*get_args(Format), *_NO_TABLE) else None
+    if not is_source(source):
+        if format in _NO_TABLE:
+            raise InvalidParameterError(
+                f"source must be a path or a stream if format is {format}; got "
+                f"{type(source).__name__}"
+            )
+        return open_source(source, stored)
+    contents = contents_of(source, stored)
+    kinds = {one.format for one in contents}
+    if kinds & {*_NO_TABLE}:
+        if len(kinds) > 1:
+            first = contents[0]
+            other = next(one for one in contents if one.format != first.format)
+            got = f"{WORDS[other.format]}, but {first.name} is {WORDS[first.format]}"
+            refuse(other.name, ONE_FORMAT, got)
+        if "trf" in kinds and len(contents) > 1:
+            refuse(contents[1].name, ONE_REPORT, f"the report {contents[0].name} before it")
+        return contents
+    return table_of(contents, sheet, needed)
+
+
+def content_of(source: str | os.PathLike[str]) -> str | None:
+    """Return pgn or trf if a path holds them, None for everything else, also if it is unclear."""
+    if isinstance(source, str) and is_address(source):
+        found = format_of(PurePosixPath(urlsplit(source).path))  # not downloaded twice
+        return found if found in _NO_TABLE else None
+    try:
+        kinds = {one.format for one in contents_of(source, None)}
+    except (InvalidDataError, InvalidParameterError):
+        return None  # the reader of tables reports it
+    return kinds.pop() if len(kinds) == 1 and kinds <= {*_NO_TABLE} else None
 
 
 def table_of(
@@ -83,7 +595,7 @@ def table_of(
         kinds = {None if one.format == "json" else one.format for one in contents}
         kind = kinds.pop() if len(kinds) == 1 else None
         documents = [(one.name, one.content()) for one in contents]
-        if not any(_is_list(data) for _, data in documents):
+        if not any(data.lstrip().startswith(b"[") for _, data in documents):
             return _with_notes(check_fields(read_contest_documents(documents, kind)), contents)
     tables: list[Table] = []
     problems: list[Problem] = []
@@ -107,10 +619,6 @@ def _as_utf_8(content: Content) -> Content:
         return content
     data, notes = decoded(content.content(), content.name)
     return content._replace(data=data, notes=(*content.notes, *notes))
-
-
-def _is_list(data: bytes) -> bool:
-    return data.lstrip().startswith(b"[")
 
 
 def _with_notes(table: Table, contents: list[Content]) -> Table:
@@ -137,25 +645,18 @@ def _read(content: Content, sheet: str | int | None) -> Table:
     data = content.content()
     if not data:
         refuse(name, "must hold at least one row", "an empty file")
-    if format == "jsonl" and is_list_of_rows(data):
-        format = "json"
-    if format == "json" and is_lines(data) and not first_is_contest(data):
-        return read_json_lines(data, name)
-    if format in CONTEST_FORMATS:
-        return read_contest_file(data, name, None if format == "json" else format)
-    _refuse_misnamed(data, name, format)
-    if format == "jsonl" and first_is_contest(data):
-        return read_contest_file(data, name, None, lines=True)
-    if format == "jsonl":
-        return read_json_lines(data, name)
+    if format not in CONTEST_FORMATS:
+        _refuse_misnamed(data, name, format)
+    if format == "jsonl" or format in CONTEST_FORMATS:
+        return read_json(data, name, format)
     return read_delimited(data, name, "\t" if format == "tsv" else ",")
 
 
 def _refuse_misnamed(data: bytes, name: str, format: str) -> None:
     """Refuse what is not text."""
-    packed = packing.packing_of(data[: packing.PACKED_START])
+    packed = packing_of(data[:PACKED_START])
     kind = kind_of(data[:1024])
-    what = kind.what if packed is packing.PLAIN else f"a {packed.kind} file"
+    what = kind.what if packed is PLAIN else f"a {packed.kind} file"
     if kind.format in ("parquet", "arrow", "excel"):
         what = {"parquet": "a Parquet file", "arrow": "an Arrow file"}.get(
             kind.format, "a workbook"

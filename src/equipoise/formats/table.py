@@ -1,23 +1,32 @@
-"""The table that a reader returns, and the rules that its rows break.
+"""The table that a reader returns, how it is to be understood, and the rules that its rows break.
 
 A reader of a format only splits a file into named columns. `Table` has these columns, and finds the
-file and line of a row. `Findings` has the problems of its rows, and which rows they make unusable.
+file and line of a row. `Options` say how a caller wants it read. `Findings` has the problems of its
+rows, and which rows they make unusable.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import Literal, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Ints
-from equipoise.errors import InvalidDataError, Problem
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+
+SkipBad: TypeAlias = Literal["matches", "rows"]
+#: The place of players who have none: NC, DNF.
+Unplaced: TypeAlias = Literal["last"]
+#: A bound of time: ISO 8601 text, a date, or in the format of the table's times.
+Instant: TypeAlias = str | int | float | date | datetime
+#: Equality filters: column -> value, or pairs of them.
+Where: TypeAlias = Mapping[str, object] | Iterable[tuple[str, object]]
 
 #: From row numbers, counted from 0, to the file and line (or row, from 1) of each.
 Locate: TypeAlias = Callable[[Ints], list[tuple[str, int | None]]]
@@ -63,6 +72,7 @@ class Table:
     format : how the source is stored, "" if it says nothing
     by_commas : commas separate its columns, so none in a number is a decimal comma
     nested : columns of lists or objects, whose values are JSON
+    dates : columns of text whose every value the file stores as a date, as workbooks do
     files : names of the files, if there are several; file_of : the number of the file of each row
     """
 
@@ -76,6 +86,7 @@ class Table:
     format: str = ""
     by_commas: bool = False
     nested: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     file_of: Ints | None = None
 
@@ -93,13 +104,12 @@ class Table:
         notes = (*self.notes, *(nested_note(name) for name in nested))
         return replace(self, frame=self.frame.drop(nested), nested=(), notes=notes)
 
-    def without(self, dropped: Flags) -> Table:
-        """Return the table without some rows; the other rows keep their lines."""
-        kept = np.flatnonzero(~dropped)
+    def only(self, kept: Ints) -> Table:
+        """Return the table with some rows alone, in this order; they keep their lines."""
         place = {row: at for at, row in enumerate(kept.tolist())} if self.broken_rows else {}
         return replace(
             self,
-            frame=self.frame.filter(~dropped),
+            frame=self.frame[kept],
             file_of=None if self.file_of is None else self.file_of[kept],
             locate=lambda rows: self.places(kept[rows]),
             broken_rows=tuple(
@@ -108,6 +118,46 @@ class Table:
                 if broken.row in place
             ),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to turn a table into a history; the parameters of `read_history`.
+
+    Without any, all rows are read under the names that the table has.
+
+    since, until : as given by the caller, None if unbounded
+    time_format : format of the times; None detects it
+    lower_score_is_better : the lowest score is first, if `score` decides the places
+    unplaced : the place of players whose place is a word such as DNF; None refuses them
+    synonyms : name of a player -> the id of the same player
+    """
+
+    columns: Mapping[str, str] = field(default_factory=dict)
+    statistics: tuple[str, ...] = ()
+    skip_bad: SkipBad | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+    time_format: str | None = None
+    where: tuple[tuple[str, object], ...] = ()
+    lower_score_is_better: bool = False
+    unplaced: Unplaced | None = None
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+
+
+def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:
+    """Raise InvalidParameterError if options are given that only tables of games have.
+
+    what : the kind of source; tags : whether it has tags that `where` can name
+    """
+    for given, parameter in (
+        (options.columns, "columns (--column)"),
+        (options.where and not tags, "where (--where)"),
+        (options.since is not None or options.until is not None, "since and until"),
+        (options.time_format is not None, "time_format (--time-format)"),
+    ):
+        if given:
+            raise InvalidParameterError(f"{parameter} must be left out for {what}")
 
 
 def nested_note(column: str) -> str:
@@ -163,6 +213,11 @@ def check_fields(table: Table) -> Table:
             ((name, line),) = table.places(longer[:1])
             refuse(name, LONG_FIELD, "a longer one", line=line, field=column.name)
     return table
+
+
+def spelling(name: str) -> str:
+    """Return the name of a column without capitals and separators: WhiteElo, white_elo."""
+    return re.sub(r"[\s_\-./]", "", name).casefold()
 
 
 def columns_in_words(names: Sequence[str]) -> str:

@@ -28,13 +28,12 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Ids
-from equipoise.data.tournaments.games import id_array
-from equipoise.data.tournaments.rounds import KIND, POINTS_OF, RoundKind, Rounds
+from equipoise.data.games import KIND, POINTS_OF, RoundKind, Rounds, id_array
 from equipoise.errors import Problem
-from equipoise.formats.games.columns import GameColumns
-from equipoise.formats.opening.encodings import decoded
+from equipoise.formats.games.rows import GameColumns
 from equipoise.formats.opening.kinds import FILLING
 from equipoise.formats.table import refuse, shown
+from equipoise.formats.tables.delimited import decoded
 from equipoise.wording import counted
 
 #: Columns before those of the first round, and columns of a round.
@@ -566,6 +565,8 @@ def read_trf(data: bytes, name: str) -> GameColumns:
         times=None if dates is None else pl.Series(dates, dtype=pl.Date),
         time_source=source,
         events=events,
+        format="trf",
+        kind="games",
     )
 
 

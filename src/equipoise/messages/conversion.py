@@ -1,9 +1,4 @@
-"""Messages made from values, field by field, by the names of the fields.
-
-The rules of JSON are here and nowhere else: NaN becomes null, an array or a tuple becomes a list,
-and a value inside a value becomes the message that the type of its field names. This file does not
-import NumPy, because the client does not.
-"""
+"""Messages made from values, by the names of their fields; and the message of an error."""
 
 from __future__ import annotations
 
@@ -15,6 +10,8 @@ from functools import cache
 from typing import Any, TypeVar
 
 import msgspec
+
+from equipoise.errors import EquipoiseError, InvalidDataError
 
 _Message = TypeVar("_Message", bound=msgspec.Struct)
 
@@ -99,3 +96,37 @@ def _converter(hint: Any) -> Callable[[Any], Any]:
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
         return lambda value: value if isinstance(value, hint) else to_message(hint, value)
     return json_value
+
+
+class ProblemMessage(msgspec.Struct, frozen=True):
+    """One thing that is wrong with an input."""
+
+    file: str
+    line: int | None
+    field: str
+    rule: str
+    got: str
+
+
+class ErrorBody(msgspec.Struct, frozen=True):
+    """What went wrong: a short name, a sentence, and every problem of an input."""
+
+    code: str
+    message: str
+    problems: list[ProblemMessage]
+
+
+class ErrorMessage(msgspec.Struct, frozen=True):
+    """An error as one object: {"error": {"code", "message", "problems": [...]}}."""
+
+    error: ErrorBody
+
+
+def error_message(error: EquipoiseError) -> ErrorMessage:
+    """Return the message of an error, with a list of all its problems."""
+    problems: list[ProblemMessage] = []
+    message = str(error)
+    if isinstance(error, InvalidDataError):
+        message = message.partition("\n")[0].removesuffix(":")
+        problems = [to_message(ProblemMessage, found) for found in error.problems]
+    return ErrorMessage(ErrorBody(error.code, message, problems))

@@ -1,7 +1,4 @@
-"""Messages about histories and systems: ratings, explanations, plots, simulations, kernels.
-
-Every command that reads a history answers with a `HistoryMessage` of what it read.
-"""
+"""Messages about histories, tournaments and systems: what was read, rated and written."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from equipoise.messages.errors import ProblemMessage
+from equipoise.messages.conversion import ProblemMessage
 
 
 class HistoryMessage(msgspec.Struct, frozen=True):
@@ -52,14 +49,6 @@ class RateSummary(msgspec.Struct, frozen=True):
     unused: list[str]
     seconds: dict[str, float]
     kernels_compiled: int
-
-
-class RateMessage(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The answer of `equipoise rate --json`; diff : as of `compare`, absent without --diff."""
-
-    summary: RateSummary
-    ratings: list[dict[str, Any]]
-    diff: dict[str, Any] | None = None
 
 
 class PoolRated(msgspec.Struct, frozen=True):
@@ -289,3 +278,132 @@ class DemoMessage(msgspec.Struct, frozen=True):
     steps: list[StepMessage]
     folder: str | None
     seconds: float
+
+
+class StrengthRow(msgspec.Struct, frozen=True):
+    """A player; null where there is no such number.
+
+    `error` is the half-width at the requested confidence. `chosen` counts how often the player was
+    placed before others, `expected` how often the ratings expect it. Ratings of different
+    `component` cannot be compared.
+    """
+
+    player: int | str
+    rating: float | None
+    error: float | None
+    matches: int
+    chosen: float
+    expected: float
+    component: int | None
+
+
+class StrengthsMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise strengths --json`."""
+
+    players: list[StrengthRow]
+    components: int
+    log_likelihood: float
+    residual: float
+    confidence: float
+    prior: float
+    scale: float
+    history: HistoryMessage
+
+
+class PerformanceRow(msgspec.Struct, frozen=True, rename={"class_": "class"}):
+    """A player; null where there is no such number.
+
+    `error` is the half-width at the requested confidence. `class_ppr` is the rating among the
+    players of the same class; `lower` and `upper` bound a rating from one side.
+    """
+
+    player: int | str
+    games: float
+    points: float
+    expected: float | None
+    rating: float | None
+    average_opponent: float | None
+    tpr: float | None
+    cpr: float | None
+    fide: float | None
+    ppr: float | None
+    error: float | None
+    status: str
+    class_: int | None
+    class_ppr: float | None
+    lower: float | None
+    upper: float | None
+    extra: dict[str, float | None] = {}
+
+
+class SweepMessage(msgspec.Struct, frozen=True):
+    """Who took every point of whom, and by how much at least they are better for it."""
+
+    winners: list[int | str]
+    losers: list[int | str]
+    games: float
+    difference: float | None
+
+
+class SuperiorityMessage(msgspec.Struct, frozen=True):
+    """Row i, column j: the probability that players[i] is better than players[j].
+
+    prior : "field", with the spread of the field as the prior of strengths, or "flat"
+    """
+
+    players: list[int | str]
+    probability: list[list[float | None]]
+    prior: str = "field"
+
+
+class TieBreakPartMessage(msgspec.Struct, frozen=True):
+    """A game or round of a tie-break; null where there is no such number.
+
+    `score` is the opponent's score or rating that counts, `value` what one game adds. `status` is
+    `counts`, `cut` or `left out`.
+    """
+
+    round: int | None
+    opponent: int | str | None
+    kind: str
+    games: float
+    points: float
+    score: float | None
+    value: float | None
+    status: str
+
+
+class TieBreakMessage(msgspec.Struct, frozen=True):
+    """How a tie-break of a player came about."""
+
+    player: int | str
+    name: str
+    total: float | None
+    parts: list[TieBreakPartMessage]
+
+
+class PerformanceMessage(msgspec.Struct, frozen=True):
+    """The answer of `equipoise performance --json`.
+
+    `exists`: finite ratings predict every score. `relative`: no rating is known, the mean is 0.
+    `regularised`: a prior was given, so `ppr` is not the equilibrium. `left_out` counts results
+    that are not games, by reason; `skipped` those with `problems`, where these are skipped.
+    """
+
+    players: list[PerformanceRow]
+    exists: bool
+    components: int
+    sweeps: list[SweepMessage]
+    relative: bool
+    regularised: bool
+    held: list[int | str]
+    confidence: float
+    colour_advantage: float
+    draw_parameter: float | None
+    reasons: list[str]
+    left_out: dict[str, int]
+    notes: list[str]
+    superiority: SuperiorityMessage | None = None
+    details: list[TieBreakMessage] = []
+    skipped: int = 0
+    problems: list[ProblemMessage] = []

@@ -35,10 +35,8 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.numeric.exponential import exp, sine_and_cosine
-from equipoise.numeric.normal import normal_cdf
-from equipoise.numeric.sigmoid_sum import CHUNK
-from equipoise.numeric.summation import BLOCK, lane_sum
+from equipoise.numeric.functions import exp, normal_cdf, sine_and_cosine
+from equipoise.numeric.sums import BLOCK, CHUNK, lane_sum
 
 #: Smaller fields are always summed pair by pair.
 _DIRECT_BELOW = 32

@@ -32,25 +32,34 @@ from equipoise.messages.matches import (
     ReasonRequest,
     ReinstateRequest,
 )
-from equipoise.pools.amended_log import (
+from equipoise.pools import records as known_ratings
+from equipoise.pools.pool.pools import check_limit, check_open, decode_cursor, encode_cursor
+from equipoise.pools.pool.rules import (
+    PoolRules,
+    check_reason,
+    id_fault,
+    id_text,
+    iso,
+    moment,
+    read_matches,
+    rules_of,
+    written,
+)
+from equipoise.pools.pool.settings import content_of, rules_through
+from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock
+from equipoise.pools.posting.rating import players_of
+from equipoise.pools.records import (
     Amendments,
     DisqualifyContent,
+    Draft,
     amendments_of,
     amendments_of_matches,
     disqualify_content,
+    first_changed,
     latest_of,
+    record_change,
 )
-from equipoise.pools.pool import known_ratings
-from equipoise.pools.pool.checks import check_reason
-from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
-from equipoise.pools.pool.pools import check_open
-from equipoise.pools.pool.rules import PoolRules, id_fault, id_text, iso, moment, rules_of, written
-from equipoise.pools.pool.settings import content_of, rules_through
-from equipoise.pools.posting.match_history import players_of
-from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock
-from equipoise.pools.posting.posted_matches import read_matches
-from equipoise.pools.recording import Draft, first_changed, record_change
-from equipoise.pools.replay.differences import (
+from equipoise.pools.replay.states import (
     difference,
     difference_of_others,
     known_difference,
@@ -58,9 +67,8 @@ from equipoise.pools.replay.differences import (
 )
 from equipoise.store import changes, log, ratings, replays
 from equipoise.store.connection import Store
-from equipoise.store.log import Kind, LoggedAs, LogRecord
+from equipoise.store.log import Kind, LoggedAs, LogRecord, records_with
 from equipoise.store.pools import PoolRecord, get_pool
-from equipoise.store.upkeep.erasing import records_with
 
 #: Matches of a player read at once.
 _MATCHES_READ = 50

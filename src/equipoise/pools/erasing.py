@@ -22,18 +22,15 @@ from sqlalchemy import Connection
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, Problem
 from equipoise.messages.matches import ReasonRequest
 from equipoise.messages.upkeep import ErasedPool, ErasureMessage
-from equipoise.pools.pool.checks import check_reason
-from equipoise.pools.pool.rules import id_fault
-from equipoise.pools.posting.match_history import object_array
-from equipoise.pools.recording import Draft, append
-from equipoise.pools.replay.checkpointing import ZLIB_LEVEL
+from equipoise.pools.pool.rules import check_reason, id_fault
+from equipoise.pools.posting.rating import object_array
+from equipoise.pools.records import Draft, append
+from equipoise.pools.replay.states import ZLIB_LEVEL
 from equipoise.rating.pool_state import PoolState
-from equipoise.store import audit
+from equipoise.store import audit, log, partial_checkpoints
 from equipoise.store.connection import Store
-from equipoise.store.derived import partial_checkpoints
 from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import START, PoolRecord, archives_of, find_pool, get_pool
-from equipoise.store.upkeep import erasing
 
 #: How every pseudonym begins.
 PREFIX = "erased-"
@@ -152,7 +149,7 @@ def erase_player(
             found = _erased(connection, pool, records, rewriter, write=False)
         return msgspec.structs.replace(found, player=None)
     with store.write() as connection:
-        erasing.overwrite_deleted(connection)
+        log.overwrite_deleted(connection)
         records = _seasons(connection, pool, lock=True)
         found = _erased(connection, pool, records, rewriter, write=True)
         reason = rewriter.text(request.reason)
@@ -175,7 +172,7 @@ def erase_player(
             pools=[one.pool for one in pools],
             rewritten=rewriter.audit_rows,
         )
-    erasing.empty_write_ahead_log(store)
+    log.empty_write_ahead_log(store)
     return msgspec.structs.replace(found, pools=pools)
 
 
@@ -252,7 +249,7 @@ def _erased(
             f"no player {rewriter.name!r} in pool {pool!r}, nor in an archive of its seasons"
         )
     names = [one.name for one in every]
-    rewriter.audit_rows = erasing.rewrite_audit(
+    rewriter.audit_rows = log.rewrite_audit(
         connection, names, rewriter.name, rewriter.audit_row, write
     )
     return ErasureMessage(
@@ -268,10 +265,10 @@ def _erase_in(
 ) -> ErasedPool:
     """Rewrite the tables of one pool; return what was found."""
     name = rewriter.name
-    rows = erasing.count_of_player(connection, pool.id, name)
+    rows = log.count_of_player(connection, pool.id, name)
     matches = amendments = 0
     leaves = rewriter.records.setdefault(pool.id, {})
-    for piece in erasing.records_with(connection, pool.id, name):
+    for piece in log.records_with(connection, pool.id, name):
         pairs = []
         for one in piece:
             new = rewriter.record(one.record)
@@ -281,7 +278,7 @@ def _erase_in(
             matches += new.kind in ("match", "correct")
             amendments += new.kind not in ("match", "correct")
         if write:
-            leaves |= erasing.rewrite_records(connection, pool.id, pairs)
+            leaves |= log.rewrite_records(connection, pool.id, pairs)
     found = ErasedPool(
         pool=pool.name,
         seq=None,
@@ -289,12 +286,12 @@ def _erase_in(
         amendments=amendments,
         ratings=rows["ratings"],
         changes=rows["changes"],
-        checkpoints=erasing.rewrite_checkpoints(
+        checkpoints=log.rewrite_checkpoints(
             connection, pool.id, rewriter.state, write, _CHECKPOINT_BYTES
         ),
-        differences=erasing.rewrite_differences(connection, pool.id, name, rewriter.json, write),
-        seed=erasing.rewrite_seed(connection, pool.id, rewriter.state, write),
+        differences=log.rewrite_differences(connection, pool.id, name, rewriter.json, write),
+        seed=log.rewrite_seed(connection, pool.id, rewriter.state, write),
     )
     if write:
-        erasing.rename_player(connection, pool.id, name, rewriter.pseudonym)
+        log.rename_player(connection, pool.id, name, rewriter.pseudonym)
     return found

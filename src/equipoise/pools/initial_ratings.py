@@ -30,25 +30,23 @@ from equipoise.messages.pools import (
     InitialRating,
     InitialRequest,
 )
-from equipoise.pools.amended_log import amendments_of
-from equipoise.pools.pool.checks import check_reason
-from equipoise.pools.pool.known_ratings import (
+from equipoise.pools.pool.pools import check_limit, check_open, decode_cursor, encode_cursor
+from equipoise.pools.pool.rules import PoolRules, check_reason, id_text, iso, rules_of
+from equipoise.pools.posting.rating import object_array, time_kind
+from equipoise.pools.records import (
     MOST_PLAYERS,
+    Draft,
     KnownContent,
     KnownRatings,
+    amendments_of,
     cached_known,
     check_content,
     read_known,
+    record_change,
 )
-from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
-from equipoise.pools.pool.pools import check_open
-from equipoise.pools.pool.rules import PoolRules, id_text, iso, rules_of
-from equipoise.pools.posting.match_history import object_array, time_kind
-from equipoise.pools.recording import Draft, record_change
-from equipoise.pools.replay.leases import check_lease, extend_lease, lease, release_lease
+from equipoise.pools.replay.replaying import check_lease, extend_lease, lease, release_lease
 from equipoise.pools.seasons import seed_ratings
-from equipoise.rating.player_state import unpack_players
-from equipoise.rating.pool_state import PoolState, scale_difference
+from equipoise.rating.pool_state import PoolState, scale_difference, unpack_players
 from equipoise.store import log, pools, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord

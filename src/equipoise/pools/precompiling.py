@@ -20,8 +20,8 @@ from equipoise.messages.pools import PoolRequest
 from equipoise.pools import amending
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.pool.rules import PoolRules
-from equipoise.pools.posting import planning, posting
-from equipoise.pools.reading.explaining import explain_player
+from equipoise.pools.posting import posting
+from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.replay import replaying
 from equipoise.rating.base_system import System
 from equipoise.store.connection import open_store
@@ -43,7 +43,7 @@ def precompile(request: PoolRequest) -> bool:
         store = open_store(f"sqlite:///{Path(folder) / 'pools.db'}")
         try:
             create_pool(store, _POOL, request, _NOW)
-            answers = posting.post_matches(store, _POOL, [planning.Post(_matches())], _NOW)
+            answers = posting.post_matches(store, _POOL, [posting.Post(_matches())], _NOW)
             failed = [one for one in answers if isinstance(one, EquipoiseError)]
             if failed:
                 raise failed[0]

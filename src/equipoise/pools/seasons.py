@@ -19,19 +19,26 @@ from equipoise.arrays import Floats
 from equipoise.errors import ConflictError, InvalidDataError, Problem
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import PlayerDifference
-from equipoise.messages.pools import PoolRequest
-from equipoise.messages.seasons import SeasonList, SeasonMessage, SeasonPreview, SeasonRequest
-from equipoise.pools.amended_log import DisqualifyContent, EligibilityRecord, amendments_of
-from equipoise.pools.pool.checks import check_settings
+from equipoise.messages.pools import (
+    PoolRequest,
+    SeasonList,
+    SeasonMessage,
+    SeasonPreview,
+    SeasonRequest,
+)
 from equipoise.pools.pool.pools import check_open, open_pool
-from equipoise.pools.pool.rules import PoolRules, iso, rules_of
-from equipoise.pools.posting.match_history import object_array, time_kind
-from equipoise.pools.posting.rated_rows import LastChanges, rating_rows
-from equipoise.pools.replay.checkpointing import ZLIB_LEVEL
-from equipoise.pools.replay.differences import Numbers, compared, stored_numbers
+from equipoise.pools.pool.rules import PoolRules, check_settings, iso, rules_of
+from equipoise.pools.posting.rating import LastChanges, object_array, rating_rows, time_kind
+from equipoise.pools.records import DisqualifyContent, EligibilityRecord, amendments_of
+from equipoise.pools.replay.states import ZLIB_LEVEL, Numbers, compared, stored_numbers
 from equipoise.rating.base_system import System
-from equipoise.rating.player_state import carry_entry, seeded_state, soft_reset, unpack_players
-from equipoise.rating.pool_state import PoolState
+from equipoise.rating.pool_state import (
+    PoolState,
+    carry_entry,
+    seeded_state,
+    soft_reset,
+    unpack_players,
+)
 from equipoise.rating.system import RatingSystem
 from equipoise.store import audit, log, pools, ratings, webhooks
 from equipoise.store.connection import Store

@@ -1,34 +1,91 @@
-"""Webhooks of a pool: created, listed, disabled, enabled and deleted, and their addresses."""
+"""Webhooks of pools: where they may lead, what is sent, and for how long it is kept.
+
+An IPv6 address may contain an IPv4 address, to which a network that translates delivers: NAT64
+turns 64:ff9b::7f00:1 into 127.0.0.1. So only known addresses count as public: global IPv4
+addresses, and IPv6 addresses in the global unicast range that contain no IPv4 address.
+
+The signature is that of the Standard Webhooks specification (1.0): "ID.TIMESTAMP.BODY" is signed
+with HMAC-SHA256, by the bytes that follow "whsec_" in the secret, in Base64.
+
+The log of a pool is kept for ever. The audit log and disabled webhooks may have an end.
+"""
 
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
+import ipaddress
+import logging
 import re
 import secrets
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, NamedTuple, get_args
 from urllib.parse import urlsplit
 
+import msgspec
 from sqlalchemy import Connection
 
 from equipoise.errors import ConflictError, InvalidDataError, NotFoundError, Problem
-from equipoise.messages.webhooks import (
+from equipoise.messages.matches import MatchMessage
+from equipoise.messages.upkeep import (
+    AmendmentLine,
+    CorrectedMessage,
     EventKind,
+    EventMessage,
     NewWebhookMessage,
     WebhookList,
     WebhookMessage,
     WebhookRequest,
 )
 from equipoise.pools.pool.pools import check_open
-from equipoise.pools.pool.rules import iso
-from equipoise.pools.public_addresses import is_public
-from equipoise.store import audit, webhooks
+from equipoise.pools.pool.rules import iso, rules_of
+from equipoise.pools.reading.matches import stored_matches
+from equipoise.pools.replay.states import known_difference
+from equipoise.pools.seasons import season_message
+from equipoise.store import audit, log, replays, webhooks
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool, pool_by_number
-from equipoise.store.webhooks import WebhookRecord
+from equipoise.store.webhooks import Event, WebhookRecord
+
+#: Global unicast (RFC 4291). Outside of it are, among others, ::/96, ::ffff:0:0:0/96 and NAT64
+#: (64:ff9b::/96, RFC 6052, and 64:ff9b:1::/48, RFC 8215), which contain IPv4 addresses, and
+#: fec0::/10.
+_GLOBAL = ipaddress.IPv6Network("2000::/3")
+#: In that range, but not public: 6to4 and Teredo, which contain IPv4 addresses, and
+#: addresses for documentation (RFC 9637), which not every version of Python knows.
+_REFUSED = (
+    ipaddress.IPv6Network("2002::/16"),
+    ipaddress.IPv6Network("2001::/32"),
+    ipaddress.IPv6Network("3fff::/20"),
+)
+#: Global, but not hosts of the internet: relays of 6to4 (RFC 7526), and protocols of the network
+#: itself (RFC 6890), of which Python counts 192.0.0.9 and 192.0.0.10 as global.
+_REFUSED_4 = (ipaddress.IPv4Network("192.88.99.0/24"), ipaddress.IPv4Network("192.0.0.0/24"))
+#: Second half of an address of ISATAP without its last 32 bits, which are an address of IPv4.
+_ISATAP = (0x0000_5EFE, 0x0200_5EFE)
+
+
+def is_public(address: str) -> bool:
+    """Return whether an IP address is public. Raises : ValueError if it is no address."""
+    found = ipaddress.ip_address(address)
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is None:
+            return _is_public_6(found)
+        found = found.ipv4_mapped
+    refused = any(found in network for network in _REFUSED_4)
+    return found.is_global and not found.is_multicast and not refused
+
+
+def _is_public_6(address: ipaddress.IPv6Address) -> bool:
+    if address.scope_id is not None or (int(address) >> 32) & 0xFFFF_FFFF in _ISATAP:
+        return False
+    inside = address in _GLOBAL and not any(address in network for network in _REFUSED)
+    return inside and address.is_global
+
 
 #: How secrets begin.
 PREFIX = "whsec_"
@@ -263,3 +320,184 @@ def _may_be_public(host: str) -> bool:
 def new_secret() -> str:
     """Return a new secret."""
     return PREFIX + base64.b64encode(secrets.token_bytes(_BYTES)).decode()
+
+
+#: Amendments that a message lists.
+_LISTED = 100
+
+#: Events deleted in one transaction.
+_DELETED_AT_ONCE = 5_000
+
+
+class Outgoing(NamedTuple):
+    """An event as it is sent.
+
+    number : in the outbox; message : its id, the same in every delivery
+    body : JSON of EventMessage; None for an event that is not sent
+    """
+
+    number: int
+    message: str
+    body: bytes | None
+
+
+def outgoing(
+    store: Store, pool: int, after: int, kinds: Collection[str], limit: int, now: int
+) -> list[Outgoing]:
+    """Return the next events of a pool after a number, in order.
+
+    Events of other kinds have no body. The list ends before an event whose data is incomplete.
+    """
+    with store.read() as connection:
+        events = webhooks.events_after(connection, pool, after, limit)
+        wanted = [event for event in events if event.kind in kinds]
+        sources = {number: pool_by_number(connection, number) for number in _sources(wanted)}
+        matches = _matches(connection, sources, wanted)
+        found = []
+        for event in events:
+            source = sources.get(event.source)
+            if event.kind not in kinds or source is None:
+                found.append(Outgoing(event.number, "", None))
+                continue
+            ready, data = _data(connection, source, event, matches, now)
+            if not ready:
+                break
+            found.append(_outgoing(event, source, data))
+    return found
+
+
+def _outgoing(event: Event, source: PoolRecord, data: Any) -> Outgoing:
+    # The time makes ids unique also after a backup was restored.
+    message = f"msg_{event.source}_{event.number}_{event.created:x}"
+    if data is None:
+        return Outgoing(event.number, message, None)
+    body = EventMessage(event.kind, iso(event.created), source.name, data)
+    return Outgoing(event.number, message, msgspec.json.encode(body))
+
+
+def _data(
+    connection: Connection,
+    source: PoolRecord,
+    event: Event,
+    matches: dict[tuple[int, int], MatchMessage],
+    now: int,
+) -> tuple[bool, Any]:
+    """Return whether the data of an event is complete, and the data; None for an event not sent."""
+    if event.kind == "match.rated":
+        match = matches.get((event.source, event.reference))
+        return True, None if match is None or match.status == "unrated" else match
+    if event.kind == "season.ended":
+        return True, season_message(connection, source.id)
+    return _corrected(connection, source, event.reference, now)
+
+
+def _sources(events: Iterable[Event]) -> set[int]:
+    return {event.source for event in events}
+
+
+def _matches(
+    connection: Connection, sources: dict[int, PoolRecord | None], events: Iterable[Event]
+) -> dict[tuple[int, int], MatchMessage]:
+    """Return the matches that events are about, by pool and record."""
+    rated = [event for event in events if event.kind == "match.rated"]
+    found: dict[tuple[int, int], MatchMessage] = {}
+    for number in _sources(rated):
+        source = sources[number]
+        if source is None:
+            continue
+        seqs = [event.reference for event in rated if event.source == number]
+        ids = log.match_ids(connection, number, seqs)
+        stored = stored_matches(connection, source, rules_of(source.settings), ids.values())
+        found |= {(number, seq): stored[match] for seq, match in ids.items() if match in stored}
+    return found
+
+
+def _corrected(
+    connection: Connection, pool: PoolRecord, generation: int, now: int
+) -> tuple[bool, CorrectedMessage | None]:
+    """Return whether it is known what a replay changed, and what it changed."""
+    replay = replays.replay_of(connection, pool.id, generation)
+    if replay is None:
+        return True, None
+    known, difference = known_difference(replay, now)
+    if not known:
+        return False, None
+    before = replays.through_before(connection, pool.id, generation)
+    amendments = log.amendments(connection, pool.id, through=replay.through_seq)
+    new = [one for one in amendments if one.seq > before]
+    return True, CorrectedMessage(
+        generation=generation,
+        amended=len(new),
+        amendments=[
+            AmendmentLine(one.seq, one.kind, one.match, one.player) for one in new[:_LISTED]
+        ],
+        matches=None if difference is None else difference.matches,
+        changed=None if difference is None else difference.changed,
+    )
+
+
+def forget_delivered(store: Store) -> None:
+    """Delete events that no webhook of their pool waits for, in small steps."""
+    with store.read() as connection:
+        found = webhooks.not_awaited(connection)
+    for pool, through in found:
+        gone = _DELETED_AT_ONCE
+        while gone == _DELETED_AT_ONCE:
+            with store.write() as connection:
+                gone = webhooks.forget_through(connection, pool, through, _DELETED_AT_ONCE)
+
+
+def signed_headers(secret: str, message: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """Return the headers that prove who sent a body, and when.
+
+    message : id of the event, the same in every delivery
+    timestamp : of this delivery, seconds since 1970
+    """
+    key = base64.b64decode(secret.removeprefix(PREFIX))
+    signed = f"{message}.{timestamp}.".encode() + body
+    digest = hmac.new(key, signed, hashlib.sha256).digest()
+    return {
+        "webhook-id": message,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": f"v1,{base64.b64encode(digest).decode()}",
+    }
+
+
+logger = logging.getLogger(__name__)
+
+_DAY = 86_400_000_000
+#: Rows that are deleted in one transaction.
+_AT_ONCE = 1_000
+
+
+def clear_audit(
+    store: Store, days: float, now: int, *, stop: Callable[[], bool] = lambda: False
+) -> None:
+    """Delete entries of the audit log that are older than some days, in small steps.
+
+    Entries go from the oldest on, up to the first that is kept, whatever a clock that was set back
+    wrote behind it.
+    """
+    with store.read() as connection:
+        through = audit.last_before(connection, now - int(days * _DAY))
+    if through is None:
+        return
+    done = False
+    while not done and not stop():
+        with store.write() as connection:
+            done = audit.cut_through(connection, through, _AT_ONCE)
+    logger.info("audit log deleted up to entry %d", through)
+
+
+def clear_webhooks(store: Store, days: float, now: int) -> None:
+    """Delete webhooks that were disabled more than some days ago."""
+    with store.read() as connection:
+        found = [
+            (hook, pool)
+            for hook in webhooks.disabled_before(connection, now - int(days * _DAY))
+            if (pool := pool_by_number(connection, hook.pool)) is not None
+        ]
+    for hook, pool in found:
+        reason = f"disabled more than {days:g} days ago"
+        with suppress(NotFoundError):  # It was deleted meanwhile, or the season of its pool ended.
+            delete_webhook(store, pool.name, hook.id, key=None, now=now, reason=reason)

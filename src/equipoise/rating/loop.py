@@ -32,15 +32,15 @@ import numpy as np
 
 from equipoise._jit import Option, inlined_kernel, inner_kernel, kernel, lent
 from equipoise.arrays import Floats, Ints
-from equipoise.rating.advantage.head_start import (
+from equipoise.rating.head_start import (
     add_head_starts,
     learn_advantage,
     lever_of,
     outlook_of,
     take_head_starts,
 )
-from equipoise.rating.draws import count_draw
-from equipoise.rating.entry.entering import enter, learn_and_hold
+from equipoise.rating.newcomers import enter, learn_and_hold
+from equipoise.rating.state import count_draw
 
 
 class Inputs(NamedTuple):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from equipoise.arrays import Floats, Ids, Ints
 from equipoise.data.history import History
-from equipoise.rating.federations.facts import facts_of, used_facts
+from equipoise.rating.federation_columns import facts_of, used_facts
 from equipoise.rating.system import OF_ROUNDS
 
 #: uint64, one number for each match; 0 for a match that is not compared.

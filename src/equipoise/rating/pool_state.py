@@ -1,7 +1,14 @@
-"""The state of a pool with its ids, and its file, from which rating continues bit for bit.
+"""The state of a pool with its ids, its file, and states of single players as bytes.
+
+`pack_players` and `unpack_players` convert the state of each player to bytes, for tables with one
+value for each player. The layout is little-endian 64-bit words: one word with version, number of
+columns and number of records; then the columns; then the remembered records, field by field.
+
+`seeded_state` makes the state of players who begin with given ratings, and `known_state` that of
+players with known ratings. `soft_reset` computes ratings from those at the end of a season.
 
 The file is an .npz archive: a header in JSON and arrays. Version 2 added `digests`, version 3 the
-parameters of `rating.entry`; versions 1 and 2 are still read. Additions need no new version:
+parameters of `rating.newcomers`; versions 1 and 2 are still read. Additions need no new version:
 
 - Numbers about the ratings of all players, such as sums over matches, go into `State.shared` under
   a new name. They are saved, loaded and copied with the rest, and are absent from older files.
@@ -29,9 +36,10 @@ from typing import IO, Any
 import numpy as np
 
 from equipoise.arguments import checks_arguments
-from equipoise.arrays import Flags, Ids, Ints
+from equipoise.arrays import Flags, Floats, Ids, Ints
 from equipoise.data.files import whole_file
 from equipoise.data.history import TimeKind
+from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.data.times import MICROSECONDS_PER_DAY, day_in_words, utc
 from equipoise.display import Displayed
 from equipoise.errors import (
@@ -43,10 +51,20 @@ from equipoise.errors import (
     require,
 )
 from equipoise.rating import match_digest
-from equipoise.rating.advantage.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS, is_saved
-from equipoise.rating.draws import draw_rate as draw_rate_of
-from equipoise.rating.entry.entering import ENTRY_DEFAULTS, ENTRY_PARAMETERS
+from equipoise.rating.federation_columns import KNOWN
+from equipoise.rating.head_start import ADVANTAGE, ADVANTAGE_PARAMETERS, is_saved
 from equipoise.rating.match_digest import NOT_KNOWN, Digests
+from equipoise.rating.newcomers import (
+    ENTRY,
+    ENTRY_DEFAULTS,
+    ENTRY_PARAMETERS,
+    LEVEL,
+    MU,
+    SEEDED,
+    TARGET,
+    WEIGHT,
+    EntryParameters,
+)
 from equipoise.rating.registry import (
     absent,
     check_name,
@@ -57,27 +75,212 @@ from equipoise.rating.registry import (
     without_removed,
 )
 from equipoise.rating.state import Runs, State
+from equipoise.rating.state import draw_rate as draw_rate_of
 from equipoise.rating.system import OF_ROUNDS, RatingSystem
 from equipoise.wording import counted
+
+#: Version of the layout; a reader refuses unknown versions.
+VERSION = 1
+
+_RECORD_BITS, _VERSION_SHIFT = 32, 48
+_WORD = 8
 
 #: Version of the file, and the versions that are read. A state in which newcomers enter at the
 #: initial rating, and no level is held, is written as version 2, which earlier programs read.
 SCHEMA = 3
 _WITHOUT_ENTRY = 2
 _READ = (1, 2, 3)
-#: Names in `requires` that this reader knows.
-_KNOWN: frozenset[str] = frozenset()
 
 #: Largest number of unknown players in an error; the others are only counted.
 _NAMED = 20
 #: Longest id in an error about a number.
 _SHOWN = 100
 
-#: A whole number as text.
-_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
-
 #: Parameters that say where the ratings of a system are, and what a difference of them means.
 _OF_SCALE = ("initial_rating", "initial_deviation", "beta", "scale")
+
+
+def pack_players(state: State) -> list[bytes]:
+    """Return the state of every player, in order."""
+    players, width = state.table.shape
+    head = (VERSION << _VERSION_SHIFT) | (width << _RECORD_BITS)
+    if state.runs is None:
+        words = np.empty((players, 1 + width), np.uint64)
+        words[:, 0] = head
+        words[:, 1:] = np.ascontiguousarray(state.table).view(np.uint64)
+        return _cut(words.tobytes(), np.full(players, 1 + width))
+    packed = state.runs.take(np.arange(players))
+    counts = packed.spans[:, 3]
+    fields = [packed.records(field) for field in range(packed.fields)]
+    ends = np.cumsum(counts).tolist()
+    table, found = np.ascontiguousarray(state.table), []
+    for row, (end, count) in enumerate(zip(ends, counts.tolist(), strict=True)):
+        word = (head | count).to_bytes(_WORD, "little")
+        runs = [field[end - count : end].tobytes() for field in fields]
+        found.append(b"".join([word, table[row].tobytes(), *runs]))
+    return found
+
+
+def unpack_players(system: RatingSystem, packed: Sequence[bytes | None]) -> State:
+    """Return the state of players; None is a player who has not played.
+
+    Raises : InvalidDataError for bytes that are not the state of a player under this system
+    """
+    state = system.initial(len(packed))
+    rows = [row for row, one in enumerate(packed) if one is not None]
+    known = [one for one in packed if one is not None]
+    if not known:
+        return state
+    if any(len(one) % _WORD or not one for one in known):
+        raise _foreign(system)
+    words = np.frombuffer(b"".join(known), np.uint64)
+    lengths = np.array([len(one) // _WORD for one in known])
+    begins = np.cumsum(lengths) - lengths
+    heads, width = words[begins], len(state.initial)
+    records = (heads & np.uint64(2**_RECORD_BITS - 1)).astype(np.int64)
+    fields = 0 if state.runs is None else state.runs.fields
+    expected = np.uint64((VERSION << _VERSION_SHIFT) | (width << _RECORD_BITS))
+    if np.any(heads - records.astype(np.uint64) != expected) or np.any(
+        lengths != 1 + width + fields * records
+    ):
+        raise _foreign(system)
+    places = begins[:, None] + 1 + np.arange(width)
+    state.table[rows] = words[places].view(np.float64)
+    if state.runs is not None:
+        _put_records(state, np.array(rows), words, begins + 1 + width, records)
+    return state
+
+
+def _foreign(system: RatingSystem) -> InvalidDataError:
+    """Return the error for bytes that are not the state of a player in a system."""
+    rule = f"must be the state of a player in {system.name} (layout {VERSION})"
+    return InvalidDataError([Problem("database", None, "state", rule, "other bytes")])
+
+
+def _put_records(
+    state: State,
+    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
+    words: np.ndarray[tuple[int], np.dtype[np.uint64]],
+    begins: np.ndarray[tuple[int], np.dtype[np.int64]],
+    records: np.ndarray[tuple[int], np.dtype[np.int64]],
+) -> None:
+    """Give the players at `rows` their remembered records, which begin at words[begins]."""
+    runs = state.runs
+    if runs is None:
+        return
+    runs.reserve(rows, records)
+    values = words.view(np.float64)
+    spans = runs.spans
+    for row, begin, count in zip(rows.tolist(), begins.tolist(), records.tolist(), strict=True):
+        start, room = int(spans[row, 0]), int(spans[row, 1])
+        for field_number in range(runs.fields if count else 0):
+            at = start + field_number * room
+            runs.values[at : at + count] = values[
+                begin + field_number * count : begin + (field_number + 1) * count
+            ]
+    spans[rows, 3] = records
+
+
+def _cut(data: bytes, words: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[bytes]:
+    """Return consecutive pieces of the data; words : shape (pieces,), length of each."""
+    ends = (_WORD * np.cumsum(words)).tolist()
+    starts = [0, *ends][:-1]
+    return [data[start:end] for start, end in zip(starts, ends, strict=True)]
+
+
+def seeded_state(system: RatingSystem, rating: Floats, deviation: Floats) -> State:
+    """Return the state of players with these ratings who have not played.
+
+    Where newcomers do not enter at the initial rating, the state says that these are none, and the
+    level to hold is their mean.
+
+    deviation : positive; ignored by systems without a deviation of each player
+    Raises : InvalidParameterError
+    """
+    if not np.isfinite(rating).all():
+        raise InvalidParameterError("every rating must be a finite number")
+    state = system.initial(len(rating))
+    state.column("rating")[:] = rating
+    if "deviation" in state.initial:
+        if not (np.isfinite(deviation) & (deviation > 0)).all():
+            raise InvalidParameterError("every deviation must be a positive number")
+        state.column("deviation")[:] = deviation
+    if "rated" in state.initial:
+        state.column("rated")[:] = KNOWN
+    if "gaussian_weight" in state.initial:
+        _set_gaussian(state, rating, deviation)
+    if SEEDED in state.initial:
+        state.column(SEEDED)[:] = 1.0
+        if len(rating):
+            # The exact sum does not depend on the order of the players.
+            state.shared[ENTRY][[LEVEL, TARGET]] = math.fsum(rating.tolist()) / len(rating)
+    return state
+
+
+def known_state(system: RatingSystem, known: InitialRatings | Ratings) -> State:
+    """Return the state of players who begin with known ratings, in their order.
+
+    A player without a known deviation has that of newcomers.
+    Raises : InvalidParameterError
+    """
+    # A system without deviations ignores the number.
+    usual = float(getattr(system, "initial_deviation", 1.0))
+    deviation = np.where(np.isnan(known.deviation), usual, known.deviation)
+    return seeded_state(system, known.rating, deviation)
+
+
+def carry_entry(
+    seeded: State, before: State, was: EntryParameters, *, centre: float = 0.0, keep: float = 1.0
+) -> None:
+    """Give the state of seeded players the numbers of the pool that they come from.
+
+    Entry, level and target move as ratings do in a soft reset; what is known of newcomers is kept.
+    What the pool before did not learn or hold stays as `seeded_state` made it.
+
+    What a pool has learned of its home advantage is kept as well.
+
+    was : parameters of the pool before; centre, keep : as in `soft_reset`
+    """
+    if ADVANTAGE in seeded.shared and ADVANTAGE in before.shared:
+        seeded.shared[ADVANTAGE][:] = before.shared[ADVANTAGE]
+    if ENTRY not in seeded.shared or ENTRY not in before.shared:
+        return
+    old, new = before.shared[ENTRY], seeded.shared[ENTRY]
+    moved = centre + keep * (old - centre) if keep != 1.0 else old
+    if was.learns_entry:
+        new[MU], new[WEIGHT] = moved[MU], old[WEIGHT]
+    if was.holds_level:
+        new[[LEVEL, TARGET]] = moved[[LEVEL, TARGET]]
+
+
+def soft_reset(
+    rating: Floats, deviation: Floats, *, centre: float, keep: float, widen: float, most: float
+) -> tuple[Floats, Floats]:
+    """Return ratings moved towards a centre, and larger deviations.
+
+    keep : share of the distance to the centre that remains
+    widen : added to a deviation as independent errors are added, sqrt(deviation^2 + widen^2)
+    most : the largest deviation; players without one get it
+    """
+    moved = centre + keep * (rating - centre)
+    grown = np.minimum(most, np.hypot(deviation, widen))
+    return moved, np.where(np.isnan(grown), most, grown)
+
+
+def _set_gaussian(state: State, rating: Floats, deviation: Floats) -> None:
+    """Set the players' beliefs under Elo-MMR to one Gaussian, as before the first match."""
+    weight = 1.0 / (deviation * deviation)
+    state.column("gaussian_mean")[:] = rating
+    state.column("gaussian_weight")[:] = weight
+    state.column("curvature")[:] = weight
+
+
+#: Names in `requires` that this reader knows.
+_KNOWN: frozenset[str] = frozenset()
+
+
+#: A whole number as text.
+_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 @dataclass(slots=True, eq=False, kw_only=True, repr=False)

@@ -3,7 +3,7 @@
 A system is a class with the decorator `rating_system`, on top of `RatedSystem` and, for a home
 advantage, `HomeSystem`. It declares its parameters (`rating.parameters`), its columns, what it can
 rate and which columns of a history it uses, its kernel `loop` and its `outlook`. Its file has
-the mathematics, then this class, then `explain`; `classical/glicko2.py` is a complete example.
+the mathematics, then this class, then `explain`; `systems/glicko2.py` is a complete example.
 """
 
 from __future__ import annotations
@@ -23,14 +23,11 @@ from equipoise.arguments import check_fields
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.numeric.workers import Workers
-from equipoise.rating.advantage.head_start import Home
-from equipoise.rating.advantage.home_system import HomeSystem
-from equipoise.rating.base_system import Rate, System, handed_out, matches_of
-from equipoise.rating.draws import sums_of
+from equipoise.rating.base_system import HomeSystem, Rate, System, handed_out, matches_of
+from equipoise.rating.head_start import Home
 from equipoise.rating.loop import ABSENT, Inputs, Job, Trace
-from equipoise.rating.parameters import refuse_removed
-from equipoise.rating.state import State
-from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns
+from equipoise.rating.state import State, sums_of
+from equipoise.rating.system import Capabilities, RatingColumns, TraceColumns, refuse_removed
 
 #: Values of a parameter that turn off what it is for.
 _OFF = (None, "off", 0, False)

@@ -16,14 +16,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from equipoise.arguments import checks_arguments
-from equipoise.data.explanations.explanation import Explanation
+from equipoise.data.explanation import Explanation
 from equipoise.data.history import History
 from equipoise.errors import InvalidParameterError, NotFoundError, PluginError
-from equipoise.rating.entry.entering import ENTRY_PARAMETERS
-from equipoise.rating.parameters import refuse_removed
+from equipoise.rating.newcomers import ENTRY_PARAMETERS
 from equipoise.rating.plugins.installed import Plugin, load, offered, plugin_of
 from equipoise.rating.state import State
-from equipoise.rating.system import RatingSystem
+from equipoise.rating.system import RatingSystem, refuse_removed
 
 if TYPE_CHECKING:
     from equipoise.rating.base_system import System
@@ -49,27 +48,27 @@ class SystemSpec(NamedTuple):
 
 SYSTEMS: dict[str, SystemSpec] = {
     "bradley-terry": SystemSpec(
-        "bayes.weng_lin.BradleyTerry",
+        "systems.weng_lin.BradleyTerry",
         "teams of any size and number, as all pairs; closed form",
         "Weng and Lin 2011",
     ),
     "codeforces": SystemSpec(
-        "platforms.codeforces.Codeforces",
+        "systems.codeforces.Codeforces",
         "contests of any size, as Elo-MMR's authors rated them; rules=platform: as Codeforces does",
         "Mirzayanov 2015",
     ),
     "dwz": SystemSpec(
-        "federations.dwz.DWZ",
+        "systems.dwz.DWZ",
         "duels, event by event, as the German Chess Federation does; age, number of events",
         "Deutscher Schachbund",
     ),
     "egf": SystemSpec(
-        "federations.egf.EGF",
+        "systems.egf.EGF",
         "duels, tournament by tournament, as the European Go Federation does; handicap stones",
         "European Go Federation 2021",
     ),
     "elo": SystemSpec(
-        "classical.elo.Elo",
+        "systems.elo.Elo",
         "duels, teams by their mean, contests as all pairs; home advantage",
         "Elo 1961",
     ),
@@ -86,62 +85,62 @@ SYSTEMS: dict[str, SystemSpec] = {
         explainer="elo_mmr.explain",
     ),
     "fide": SystemSpec(
-        "federations.fide.FIDE",
+        "systems.fide.FIDE",
         "duels, month by month, as FIDE does by the rules of the day; age, number of games",
         "FIDE Handbook B.02",
     ),
     "glicko": SystemSpec(
-        "classical.glicko.Glicko",
+        "systems.glicko.Glicko",
         "duels and contests as all pairs, with rating periods; deviation",
         "Glickman 1999",
     ),
     "glicko2": SystemSpec(
-        "classical.glicko2.Glicko2",
+        "systems.glicko2.Glicko2",
         "duels with rating periods; deviation and volatility",
         "Glickman 2012",
     ),
     "lichess": SystemSpec(
-        "platforms.lichess.Lichess",
+        "systems.lichess.Lichess",
         "duels as Lichess rates them: Glicko-2 at once, inactivity by the hour, limits",
         "Lichess 2026",
     ),
     "plackett-luce": SystemSpec(
-        "bayes.weng_lin.PlackettLuce",
+        "systems.weng_lin.PlackettLuce",
         "teams of any size and number, place by place; closed form",
         "Weng and Lin 2011",
     ),
     "stephenson": SystemSpec(
-        "federations.stephenson.Stephenson",
+        "systems.stephenson.Stephenson",
         "duels with rating periods: glicko with a bonus and a pull to opponents; home advantage",
         "Stephenson 2012",
     ),
     "team-glicko2": SystemSpec(
-        "classical.team_glicko2.TeamGlicko2",
+        "systems.team_glicko2.TeamGlicko2",
         "two teams of any size; performance within the team, form, inactivity",
         "team-glicko2",
     ),
     "thurstone-mosteller": SystemSpec(
-        "bayes.weng_lin.ThurstoneMosteller",
+        "systems.weng_lin.ThurstoneMosteller",
         "teams of any size and number, as all pairs with normal performances; closed form",
         "Weng and Lin 2011",
     ),
     "topcoder": SystemSpec(
-        "platforms.topcoder.TopCoder",
+        "systems.topcoder.TopCoder",
         "contests of any size, as Elo-MMR's authors rated them; volatility",
         "TopCoder",
     ),
     "trueskill": SystemSpec(
-        "bayes.trueskill.TrueSkill",
+        "systems.trueskill.TrueSkill",
         "teams of any size and number; ties have a probability",
         "Herbrich, Minka and Graepel 2006",
     ),
     "trueskill-spb": SystemSpec(
-        "bayes.trueskill.TrueSkillSPb",
+        "systems.trueskill.TrueSkillSPb",
         "as trueskill, with places between the teams: for contests with many ties",
         "Nikolenko and Sirotkin 2010",
     ),
     "uscf": SystemSpec(
-        "federations.uscf.USCF",
+        "systems.uscf.USCF",
         "duels, event by event, as the first pass of US Chess; age, number of games, floors",
         "Glickman and Doan 2020",
     ),
@@ -277,7 +276,7 @@ def _type_of(system: str | type[Any], parameter: str) -> object:
 
 def fields_of(kind: type[Any]) -> list[dataclasses.Field[Any]]:
     """Return the parameters of a system's class: its own, then the advantage, then the entry."""
-    from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS
+    from equipoise.rating.head_start import ADVANTAGE_PARAMETERS
 
     shared = (*ADVANTAGE_PARAMETERS, *ENTRY_PARAMETERS)
     fields = dataclasses.fields(kind)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equipoise.arrays import Floats, Ids, Ints
-from equipoise.data.explanations.explanation import (
+from equipoise.data.explanation import (
     Contribution,
     Explanation,
     Opponent,

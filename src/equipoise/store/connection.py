@@ -1,4 +1,14 @@
-"""A database of the service: opened, migrated to the current schema, read and written."""
+"""A database: its connections, its transactions, and how these are flushed and ended.
+
+PostgreSQL with a synchronous standby commits in two steps: the transaction is on the disk of the
+primary, then it waits until the standby has it. If that wait is cancelled, PostgreSQL says so in a
+warning, and the COMMIT succeeds all the same. If the connection breaks, nobody knows what became of
+the transaction. Neither is a confirmation: after a failover, the transaction may be gone.
+
+SQLite asks every few thousand of its steps whether it is to go on. PostgreSQL is told over a
+connection of its own, and again until the transaction has noticed: between two statements it does
+not listen.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +18,13 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, RootTransaction, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
 
@@ -23,14 +33,200 @@ from equipoise.errors import (
     InvalidParameterError,
     NotFoundError,
     UnavailableError,
+    UnconfirmedError,
 )
-from equipoise.store.commits import SILENT, Commits, commit_confirmed, weak_commits
-from equipoise.store.derived import standings
+from equipoise.store import ratings
+from equipoise.store.bulk import OPTION, SIZES, Sizes, driver_cursor
 from equipoise.store.migrations.migrating import check_schema, migrate_schema, too_new
-from equipoise.store.sizes import OPTION, SIZES, Sizes
 from equipoise.wording import how_to_install
 
 log = logging.getLogger(__name__)
+
+#: The commit of any process on this database that has waited longest for a standby, in seconds.
+_OLDEST = text(
+    "SELECT max(extract(epoch FROM clock_timestamp() - query_start)) FROM pg_stat_activity "
+    "WHERE wait_event = 'SyncRep' AND datname = current_database()"
+)
+_UNKNOWN = (
+    "the database did not confirm its commit ({reason}), so it is unknown whether this was "
+    "recorded: send it again"
+)
+
+
+#: Error of PostgreSQL: it has ended a session that was silent in the middle of a transaction. It
+#: says so in answer to the next statement, which it has not read.
+SILENT = "25P03"
+
+
+class Commits:
+    """The commits of one process that are under way."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begun: dict[object, float] = {}
+
+    @contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Count a commit while the block runs."""
+        number = object()
+        with self._lock:
+            self._begun[number] = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._begun[number]
+
+    def oldest(self) -> float:
+        """Return for how many seconds the oldest commit has been under way; 0 if there is none."""
+        with self._lock:
+            first = min(self._begun.values(), default=None)
+        return 0.0 if first is None else time.monotonic() - first
+
+
+def oldest_on_server(connection: Connection) -> float:
+    """Return for how many seconds the oldest commit has waited for a standby of PostgreSQL.
+
+    Those of other processes count, also on other machines, if they have the same user.
+    """
+    return float(connection.execute(_OLDEST).scalar() or 0.0)
+
+
+def accepts_writes(connection: Connection) -> bool:
+    """Return whether a server of PostgreSQL is a primary whose sessions may write."""
+    query = "SELECT NOT pg_is_in_recovery() AND current_setting('default_transaction_read_only') = "
+    return bool(connection.execute(text(f"{query}'off'")).scalar())
+
+
+_DURABILITY = text(
+    "SELECT current_setting('synchronous_commit'), current_setting('synchronous_standby_names')"
+)
+
+
+def weak_commits(connection: Connection, several_hosts: bool) -> str | None:
+    """Return how PostgreSQL may lose what it has confirmed, None if it is set up as intended.
+
+    several_hosts : whether the address names several servers, thus a standby is meant to take over
+    """
+    commit, names = connection.execute(_DURABILITY).one()
+    if commit == "off":
+        return (
+            "synchronous_commit is off: matches that were acknowledged right before a crash of the "
+            "database are lost; set it to on"
+        )
+    if not several_hosts:
+        return None
+    if not names.strip():
+        return (
+            "the database has several hosts, but synchronous_standby_names is empty: if the "
+            "primary dies, the matches acknowledged last are lost"
+        )
+    if commit == "local":
+        return (
+            "synchronous_commit is local: commits do not wait for the standby, and if the primary "
+            "dies, the matches acknowledged last are lost; set it to on"
+        )
+    return None
+
+
+def commit_confirmed(connection: Connection, transaction: RootTransaction) -> None:
+    """Commit a transaction of PostgreSQL, for however long that takes.
+
+    Raises : UnconfirmedError if it may be stored or not; DBAPIError if it is certainly not
+    """
+    driver: Any = connection.connection.driver_connection
+    warnings: list[str] = []
+
+    def notice(said: Any) -> None:
+        # The text may be in any language, and these warnings have no code of their own.
+        if said.severity_nonlocalized == "WARNING":
+            warnings.append(said.message_primary or "a warning")
+
+    driver.add_notice_handler(notice)
+    try:
+        transaction.commit()
+    except DBAPIError as error:
+        if getattr(error.orig, "sqlstate", None) == SILENT:
+            raise  # The session had ended before the COMMIT came, and the transaction with it.
+        if driver.closed or error.connection_invalidated:
+            log.warning("the connection to the database broke during a commit: %s", error.orig)
+            raise UnconfirmedError(_UNKNOWN.format(reason="the connection broke")) from error
+        raise  # The server is there and has refused it.
+    finally:
+        driver.remove_notice_handler(notice)
+    if warnings:
+        log.warning("the database warned during a commit: %s", "; ".join(warnings))
+        raise UnconfirmedError(_UNKNOWN.format(reason=warnings[0]))
+
+
+#: Steps of SQLite between two questions: about a millisecond.
+_STEPS = 20_000
+#: Seconds between two cancellations of PostgreSQL, and in which one must have arrived.
+_PAUSE, _ARRIVES = 0.1, 5.0
+
+
+class InterruptedTransactionError(Exception):
+    """A transaction was ended before its commit began. Nothing was stored."""
+
+
+class Interruption:
+    """Whether a transaction is to end."""
+
+    def __init__(self) -> None:
+        self._wanted = threading.Event()
+        # No cancellation may reach a later statement, nor the COMMIT: it could be stored and yet
+        # not be confirmed.
+        self._lock = threading.Lock()
+        self._cancel_statement: Callable[[], None] | None = None
+
+    def request(self) -> None:
+        """End the transaction, if its commit has not begun; returns at once."""
+        self._wanted.set()
+        threading.Thread(target=self._cancel, name="equipoise-cancel", daemon=True).start()
+
+    def check(self) -> None:
+        """Raise InterruptedTransactionError if the transaction is to end."""
+        if self._wanted.is_set():
+            raise InterruptedTransactionError("the transaction was interrupted")
+
+    @contextmanager
+    def of(self, connection: Connection) -> Iterator[None]:
+        """Let the statements of this block be interrupted; its transaction commits after it.
+
+        Raises : InterruptedTransactionError
+        """
+        driver: Any = connection.connection.driver_connection
+        sqlite = connection.dialect.name == "sqlite"
+        if sqlite:
+            driver.set_progress_handler(self._wanted.is_set, _STEPS)
+        else:
+            self._cancel_statement = lambda: driver.cancel_safe(timeout=_ARRIVES)
+        try:
+            self.check()
+            yield
+            self.check()
+        except Exception as error:
+            if not self._wanted.is_set() or isinstance(error, InterruptedTransactionError):
+                raise
+            raise InterruptedTransactionError(str(error)) from error
+        finally:
+            with self._lock:
+                self._cancel_statement = None
+            if sqlite:
+                driver.set_progress_handler(None, 0)
+
+    def _cancel(self) -> None:
+        """Cancel statements of PostgreSQL until the block has ended."""
+        while True:
+            with self._lock:
+                if self._cancel_statement is None:
+                    return
+                try:
+                    self._cancel_statement()
+                except Exception as error:  # noqa: BLE001  # the next one may arrive
+                    log.debug("a statement could not be cancelled: %s", error)
+            time.sleep(_PAUSE)
+
 
 #: The database of a service that names none.
 DEFAULT_URL = "sqlite:///equipoise.db"
@@ -116,10 +312,11 @@ class Store:
         moment = {} if self.is_sqlite else {"isolation_level": "REPEATABLE READ"}
         # Only for readers: a writer sees rows that may be undone.
         self._reading = engine.execution_options(
-            **options, **moment, **{standings.OPTION: standings.Standings()}
+            **options, **moment, **{ratings.OPTION: ratings.Standings()}
         )
         self._writing = engine.execution_options(**options, equipoise_writes=True)
         self._writer = threading.Lock()
+        self._kept: Connection | None = None
         self.commits = Commits()
         self.damage: str | None = None
         self.outdated: str | None = None
@@ -168,10 +365,9 @@ class Store:
         with (
             self._noticing_damage(),
             self._alone(patience) as left,
-            self._writing.connect() as connection,
+            self._kept_connection() as connection,
             _noticing_locks(patience),
-            _synchronous(connection, durable),
-            _busy_timeout(connection, left),
+            _set_for_now(connection, durable, left),
             connection.begin() as transaction,
         ):
             yield connection
@@ -192,6 +388,29 @@ class Store:
             yield None if patience is None else max(patience - waited, _LEAST_PATIENCE)
         finally:
             self._writer.release()
+
+    @contextmanager
+    def _kept_connection(self) -> Iterator[Connection]:
+        """Give the connection of the one writer of SQLite, which stays open from write to write.
+
+        After an error, and once the store was closed, the next write opens another one.
+        """
+        if self._kept is None:
+            self._kept = self._writing.connect()
+        pool = self.engine.pool
+        try:
+            yield self._kept
+        except BaseException:
+            self._leave()
+            raise
+        if self.engine.pool is not pool:
+            self._leave()
+
+    def _leave(self) -> None:
+        """Close the connection of the writer, if it is open."""
+        if self._kept is not None:
+            self._kept.close()
+            self._kept = None
 
     @contextmanager
     def moment(self) -> Iterator[Store]:
@@ -307,6 +526,11 @@ class Store:
 
         A SQLite database is then one file.
         """
+        if self._writer.acquire(blocking=False):  # a writer at work leaves its connection itself
+            try:
+                self._leave()
+            finally:
+                self._writer.release()
         former = self.engine.pool
         self.engine.dispose()
         # The former pool would keep what is given back to it until it is collected as garbage.
@@ -584,39 +808,34 @@ def _noticing_locks(patience: float | None) -> Iterator[None]:
 
 
 @contextmanager
-def _busy_timeout(connection: Connection, seconds: float | None) -> Iterator[None]:
-    """Let a connection of SQLite wait this long for other processes; None for as long as usual."""
-    if seconds is None:
-        yield
-        return
-    # Not through SQLAlchemy, which would begin a transaction.
-    with closing(connection.connection.cursor()) as cursor:
-        cursor.execute(f"PRAGMA busy_timeout = {round(1000 * seconds)}")
-        try:
-            yield
-        finally:
-            cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT}")
+def _set_for_now(connection: Connection, durable: bool, seconds: float | None) -> Iterator[None]:
+    """Let a connection of SQLite work in another way while the block runs.
 
-
-@contextmanager
-def _synchronous(connection: Connection, durable: bool) -> Iterator[None]:
-    """Let commits of a connection of SQLite return before they are on the disk.
-
-    The WAL keeps their order: none can be on the disk without those before it.
+    durable : whether commits are on the disk before they return. The WAL keeps the order of others:
+        none can be on the disk without those before it
+    seconds : for which it waits for other processes; None for as long as usual
     """
-    if durable:
+    unusual: dict[str, tuple[object, object]] = {}
+    if not durable:
+        unusual["synchronous"] = ("NORMAL", "FULL")
+    if seconds is not None:
+        unusual["busy_timeout"] = (round(1000 * seconds), _BUSY_TIMEOUT)
+    if not unusual:
         yield
         return
     # Not through SQLAlchemy, which would begin a transaction.
     with closing(connection.connection.cursor()) as cursor:
-        cursor.execute("PRAGMA synchronous = NORMAL")
+        for name, (now, _) in unusual.items():
+            cursor.execute(f"PRAGMA {name} = {now}")
         try:
             yield
         finally:
-            cursor.execute("PRAGMA synchronous = FULL")
+            for name, (_, usual) in unusual.items():
+                cursor.execute(f"PRAGMA {name} = {usual}")
 
 
 def _begin_sqlite(connection: Connection) -> None:
     """Begin a transaction. A writer takes the lock at once: after a read it might not get it."""
     writes = connection.get_execution_options().get("equipoise_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    with driver_cursor(connection) as cursor:  # every transaction comes here
+        cursor.execute("BEGIN IMMEDIATE" if writes else "BEGIN")

@@ -32,7 +32,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from equipoise.arrays import Floats
 from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import ConflictError, NotFoundError
-from equipoise.store.bulk import Prepared
+from equipoise.store.bulk import Prepared, Sizes, sizes_of
 from equipoise.store.chain import Heads, first_heads
 from equipoise.store.schema import (
     changes,
@@ -47,7 +47,6 @@ from equipoise.store.schema import (
     seeds,
     webhooks,
 )
-from equipoise.store.sizes import Sizes, sizes_of
 
 #: A position in a pool's order of rating: (time, seq).
 Position = tuple[int, int]

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, literal, select, tuple_, update
 
+from equipoise.store.bulk import sizes_of
 from equipoise.store.pools import PoolRecord, Position
 from equipoise.store.schema import checkpoints, replays
-from equipoise.store.sizes import sizes_of
 
 
 @dataclass(frozen=True, slots=True)

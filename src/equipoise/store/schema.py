@@ -139,7 +139,7 @@ log = Table(
     _of_pool(),
     Column("seq", BigInteger, primary_key=True),
     # "match", or an amendment: "void", "restore", "correct", "disqualify", "reinstate", "settings",
-    # "erase", "initial". Only the erasure of a player's name changes records: store.upkeep.erasing.
+    # "erase", "initial". Only the erasure of a player's name changes records.
     Column("kind", Text, nullable=False),
     Column("match", Name),
     Column("player", Name),

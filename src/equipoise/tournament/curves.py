@@ -30,7 +30,7 @@ NORMAL_DEVIATION = 200.0 * math.sqrt(2.0)
 EQUAL_SLOPE = ELO_RATE / 4.0
 
 # One call for each number, which is fast enough for tables; kernels have a compiled function.
-_erfc = np.frompyfunc(math.erfc, 1, 1)
+erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
 @runtime_checkable
@@ -106,7 +106,7 @@ class NormalCurve:
     def _tail(self, t: Floats) -> Floats:
         """Return P(Z > t/deviation)."""
         z = np.asarray(t, dtype=np.float64) / (self.deviation * math.sqrt(2.0))
-        return np.asarray(0.5 * np.asarray(_erfc(z), dtype=np.float64))
+        return np.asarray(0.5 * np.asarray(erfc(z), dtype=np.float64))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,15 @@
-"""Performance ratings from the ratings of the opponents: TPR, CPR, FIDE's and the linear one.
+"""Performance ratings by ratings of opponents: FIDE's tables, TPR, CPR, recursive and linear.
+
+Source: FIDE Handbook B.02, Rating Regulations [FIDE]_, 8.1 (table 8.1b in the editions before 2022,
+8.1.2 after) for the expected score of a difference of ratings, and 8.3 for the change: K times the
+sum of points minus expected scores. Dated rules differ in the differences above 400 points (8.3.1):
+"2022-01", from 1 January 2022: they count as 400, but for the stronger player only in the one game
+with the largest difference. "2024-03", from 1 March 2024: they count as 400 in every game.
+"2025-10", from 1 October 2025: the same, but players rated 2650 or more use the true difference.
+
+Departures: K is given. The cap of K for many games in one period (8.3.3) is not applied, nor is the
+result rounded, because both depend on all tournaments of a period. Fractional ratings, which FIDE
+does not have, are rounded first.
 
 `Results` has, for every player, the opponents' ratings and the points made, which is all that the
 formulas need. Games against an opponent without a rating are left out, with their points, as FIDE
@@ -20,22 +31,50 @@ FIDE's performance rating, the average opponent plus a number from a table.
 Source: [FIDE]_ B.02 for the table of fractional score and rating difference, C.07 for the tie-break
 called TPR there: average rating of opponents, rounded, plus dp.
 Departures: none by default; `rounded` = False keeps the average as it is.
+
+Source: [RP]_, and the authors' program PyRP for what the paper leaves open: the correction is
+FIDE's rating difference of the score in per cent, minus its mean over all games.
+Departures: their iteration starts from the players' ratings; here all start from the average
+rating, each player counted once, so that ratings affect the result by one constant only, as for the
+PPR (if all play equally many games, both starts are the same). It is solved as the linear system
+that its limit satisfies. So it is also defined where the iteration alternates between two results,
+as in a match of two teams: there it is the mean of the two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from equipoise.arguments import as_array, checks_arguments
 from equipoise.arrays import Floats, Ints
-from equipoise.data.tournaments.games import LARGEST, Games
-from equipoise.errors import ConvergenceError, require
+from equipoise.data.games import LARGEST, Games
+from equipoise.errors import ConvergenceError, NotFoundError, require
+from equipoise.numeric.graph import components
 from equipoise.tournament.curves import Curve, CurveName, curve_of
-from equipoise.tournament.fide_expected import half_up
+from equipoise.tournament.pairs import Pairs, gather_pairs
 from equipoise.wording import counted
+
+RatingRules: TypeAlias = Literal["2022-01", "2024-03", "2025-10"]
+
+#: Smallest difference of ratings at which the table expects 51, 52, ... 100 per cent.
+_STEPS = np.array(
+    [
+        *(4, 11, 18, 26, 33, 40, 47, 54, 62, 69),
+        *(77, 84, 92, 99, 107, 114, 122, 130, 138, 146),
+        *(154, 163, 171, 180, 189, 198, 207, 216, 226, 236),
+        *(246, 257, 268, 279, 291, 303, 316, 329, 345, 358),
+        *(375, 392, 412, 433, 457, 485, 518, 560, 620, 736),
+    ],
+    dtype=np.float64,
+)
+#: Largest difference that counts, for players below `_TRUE_FROM`.
+_LARGEST = 400.0
+_TRUE_FROM = 2650.0
+#: Largest K that is accepted; FIDE's are 40, 20 and 10.
+_MOST_K = 1_000.0
 
 #: Rating points of a tenfold in the odds of a game, and of a win in the linear formula.
 POINTS = 400.0
@@ -44,6 +83,93 @@ POINTS = 400.0
 TOLERANCE = 1e-10
 MOST_STEPS = 200
 _MOST_DOUBLINGS = 60
+
+#: Largest error of a player's equation, rating points.
+RECURSIVE_TOLERANCE = 1e-9
+#: Players up to which the system is solved by elimination, else by conjugate gradients.
+DENSE_PLAYERS = 400
+MOST_RECURSIVE_STEPS = 20_000
+
+
+def half_up(values: Floats) -> Floats:
+    """Return the nearest whole numbers, 0.5 rounded upwards."""
+    return np.asarray(np.floor(values + 0.5))
+
+
+def percent_expected(difference: Floats) -> Floats:
+    """Return FIDE's expected score in per cent, of whole differences of ratings, any shape."""
+    above = 50.0 + np.searchsorted(_STEPS, np.abs(difference), side="right")
+    return np.asarray(np.where(difference < 0, 100.0 - above, above))
+
+
+@checks_arguments("k_factor")
+def fide_rating_change(
+    games: Games, k_factor: float | Mapping[Any, float], *, rules: RatingRules = "2025-10"
+) -> Floats:
+    """Return the change of every player's rating by FIDE's table, shape (N,), not rounded.
+
+    Only games against rated opponents count. NaN for players without a rating or without such a
+    game, and for players without a K.
+
+    k_factor : K of all players, above 0; or id -> K
+    rules : date from which the rules of differences above 400 points hold: "2022-01", "2024-03" or
+        "2025-10"
+    Raises : InvalidParameterError, NotFoundError
+
+    Examples
+    --------
+    >>> ratings = {"ann": 2000, "ben": 1900}
+    >>> games = eq.Games.from_arrays(["ann"], ["ben"], [1], rating=ratings)
+    >>> eq.fide_rating_change(games, 20).round(1).tolist()
+    [7.2, -7.2]
+    """
+    factor = _factors(games, k_factor)
+    weight = games.weights
+    of_white, of_black = games.ratings_of_sides()
+    player = np.concatenate([games.white, games.black])
+    own = half_up(np.concatenate([of_white, of_black]))
+    other = half_up(np.concatenate([of_black, of_white]))
+    points = np.concatenate([games.points, weight - games.points])
+    number = np.concatenate([weight, weight])
+    known = ~np.isnan(own) & ~np.isnan(other)
+    player, own, other = player[known], own[known], other[known]
+    points, number = points[known], number[known]
+    gap = own - other
+    expected = number * percent_expected(np.clip(gap, -_LARGEST, _LARGEST))
+    if rules == "2022-01":
+        # Of the games of a stronger player, the one with the largest difference is cut.
+        large = gap > _LARGEST
+        true = percent_expected(gap)
+        cut = np.zeros(len(gap))
+        order = np.lexsort((-gap, player))
+        first = np.ones(len(gap), dtype=np.bool_)
+        first[1:] = np.diff(player[order]) != 0
+        cut[order[first]] = np.minimum(1.0, number[order[first]])
+        single = cut * percent_expected(np.full(len(gap), _LARGEST))
+        expected = np.where(large, single + (number - cut) * true, expected)
+    elif rules == "2025-10":
+        expected = np.where(own >= _TRUE_FROM, number * percent_expected(gap), expected)
+    total = np.bincount(player, points - expected / 100.0, games.players)
+    rated = np.bincount(player, number, games.players) > 0
+    return np.asarray(np.where(rated, factor * total, np.nan), np.float64)
+
+
+def _factors(games: Games, given: float | Mapping[Any, float]) -> Floats:
+    """Return K of every player, NaN if unknown. Raises : InvalidParameterError, NotFoundError."""
+    rule = f"above 0 and at most {_MOST_K:g}"
+    if not isinstance(given, Mapping):
+        require(0 < given <= _MOST_K, "k_factor", rule, given)
+        return np.full(games.players, float(given))
+    row_of = {one: row for row, one in enumerate(games.player_ids.tolist())}
+    factor = np.full(games.players, np.nan)
+    for name, value in given.items():
+        if name not in row_of:
+            raise NotFoundError(f"k_factor names {name!r}, who is not a player of the tournament")
+        require(0 < value <= _MOST_K, "k_factor", rule, value)
+        factor[row_of[name]] = value
+    return factor
+
+
 #: Rounding errors of differences, in units of the largest one.
 _ROUNDING = 8 * np.finfo(np.float64).eps
 
@@ -428,3 +554,129 @@ def _bracket(equations: _Equations, curve: Curve) -> tuple[Floats, Floats]:
             return low - 1.01 * reach, high + 1.0
         reach = np.where(short, 2 * reach, reach)
     raise ConvergenceError("tournament performance", _MOST_DOUBLINGS, float(share.min()))
+
+
+#: The rating points of a score p: by FIDE's table; by the inverse of the Elo curve, which is not
+#: defined at 0 % and 100 %; or 400 (2 p - 1).
+Correction: TypeAlias = Literal["fide", "elo", "linear"]
+
+
+@checks_arguments("anchor", "scale")
+def recursive_performance(
+    games: Games,
+    *,
+    correction: Correction = "fide",
+    anchor: float | None = None,
+    scale: float = 1.0,
+) -> Floats:
+    """Return the recursive performance [RP]_ of every player, shape (N,).
+
+    In every component (players connected by games) the mean over games is `anchor`, else the
+    average rating of its rated players, else 0. NaN without games, and with the Elo curve for all
+    players of a component in which a player has 0 % or 100 %.
+
+    scale : beta, above 0; it multiplies the corrections
+    Raises : InvalidParameterError   `scale` or `correction` is out of range
+    Raises : ConvergenceError        the system could not be solved
+
+    Examples
+    --------
+    >>> games = eq.read_games("examples/interzonal1970.csv")
+    >>> round(float(eq.recursive_performance(games, anchor=2557).max()), 1)
+    2787.3
+    """
+    return solve_recursive(games, correction=correction, anchor=anchor, scale=scale)
+
+
+def solve_recursive(
+    games: Games,
+    *,
+    correction: Correction = "fide",
+    anchor: float | None = None,
+    scale: float = 1.0,
+    dense_players: int = DENSE_PLAYERS,
+    most_steps: int = MOST_RECURSIVE_STEPS,
+) -> Floats:
+    """Return what `recursive_performance` does, with limits of both ways to solve the system."""
+    require_scale(scale)
+    pairs = gather_pairs(games)
+    played, points = games.played(), games.scored()
+    component = components(pairs.first, pairs.second, games.players)
+    worth = scale * _worth(points, played, correction)
+    # Without the mean, which would be added in every iteration, the system has a solution.
+    surplus = worth - _mean(worth, played, component)
+    solvable = np.isfinite(surplus)
+    centred = np.where(solvable, surplus, 0.0)
+    if games.players <= dense_players:
+        found = _eliminate(pairs, played, centred, component)
+    else:
+        found = _conjugate_gradients(pairs, played, centred, most_steps)
+    level = _level(games.initial, component, anchor)
+    found += level - _mean(found, played, component)
+    return np.asarray(np.where(solvable, found, np.nan))
+
+
+def _worth(points: Floats, played: Floats, correction: Correction) -> Floats:
+    """Return the rating points of scores, NaN if they are not defined, shape (N,)."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if correction == "fide":
+            return rating_difference(points, played)
+        if correction == "linear":
+            return np.asarray(POINTS * (2 * points - played) / played)
+        worth = POINTS * np.log10(points / (played - points))
+        return np.asarray(np.where(np.isfinite(worth), worth, np.nan))
+
+
+def _mean(values: Floats, weight: Floats, component: Ints) -> Floats:
+    """Return the weighted mean over each player's component, shape (N,); NaN of weight 0."""
+    weighed = np.where(weight > 0, values, 0.0) * weight
+    with np.errstate(invalid="ignore"):
+        mean = np.bincount(component, weighed) / np.bincount(component, weight)
+    return np.asarray(mean[component], dtype=np.float64)
+
+
+def _level(initial: Floats, component: Ints, anchor: float | None) -> Floats:
+    """Return the mean rating that each player's component is given, shape (N,)."""
+    if anchor is not None:
+        require(bool(np.isfinite(anchor)), "anchor", "a number", anchor)
+        return np.full(len(initial), float(anchor))
+    return np.nan_to_num(_mean(initial, (~np.isnan(initial)).astype(np.float64), component))
+
+
+def _eliminate(pairs: Pairs, played: Floats, surplus: Floats, component: Ints) -> Floats:
+    """Return x with x_i = (mean of x over the opponents of i) + surplus_i, up to constants.
+
+    Multiplied by the number of games it is K x - W x = K surplus: symmetric, and singular by one
+    constant for each component only.
+    """
+    matrix = np.diag(played)
+    np.subtract.at(matrix, (pairs.first, pairs.second), pairs.weight)
+    np.subtract.at(matrix, (pairs.second, pairs.first), pairs.weight)
+    # Sets the sum of every component to 0; the right side does not determine it.
+    same = component[:, None] == component[None, :]
+    return np.asarray(np.linalg.solve(matrix + same, played * surplus))
+
+
+def _conjugate_gradients(pairs: Pairs, played: Floats, surplus: Floats, most_steps: int) -> Floats:
+    """Return a solution by conjugate gradients, each equation weighed by its number of games."""
+    weight = np.where(played > 0, played, 1.0)
+    x, rest = np.zeros(len(played)), played * surplus
+    direction, before = np.zeros(len(played)), 1.0
+    for _ in range(most_steps):
+        scaled = rest / weight
+        if np.abs(scaled).max() <= RECURSIVE_TOLERANCE:
+            return x
+        now = float(rest @ scaled)
+        direction = scaled + (now / before) * direction
+        product = played * direction - _over_games(pairs, direction)
+        step = now / float(direction @ product)
+        x, rest, before = x + step * direction, rest - step * product, now
+    raise ConvergenceError("recursive performance", most_steps, float(np.abs(scaled).max()))
+
+
+def _over_games(pairs: Pairs, values: Floats) -> Floats:
+    """Return for each player the sum of a value of the opponents over the games."""
+    size = len(values)
+    total = np.bincount(pairs.first, pairs.weight * values[pairs.second], size)
+    total += np.bincount(pairs.second, pairs.weight * values[pairs.first], size)
+    return np.asarray(total, dtype=np.float64)

@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 
 #: Rows up to this length are sorted by insertion.
 SHORT = 24

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 
 #: Number of results from which compiled code gathers them; it gives the same bits.
 MANY_RESULTS = 300_000

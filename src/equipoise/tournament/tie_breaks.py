@@ -27,19 +27,18 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.tournaments.games import Games
-from equipoise.data.tournaments.rounds import KIND, ROUND_KINDS, Rounds
-from equipoise.data.tournaments.tie_breaks import PartStatus, TieBreakDetails
+from equipoise.data.games import KIND, ROUND_KINDS, Games, Rounds
+from equipoise.data.tournament import PartStatus, TieBreakDetails
 from equipoise.errors import NotFoundError, require
-from equipoise.tournament.fide_expected import half_up, percent_expected
-from equipoise.tournament.formulas import fide_performance
-from equipoise.tournament.tie_break_parts import Parts, cut
-from equipoise.tournament.unplayed import (
+from equipoise.tournament.formulas import fide_performance, half_up, percent_expected
+from equipoise.tournament.tie_break_parts import (
     FREE,
     Pairing,
+    Parts,
     Record,
     TieBreakRules,
     Unplayed,
+    cut,
     record_of,
 )
 from equipoise.wording import counted

@@ -17,8 +17,8 @@ import numpy as np
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.tournaments.games import Games
-from equipoise.data.tournaments.tournament import (
+from equipoise.data.games import Games
+from equipoise.data.tournament import (
     STATUSES,
     Standing,
     Superiority,
@@ -26,7 +26,7 @@ from equipoise.data.tournaments.tournament import (
 )
 from equipoise.errors import ConvergenceError, NoEquilibriumError, NotFoundError, require
 from equipoise.tournament.curves import Curve, CurveName, curve_of
-from equipoise.tournament.equilibrium.equilibrium import (
+from equipoise.tournament.equilibrium import (
     Advantage,
     Draws,
     Equilibrium,
@@ -34,24 +34,29 @@ from equipoise.tournament.equilibrium.equilibrium import (
     Select,
     solve_equilibrium,
 )
-from equipoise.tournament.equilibrium.uncertainty import DENSE_PLAYERS, SuperiorityPrior
-from equipoise.tournament.existence.graph import Existence, existence
-from equipoise.tournament.existence.report import explain
-from equipoise.tournament.existence.sweep_bounds import one_sided_bounds, sweep_differences
-from equipoise.tournament.fide_expected import RatingRules, fide_rating_change
+from equipoise.tournament.existence import (
+    Existence,
+    existence,
+    explain,
+    one_sided_bounds,
+    sweep_differences,
+)
 from equipoise.tournament.formulas import (
+    RatingRules,
     average_opponent,
     complete_performance,
     fide_performance,
+    fide_rating_change,
     linear_performance,
+    recursive_performance,
     results_of,
     tournament_performance,
 )
 from equipoise.tournament.pairs import Pairs, gather_pairs
-from equipoise.tournament.recursive import recursive_performance
+from equipoise.tournament.tie_break_parts import Pairing, TieBreakRules, Unplayed
 from equipoise.tournament.tie_breaks import TieBreak, places_by, tournament_points
 from equipoise.tournament.tie_breaks import tie_breaks as breaks_of
-from equipoise.tournament.unplayed import Pairing, TieBreakRules, Unplayed
+from equipoise.tournament.uncertainty import DENSE_PLAYERS, SuperiorityPrior
 from equipoise.wording import counted
 
 #: Optional columns.

@@ -1,4 +1,4 @@
-"""Processes for long calculations. A calculation can be ended at any time, with its process.
+"""Processes that calculate, so that a calculation can be ended, and threads that wait for them.
 
 A thread cannot be ended from outside. A calculation in a thread would continue after its request
 got 504 or its client left, and the service would wait for it when it stops. A process is killed,
@@ -17,23 +17,250 @@ import pickle
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache, partial
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from equipoise.web.calculation import READY, Failed, OutOfMemory, Work, calculate
+from equipoise.errors import EquipoiseError, InvalidDataError
+from equipoise.store.connection import Store, open_store
 from equipoise.web.http.errors import OverloadedError, TimedOutError, TooLargeError
-from equipoise.web.monitoring import Metrics
+from equipoise.web.monitoring import Metrics, configure_logs
 from equipoise.web.settings import ServiceSettings
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class BoundedExecutor:
+    """A pool of threads. Work beyond the bound of its queue is refused at once."""
+
+    def __init__(self, name: str, threads: int, waiting: int) -> None:
+        self._name = name
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=f"equipoise-{name}")
+        self._most = threads + waiting
+        self._under_way = 0
+        self._lock = threading.Lock()
+
+    async def run(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a function in one of the threads.
+
+        Raises : OverloadedError
+        """
+        with self._lock:
+            if self._under_way >= self._most:
+                raise OverloadedError(f"the queue for {self._name} is full; try again later")
+            self._under_way += 1
+        future = self._executor.submit(partial(function, *args, **kwargs))
+        # It counts until the thread has finished it, even if nobody waits for it any more.
+        future.add_done_callback(self._done)
+        return await asyncio.wrap_future(future)
+
+    def _done(self, future: Future[Any]) -> None:
+        with self._lock:
+            self._under_way -= 1
+
+    def close(self) -> None:
+        """End the threads after their current work; drop what waits."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+class TurnExecutor:
+    """A pool of threads for work on subjects: work on one runs one after another, in its order.
+
+    So one subject occupies one thread, and has a queue of its own with a bound.
+    """
+
+    def __init__(self, name: str, threads: int, waiting: int) -> None:
+        self._name, self._waiting = name, waiting
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix=f"equipoise-{name}")
+        # The first in each queue runs, or waits for a thread.
+        self._queues: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+
+    async def run(
+        self, subject: str, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a function after the earlier work on its subject. Raises : OverloadedError."""
+        future: Future[T] = Future()
+        with self._lock:
+            queue = self._queues.setdefault(subject, deque())
+            if len(queue) > self._waiting:
+                raise OverloadedError(f"the queue for {self._name} is full; try again later")
+            queue.append((future, partial(function, *args, **kwargs)))
+            if len(queue) == 1:
+                self._executor.submit(self._perform, subject)
+        return await asyncio.wrap_future(future)
+
+    def _perform(self, subject: str) -> None:
+        """Do the first work of a queue, and hand in the next."""
+        with self._lock:
+            queue = self._queues[subject]
+            future, work = queue[0]
+        if future.set_running_or_notify_cancel():
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - it is raised where the work is awaited
+                future.set_exception(error)
+        with self._lock:
+            queue.popleft()
+            if not queue:
+                del self._queues[subject]
+            elif not self._closed:
+                self._executor.submit(self._perform, subject)
+
+    def close(self) -> None:
+        """End the threads after their current work; drop what waits."""
+        with self._lock:
+            self._closed = True
+            for queue in self._queues.values():
+                for future, _ in queue:
+                    future.cancel()
+        self._executor.shutdown(wait=True, cancel_futures=True)
+
+
+#: What a process sends when it is ready for its first request, and when it has got a request.
+READY, BEGUN = b"ready", b"begun"
+
+#: Problems of an input that are sent to the parent; the sentence of the error has their number.
+MOST_PROBLEMS = 1_000
+
+_GAMES = b"white,black,result\nana,bo,1-0\nbo,cy,1/2-1/2\ncy,ana,1-0\n"
+_RANKINGS = b"match,player,rank\n1,a,1\n1,b,2\n2,b,1\n2,a,2\n"
+
+
+class Work(NamedTuple):
+    """A function with its arguments; with_store : whether its first argument is the store."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    with_store: bool
+
+
+class Failed(NamedTuple):
+    """An exception in parts: those of its classes that check their arguments cannot be pickled."""
+
+    kind: type[BaseException]
+    args: tuple[Any, ...]
+    fields: dict[str, Any]
+
+    def exception(self) -> BaseException:
+        """Return the exception."""
+        error = self.kind.__new__(self.kind, *self.args)
+        error.args = self.args
+        error.__dict__.update(self.fields)
+        return error
+
+
+class OutOfMemory(NamedTuple):
+    """The answer of a process that needed more memory than it may have."""
+
+
+def calculate(
+    requests: Connection, lifeline: Connection, database: str, memory_bytes: int, level: str
+) -> None:
+    """Answer requests until the connection is closed.
+
+    lifeline : is closed when the parent ends, however that happens
+    memory_bytes : memory that the process may use beyond what it uses at its start
+    """
+    # The parent decides when a process ends. A signal to all processes of the service must not end
+    # calculations that may be finished.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, args=(lifeline,), daemon=True).start()
+    configure_logs(level)
+    _prepare(database)
+    _limit_memory(memory_bytes)
+    with suppress(EOFError, OSError):
+        requests.send_bytes(READY)
+        while True:
+            request = requests.recv_bytes()
+            requests.send_bytes(BEGUN)
+            requests.send_bytes(_answer_to(request, database))
+
+
+def _answer_to(request: bytes, database: str) -> bytes:
+    """Return the result of a function, or its exception, as bytes."""
+    try:
+        work: Work = pickle.loads(request)
+        args = (_store(database), *work.args) if work.with_store else work.args
+        return pickle.dumps(work.function(*args, **work.kwargs), pickle.HIGHEST_PROTOCOL)
+    except MemoryError:
+        return pickle.dumps(OutOfMemory())
+    except Exception as error:  # noqa: BLE001 - it is raised again in the parent
+        if isinstance(error, InvalidDataError):
+            error.problems = error.problems[:MOST_PROBLEMS]
+        if not isinstance(error, EquipoiseError):
+            error.add_note(traceback.format_exc())
+        return pickled_error(error)
+
+
+def pickled_error(error: Exception) -> bytes:
+    """Return an exception as bytes, in parts."""
+    try:
+        return pickle.dumps(Failed(type(error), error.args, error.__dict__))
+    except Exception:  # noqa: BLE001 - whatever an exception holds
+        return pickle.dumps(Failed(RuntimeError, (repr(error),), {}))
+
+
+@cache
+def _store(database: str) -> Store:
+    """Return the database, which the parent has brought to the current schema."""
+    return open_store(database, migrate=False)
+
+
+def _end_with_parent(lifeline: Connection) -> None:
+    """End the process when its parent has ended."""
+    with suppress(EOFError, OSError):
+        lifeline.recv_bytes()
+    os._exit(1)
+
+
+def _prepare(database: str) -> None:
+    """Open the database and load kernels, so that the first request does not wait for them."""
+    import io
+
+    from equipoise.analysis.performance import PerformanceRequest, StrengthsRequest
+    from equipoise.analysis.performance.computation import rate_performance
+    from equipoise.analysis.performance.strengths import estimate_strengths
+    from equipoise.analysis.requests import HistoryRequest
+
+    with suppress(EquipoiseError):
+        _store(database)
+    with suppress(EquipoiseError):
+        rate_performance(PerformanceRequest(games=io.BytesIO(_GAMES), format="csv"))
+    with suppress(EquipoiseError):
+        history = HistoryRequest(source=io.BytesIO(_RANKINGS), format="csv")
+        estimate_strengths(StrengthsRequest(history=history))
+
+
+def _limit_memory(memory_bytes: int) -> None:
+    """Limit the memory for data. Linux only: other systems do not count it."""
+    if sys.platform != "linux":
+        return
+    import resource
+
+    with open("/proc/self/status", encoding="ascii") as status:
+        used = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmData"))
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    resource.setrlimit(resource.RLIMIT_DATA, (used + memory_bytes, most))
+
 
 log = logging.getLogger(__name__)
 
 #: Modules that a process has from its start, shared with all others.
 _PRELOADED = [
     "equipoise.web.api",
-    "equipoise.analysis.files.performance",
-    "equipoise.analysis.files.strengths",
+    "equipoise.analysis.performance.computation",
+    "equipoise.analysis.performance.strengths",
     "equipoise.web.page",
     "equipoise.web.forking",
 ]

@@ -1,7 +1,23 @@
-"""Running the service until a signal stops it."""
+"""Serving the application: limits of connections, signals, the end.
+
+uvicorn has none of these limits: the bytes of a head are kept until it is complete, a client may
+take for ever to send one or to read an answer, and connections are accepted until no file
+descriptor is left. The two classes below are uvicorn's protocols with limits:
+
+- A head has at most `head_bytes`, one of its headers `header_bytes`, and there are at most 100. The
+  same bounds hold for what else a parser keeps: the trailers of a body in chunks.
+- A connection on which no request is being answered is idle. From its first byte on, a head must
+  be complete within `head_seconds`; a new connection has as long for its first head.
+- A client that has read nothing of its answer for `idle_seconds` is disconnected.
+- Beyond the maximum number of connections, the one that has been idle for the longest time makes
+  room. If none is idle, one makes room that waits for its client: to send more of a body, or to
+  read. If there is none either, the new one gets 503.
+- Requests that arrive before the answer to an earlier one are kept, at most 100.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import shlex
@@ -9,30 +25,379 @@ import signal
 import socket
 import sys
 import threading
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from http import HTTPStatus
 from importlib.util import find_spec
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from equipoise.errors import InvalidParameterError, require
+from equipoise.errors import EquipoiseError, InvalidParameterError, require
 from equipoise.store.connection import checked_url, open_store
 from equipoise.store.keys import list_keys
 from equipoise.web.application import served_application
-from equipoise.web.http.connections import ServerConfig, limits_of
-from equipoise.web.monitoring import configure_logs
+from equipoise.web.http.errors import (
+    HeadTooLargeError,
+    MalformedError,
+    OverloadedError,
+    SlowRequestError,
+    error_body,
+    error_response,
+    http_status,
+)
+from equipoise.web.monitoring import check_installed, configure_logs
 from equipoise.web.settings import ServiceSettings
-from equipoise.web.tracing import check_installed
+
+if TYPE_CHECKING:
+    _Base = H11Protocol
+else:
+    _Base = asyncio.Protocol
 
 log = logging.getLogger(__name__)
+
+#: Headers of a request. Each costs 200 bytes beside its text, so their size alone is no bound.
+MOST_HEADERS = 100
+#: Requests of a connection that wait for the answer to an earlier one.
+MOST_WAITING = 100
+#: Bytes of a header beside its name and value: colon, space and the end of the line.
+_SEPARATORS = 4
+#: Connections of a process if the descriptors allow as many.
+_MOST_CONNECTIONS = 4_096
+#: Descriptors for the database, the log and connections that are accepted but not yet counted.
+_RESERVED = 256
+#: Seconds for which a refused client may read why, and between two lines of the log about this.
+_LINGER, _LOG_EVERY = 1.0, 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLimits:
+    """Bounds of connections: sizes in bytes, times in seconds.
+
+    connections : in this process
+    """
+
+    head_bytes: int
+    header_bytes: int
+    head_seconds: float
+    idle_seconds: float
+    connections: int
+
+
+def limits_of(settings: ServiceSettings, descriptors: int) -> ConnectionLimits:
+    """Return the bounds in the settings, for a process that may have this many descriptors."""
+    # Half of a small number of descriptors is more than what the reserve leaves.
+    possible = max(descriptors - _RESERVED, descriptors // 2, 1)
+    wanted = settings.connections or min(possible, _MOST_CONNECTIONS)
+    return ConnectionLimits(
+        head_bytes=settings.head_bytes,
+        header_bytes=settings.header_bytes,
+        head_seconds=settings.head_seconds,
+        idle_seconds=settings.idle_seconds,
+        connections=min(wanted, possible),
+    )
+
+
+class ServerConfig(uvicorn.Config):
+    """The configuration of uvicorn, with the bounds and the idle connections of this process.
+
+    idle : connections on which no request is being answered; the longest idle comes first
+    waiting : those that wait for their client during a request; the longest waiting comes first
+    """
+
+    def __init__(self, app: Any, limits: ConnectionLimits, **options: Any) -> None:
+        super().__init__(app, h11_max_incomplete_event_size=limits.head_bytes, **options)
+        self.limits = limits
+        self.idle: dict[_Closable, None] = {}
+        self.waiting: dict[_Closable, None] = {}
+        self.logged = -_LOG_EVERY
+
+
+class _Closable(Protocol):
+    def make_room(self) -> None: ...
+
+
+class _Limited(_Base, ABC):
+    """The common part of both protocols; `cycle` is the last request with a complete head."""
+
+    config: ServerConfig
+
+    def __init__(self, config: ServerConfig, *args: Any, **options: Any) -> None:
+        super().__init__(config, *args, **options)
+        self._limits = config.limits
+        self._refused = False
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._sending_timer: asyncio.TimerHandle | None = None
+        self._unsent = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Count the connection, and close another one if there are too many."""
+        super().connection_made(transport)
+        if len(self.connections) > self._limits.connections and not self._make_room():
+            self._refused = True
+            transport.write(_response(OverloadedError("too many connections; try again later")))
+            transport.close()
+            return
+        self.config.idle[self] = None
+        self._start_head_timer()
+
+    def _make_room(self) -> bool:
+        """Close another connection that waits for its client. Return whether there is one."""
+        oldest = next(iter(self.config.idle), None) or next(iter(self.config.waiting), None)
+        if (now := time.monotonic()) - self.config.logged > _LOG_EVERY:
+            self.config.logged = now
+            log.warning(
+                "there are %d connections, the maximum: %s",
+                self._limits.connections,
+                "new ones are refused" if oldest is None else "idle ones are closed",
+            )
+        if oldest is None:
+            return False
+        oldest.make_room()
+        return True
+
+    def make_room(self) -> None:
+        """Close the connection, which waits for its client."""
+        self._forget()
+        # It no longer counts, although it closes only after the current step of the event loop.
+        self.connections.discard(self)
+        if self._answering or self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            self.transport.close()
+
+    def _forget(self) -> None:
+        self.config.idle.pop(self, None)
+        self.config.waiting.pop(self, None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._forget()
+        self._stop_head_timer()
+        self._stop_sending_timer()
+        super().connection_lost(exc)
+
+    @property
+    def _answering(self) -> bool:
+        cycle: Any = self.cycle  # None before the first request
+        return cycle is not None and not cycle.response_complete
+
+    def data_received(self, data: bytes) -> None:
+        """Parse data, in pieces for which the bounds hold."""
+        most = self._limits.head_bytes
+        if len(data) <= most:
+            self._receive(data)
+        else:
+            for start in range(0, len(data), most):
+                self._receive(data[start : start + most])
+
+    def _receive(self, data: bytes) -> None:
+        if self._refused or self.transport.is_closing():
+            return
+        super().data_received(data)
+        if self._answering:
+            if self._head_timer is not None:
+                self._stop_head_timer()
+            self._forget()
+            if self.cycle.more_body:
+                self.config.waiting[self] = None
+        elif self._head_timer is None and not self._refused:
+            self._start_head_timer()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request, and for the client to read the answer."""
+        super().on_response_complete()
+        if not self._answering:
+            self.config.waiting.pop(self, None)
+            self.config.idle[self] = None
+        if self.transport.get_write_buffer_size() and self._sending_timer is None:
+            self._watch_sending()
+
+    def _start_head_timer(self) -> None:
+        seconds = self._limits.head_seconds
+        self._head_timer = self.loop.call_later(seconds, self._head_is_late)
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _head_is_late(self) -> None:
+        seconds = self._limits.head_seconds
+        self._refuse(SlowRequestError(f"the head of a request must arrive within {seconds:g} s"))
+
+    def pause_writing(self) -> None:
+        """Give the client time to read what is waiting for it."""
+        super().pause_writing()
+        if self._answering:
+            self.config.waiting[self] = None
+        self._stop_sending_timer()
+        self._watch_sending()
+
+    def resume_writing(self) -> None:
+        """Continue to send."""
+        self.config.waiting.pop(self, None)
+        self._stop_sending_timer()
+        super().resume_writing()
+
+    def _watch_sending(self) -> None:
+        self._unsent = self.transport.get_write_buffer_size()
+        self._sending_timer = self.loop.call_later(self._limits.idle_seconds, self._check_sending)
+
+    def _stop_sending_timer(self) -> None:
+        if self._sending_timer is not None:
+            self._sending_timer.cancel()
+            self._sending_timer = None
+
+    def _check_sending(self) -> None:
+        """Disconnect a client that has read nothing since the last look at it."""
+        self._sending_timer = None
+        unsent = self.transport.get_write_buffer_size()
+        if unsent >= self._unsent:
+            self.transport.abort()
+        elif unsent:
+            self._watch_sending()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer a request that could not be parsed, or that has too large a head."""
+        # uvicorn calls this while it handles the error of the parser.
+        failure = sys.exc_info()[1]
+        if self._is_too_large(failure):
+            self._refuse_head()
+        else:
+            self._refuse(MalformedError("this is not a valid HTTP request"))
+
+    @abstractmethod
+    def _is_too_large(self, failure: BaseException | None) -> bool:
+        """Return whether this error of the parser says that the head is too large."""
+
+    def _refuse_head(self) -> None:
+        self._refuse(_too_large(self._limits))
+
+    def _refuse(self, error: EquipoiseError) -> None:
+        """Answer with an error, and close. What the client still sends is dropped."""
+        self._refused = True
+        self._stop_head_timer()
+        if self.transport.is_closing():
+            return
+        if self._answering:  # The error would be read as a part of the answer.
+            self.transport.abort()
+            return
+        # A socket that is closed while data arrives discards what it has sent.
+        self.transport.write(_response(error))
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.loop.call_later(_LINGER, self.transport.abort)
+
+
+def check_head(headers: list[tuple[bytes, bytes]], target: int, limits: ConnectionLimits) -> None:
+    """Check a complete head; target : length of path and query. Raises : HeadTooLargeError."""
+    total, most = target, limits.header_bytes
+    for name, value in headers:
+        size = len(name) + len(value) + _SEPARATORS
+        total += size
+        if size > most:
+            raise _too_large(limits)
+    if total > limits.head_bytes or len(headers) > MOST_HEADERS:
+        raise _too_large(limits)
+
+
+def _too_large(limits: ConnectionLimits) -> HeadTooLargeError:
+    return HeadTooLargeError(
+        f"the request line and headers must have at most {limits.head_bytes:,} bytes, one header "
+        f"{limits.header_bytes:,}, and there may be {MOST_HEADERS} headers"
+    )
+
+
+def _response(error: EquipoiseError) -> bytes:
+    """Return the bytes of the answer with an error."""
+    status = HTTPStatus(http_status(error))
+    body = error_body(error)
+    return (
+        f"HTTP/1.1 {status.value} {status.phrase}\r\nconnection: close\r\n"
+        f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    ).encode() + body
+
+
+class LimitedH11(_Limited, H11Protocol):
+    """The protocol that is used without httptools."""
+
+    def __init__(self, config: ServerConfig, *args: Any, **options: Any) -> None:
+        super().__init__(config, *args, **options)
+        # h11 bounds the head while it is incomplete. What arrived at once is bounded here.
+        self.app = _checked(self.app, self._limits)
+
+    def _is_too_large(self, failure: BaseException | None) -> bool:
+        return getattr(failure, "error_status_hint", None) == 431
+
+
+def _checked(app: ASGIApp, limits: ConnectionLimits) -> ASGIApp:
+    """Return an application that refuses requests whose heads are too large."""
+
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+        target = len(scope["raw_path"]) + len(scope["query_string"])
+        try:
+            check_head(scope["headers"], target, limits)
+        except HeadTooLargeError as error:
+            await error_response(error)(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return checked
+
+
+try:
+    from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+except ImportError:  # httptools is optional
+    pass
+else:
+
+    class LimitedHttpTools(_Limited, HttpToolsProtocol):  # type: ignore[misc]
+        """The usual protocol."""
+
+        def __init__(self, config: ServerConfig, *args: Any, **options: Any) -> None:
+            super().__init__(config, *args, **options)
+            # Bytes that arrived since the parser last passed on a head or a piece of a body: it
+            # may still keep them.
+            self._kept = 0
+            self.headers = []
+
+        def _receive(self, data: bytes) -> None:
+            self._kept += len(data)
+            super()._receive(data)
+            # The headers of an incomplete head, or trailers.
+            too_many = self._kept > self._limits.head_bytes or len(self.headers) > MOST_HEADERS
+            if too_many and not self._refused:
+                self._refuse_head()
+            if len(self.pipeline) > MOST_WAITING:
+                self.transport.abort()
+
+        def on_headers_complete(self) -> None:
+            """Pass a request on. Raises : HeadTooLargeError, which the parser wraps."""
+            self._kept = 0
+            check_head(self.headers, len(self.url), self._limits)
+            super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            """Pass a piece of the body on."""
+            self._kept = 0
+            super().on_body(body)
+
+        def _is_too_large(self, failure: BaseException | None) -> bool:
+            return failure is not None and isinstance(failure.__context__, HeadTooLargeError)
+
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8000
 _BACKLOG = 2048
 
 #: Files that a process may have open, if the system allows as many.
 _DESCRIPTORS = 8_192
-_HTTPTOOLS = "equipoise.web.http.connections:LimitedHttpTools"
-_H11 = "equipoise.web.http.connections:LimitedH11"
+_HTTPTOOLS = "equipoise.web.serve:LimitedHttpTools"
+_H11 = "equipoise.web.serve:LimitedH11"
 #: Exit status of a process that was not finished when its grace ended.
 UNFINISHED = 3
 

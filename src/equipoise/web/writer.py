@@ -22,18 +22,22 @@ from equipoise.analysis.clock import now
 from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import MatchMessage, PostedMessage
 from equipoise.pools.posting import posting
-from equipoise.pools.posting.planning import FUTURE_SECONDS, Post
+from equipoise.pools.posting.posting import FUTURE_SECONDS, Post
 from equipoise.pools.posting.rating import StateCache
-from equipoise.store.connection import Store, is_full, was_silent
-from equipoise.store.interrupting import InterruptedTransactionError, Interruption
+from equipoise.store.connection import (
+    InterruptedTransactionError,
+    Interruption,
+    Store,
+    is_full,
+    was_silent,
+)
 from equipoise.web.http.errors import (
     DATABASE_ERRORS,
     InternalError,
     OverloadedError,
     UnavailableError,
 )
-from equipoise.web.monitoring import Metrics
-from equipoise.web.tracing import Tracing
+from equipoise.web.monitoring import Metrics, Tracing
 
 log = logging.getLogger(__name__)
 

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drawing import examples
-from equipoise.analysis.files import out_of_core as in_blocks
-from equipoise.analysis.files.out_of_core import memory_for, memory_of
-from equipoise.analysis.files.rating import RateAnswer, RateRequest, rate
-from equipoise.analysis.files.reading import HistoryRequest
+from equipoise.analysis.rate import out_of_core as in_blocks
+from equipoise.analysis.rate.computation import RateAnswer, RateRequest, rate
+from equipoise.analysis.rate.out_of_core import memory_for, memory_of
+from equipoise.analysis.reading import HistoryRequest
 from equipoise.errors import ConflictError, InvalidDataError, InvalidParameterError
-from equipoise.formats.blocks import on_disk, parquet
-from equipoise.formats.blocks.parquet import LargeTable
+from equipoise.formats import large_files
+from equipoise.formats.large_files import LargeTable
 from equipoise.rating.registry import make_system
 
 #: Days of the kinds of times that a Parquet file may have; None is a file without times.
@@ -40,9 +40,9 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, name, value in (
         (in_blocks, "_FEWEST", 3),
         (in_blocks, "_MOST", 3),
-        (parquet, "_SAMPLED", 1),
-        (parquet, "_DIVIDED", 7),
-        (on_disk, "_TOGETHER", 4),
+        (large_files, "_SAMPLED", 1),
+        (large_files, "_DIVIDED", 7),
+        (large_files, "_TOGETHER", 4),
     ):
         monkeypatch.setattr(module, name, value)
 
@@ -252,7 +252,7 @@ def test_other_files_are_refused_with_the_way_out(tmp_path: Path) -> None:
 def test_a_full_disk_is_noticed_before_sorting(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     season().reverse().write_parquet(path)
     usage = shutil.disk_usage(path.parent)._replace(free=100)
-    monkeypatch.setattr(on_disk.shutil, "disk_usage", lambda folder: usage)
+    monkeypatch.setattr(large_files.shutil, "disk_usage", lambda folder: usage)
     with pytest.raises(InvalidParameterError, match="needs about 1 MB of disk"):
         rated(path, "elo", "1GB")
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from equipoise.errors import InvalidParameterError
-from equipoise.formats.blocks.on_disk import RepeatedIds
+from equipoise.formats.large_files import RepeatedIds
 
 pytest.importorskip("resource", reason="Windows has other signals")
 

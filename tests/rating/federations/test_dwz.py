@@ -9,7 +9,9 @@ import pytest
 
 import equipoise as eq
 from equipoise.cli import run
-from equipoise.rating.federations.dwz import development
+from equipoise.rating.registry import SYSTEMS, system_class
+from equipoise.rating.systems.dwz import development
+from equipoise.rating.systems.rating_periods import Federation
 from rating.federations.published import DWZ_EVENTS, Calculation
 from rating.federations.test_fide import POINTS, against, known, rated, table
 
@@ -166,7 +168,9 @@ def test_what_is_missing_of_some_players_is_said() -> None:
     assert eq.DWZ().missing(history, resumed=True) == []
 
 
-@pytest.mark.parametrize("system", ["dwz", "egf", "fide", "uscf"])
+@pytest.mark.parametrize(
+    "system", [name for name in SYSTEMS if issubclass(system_class(name), Federation)]
+)
 def test_every_federation_says_on_the_command_line_what_is_missing(
     system: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.rating.federations.egf import EGF
 from equipoise.rating.replay import replay
+from equipoise.rating.systems.egf import EGF
 from rating.federations.events import expected, games, rated
 
 

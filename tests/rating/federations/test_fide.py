@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.rating.federations.fide import first_rating
-from equipoise.rating.federations.fide_table import STEPS, expected_score
-from equipoise.rating.federations.together import month_of
-from equipoise.tournament.fide_expected import fide_rating_change, percent_expected
+from equipoise.rating.systems.fide import STEPS, expected_score, first_rating
+from equipoise.rating.systems.rating_periods import month_of
+from equipoise.tournament.formulas import fide_rating_change, percent_expected
 from rating.federations.published import (
     CALCULATOR,
     CHAMPIONSHIP,

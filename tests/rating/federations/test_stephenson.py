@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise.errors import InvalidDataError, InvalidParameterError
-from equipoise.rating.federations.stephenson import Stephenson
 from equipoise.rating.replay import predict, replay
+from equipoise.rating.systems.stephenson import Stephenson
 from rating.federations.events import games, rated
 from reference.stephenson import Player, rate_periods
 

@@ -17,14 +17,14 @@ from drawing import examples
 from equipoise.arrays import Floats
 from equipoise.errors import InvalidParameterError
 from equipoise.rating.explaining import explain_change
-from equipoise.rating.federations.facts import KNOWN
-from equipoise.rating.federations.uscf import (
+from equipoise.rating.federation_columns import KNOWN
+from equipoise.rating.replay import replay
+from equipoise.rating.systems.uscf import (
     USCF,
     effective_games,
     special_rating,
     standard_rating,
 )
-from equipoise.rating.replay import replay
 from rating.federations.events import games, rated
 from reference.uscf import Player, rate_event
 

@@ -10,10 +10,10 @@ import pytest
 
 import equipoise as eq
 from equipoise.data.history import History
-from equipoise.data.one_match import OneMatch
 from equipoise.errors import ConvergenceError
 from equipoise.rating.match_digest import digests_of
 from equipoise.rating.one_call.pool import MOST_NOTED, Digesting
+from equipoise.rating.one_match import OneMatch
 
 
 def noted(generator: random.Random, match: int) -> tuple[OneMatch, list[str]]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import equipoise as eq
 from drawing import examples
 from equipoise.errors import InvalidParameterError
-from equipoise.rating.predicting.quality import match_quality
+from equipoise.rating.predicting import match_quality
 from equipoise.rating.replay import predict
 from rating.one_call.matches import BY_SPEED, system_of
 

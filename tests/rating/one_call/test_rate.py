@@ -25,7 +25,7 @@ from equipoise.data.times import days_of
 from equipoise.errors import InvalidDataError, InvalidParameterError
 from equipoise.rating.base_system import System
 from equipoise.rating.one_match import numbers_of
-from equipoise.rating.player_state import seeded_state
+from equipoise.rating.pool_state import seeded_state
 from equipoise.rating.registry import SYSTEMS, make_system
 from equipoise.rating.replay import replay
 from rating.entry_histories import LEARNERS
@@ -38,7 +38,7 @@ def test_every_system_is_looked_at() -> None:
     assert {name for name, _ in VARIANTS} == set(SYSTEMS)
 
 
-@pytest.mark.parametrize("module", ["rating", "calls", "pool"])
+@pytest.mark.parametrize("module", ["rating", "methods", "pool"])
 def test_every_example_gives_what_it_says(module: str) -> None:
     found = doctest.testmod(importlib.import_module(f"equipoise.rating.one_call.{module}"))
     assert found.attempted > 0

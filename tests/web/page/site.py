@@ -19,8 +19,7 @@ import uvicorn
 from equipoise.messages.matches import MatchRequest, PostedMessage
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.replay.replaying import keep_checkpoints
 from equipoise.store.connection import open_store
 from equipoise.store.keys import create_key

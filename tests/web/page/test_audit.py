@@ -7,11 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from equipoise.messages.access import AuditEntry
 from equipoise.messages.pools import PoolMessage, PoolRequest
+from equipoise.messages.upkeep import AuditEntry
 from equipoise.pools.pool.pools import create_pool, pool_messages
-from equipoise.web.page.access import place_of
-from equipoise.web.page.wording import path
+from equipoise.web.page.administration import place_of
+from equipoise.web.page.rendering import path
 from web.page import invented
 from web.page.invented import HOSTILE
 from web.page.markup import Page

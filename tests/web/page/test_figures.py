@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from markupsafe import Markup
 
-from equipoise.messages.players import MeanPoint, RatingTimeline
+from equipoise.messages.matches import MeanPoint, RatingTimeline
 from equipoise.web.page.figures import (
     Column,
     Mark,

@@ -18,7 +18,7 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.web.page import context
 from equipoise.web.page.balancing import MOST_PLAYERS
-from equipoise.web.page.forms import FORM, SIGN_IN, parsed
+from equipoise.web.page.context import FORM, SIGN_IN, parsed
 from equipoise.web.page.rendering import rendered
 from trials.pace import allow, stopwatch
 from web.page.markup import Page

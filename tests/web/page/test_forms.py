@@ -14,11 +14,9 @@ from hypothesis import strategies as st
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.web.http.errors import TooLargeError
-from equipoise.web.page.amendments import team_lines, with_places
 from equipoise.web.page.balancing import Row, lobby_of, request_of
-from equipoise.web.page.context import TaskCache
-from equipoise.web.page.forms import FORM, Form, FormLimits, parsed
-from equipoise.web.page.matches import match_of_form, match_of_json
+from equipoise.web.page.context import FORM, Form, FormLimits, TaskCache, parsed
+from equipoise.web.page.matches import match_of_form, match_of_json, team_lines, with_places
 from equipoise.web.page.tournaments import guessed
 
 ENCODED = "application/x-www-form-urlencoded"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.data.tournaments.games import Games
+from equipoise.data.games import Games
 from equipoise.web.page.tournaments import head_to_head
 
 

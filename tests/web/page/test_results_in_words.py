@@ -10,7 +10,7 @@ import pytest
 from equipoise.messages.histories import ExplainMessage
 from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
-from equipoise.web.page.explanation import why_of
+from equipoise.web.page.figures import why_of
 
 
 def duel(name: str, first: str, second: str, ranks: tuple[int, int]) -> MatchRequest:

@@ -10,10 +10,9 @@ import msgspec
 import pytest
 
 from equipoise.errors import InvalidDataError
-from equipoise.messages.pools import PoolRequest
-from equipoise.messages.seasons import SeasonRequest
+from equipoise.messages.pools import PoolRequest, SeasonRequest
 from equipoise.web.page.administration import season_of
-from equipoise.web.page.forms import Form
+from equipoise.web.page.context import Form
 from web.page import invented
 from web.page.markup import Page
 from web.page.test_forms_at_work import token

@@ -10,13 +10,12 @@ import httpx
 import pytest
 
 from equipoise.pools.pool.pools import pool_message
-from equipoise.pools.reading import leaderboard, players
-from equipoise.pools.reading.explaining import explain_player
+from equipoise.pools.reading import players
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players
+from equipoise.pools.reading.questions import explain_player
 from equipoise.store.connection import Store, open_store
-from equipoise.web.calculation import Work
 from equipoise.web.page.context import OverviewCache
-from equipoise.web.processes import CalculationProcesses
+from equipoise.web.processes import CalculationProcesses, Work
 from pools.pool_trials import Trial, duel
 from web.page.invented import DAY, START
 from web.page.markup import Page
@@ -52,7 +51,7 @@ def test_what_is_read_together_is_of_one_generation(store: Store) -> None:
         changed()
         why = explain_player(moment, pool.name, "p0", None)
         changed()
-        board = leaderboard.leaderboard(moment, pool.name, limit=9, provisional=True, inactive=True)
+        board = players.leaderboard(moment, pool.name, limit=9, provisional=True, inactive=True)
         changed()
         ratings = ratings_of_players(moment, pool.name, ["p0"])
         overview = overviews.get(moment, pool.name)

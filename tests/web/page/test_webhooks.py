@@ -9,9 +9,9 @@ import pytest
 
 from equipoise.errors import InvalidDataError
 from equipoise.messages.pools import PoolRequest
-from equipoise.messages.webhooks import WebhookRequest
+from equipoise.messages.upkeep import WebhookRequest
 from equipoise.web.page.administration import webhook_of
-from equipoise.web.page.forms import Form
+from equipoise.web.page.context import Form
 from web.inbox import Inbox, eventually
 from web.page import invented
 from web.page.markup import Page

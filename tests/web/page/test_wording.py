@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from equipoise.web.page.wording import (
+from equipoise.web.page.rendering import (
     day,
     direction,
     halves,

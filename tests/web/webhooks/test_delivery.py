@@ -15,14 +15,11 @@ import pytest
 pytest.importorskip("prometheus_client")
 
 from equipoise.messages.matches import MatchMessage, MatchRequest, ReasonRequest, TeamRequest
-from equipoise.messages.pools import PoolRequest
-from equipoise.messages.seasons import SeasonRequest
-from equipoise.messages.webhooks import WebhookMessage, WebhookRequest
+from equipoise.messages.pools import PoolRequest, SeasonRequest
+from equipoise.messages.upkeep import WebhookMessage, WebhookRequest
 from equipoise.pools.amending import void_match
-from equipoise.pools.events import forget_delivered
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.posting.planning import Post
-from equipoise.pools.posting.posting import post_matches
+from equipoise.pools.posting.posting import Post, post_matches
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.seasons import end_season
 from equipoise.pools.webhooks import (
@@ -31,6 +28,7 @@ from equipoise.pools.webhooks import (
     disable_far_behind,
     disable_webhook,
     enable_webhook,
+    forget_delivered,
     list_webhooks,
 )
 from equipoise.store import webhooks
@@ -38,7 +36,7 @@ from equipoise.store.audit import entries_before
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import get_pool
 from equipoise.web.monitoring import Metrics
-from equipoise.web.webhooks.delivery import OutboxSender, backoff
+from equipoise.web.webhooks import OutboxSender, backoff
 from trials.pace import allow
 from web.inbox import Inbox, Received, eventually
 

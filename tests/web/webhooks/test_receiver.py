@@ -15,12 +15,16 @@ import pytest
 pytest.importorskip("httpx")
 
 from equipoise.errors import InvalidDataError
-from equipoise.messages.webhooks import WebhookRequest
-from equipoise.pools.events import signed_headers
-from equipoise.pools.public_addresses import is_public
-from equipoise.pools.webhooks import _check_url, create_webhook, new_secret
-from equipoise.web.webhooks import receiver
-from equipoise.web.webhooks.receiver import Outcome, Receiver
+from equipoise.messages.upkeep import WebhookRequest
+from equipoise.pools.webhooks import (
+    _check_url,
+    create_webhook,
+    is_public,
+    new_secret,
+    signed_headers,
+)
+from equipoise.web import webhooks
+from equipoise.web.webhooks import Outcome, Receiver
 from trials.pace import allow, stopwatch
 from web.inbox import Inbox
 
@@ -192,7 +196,7 @@ def test_a_name_is_resolved_once_and_is_what_the_certificate_is_for(
     names: list[str | None] = []
     secret.sni_callback = lambda _, name, __: names.append(name)
     trusting = ssl.create_default_context(cafile=str(certificate))
-    monkeypatch.setattr(receiver, "_tls", lambda: trusting)
+    monkeypatch.setattr(webhooks, "_tls", lambda: trusting)
     resolved: list[str] = []
 
     def resolve(host: str, port: int, *_: object, **__: object) -> list[object]:

@@ -1,17 +1,515 @@
-"""equipoise db: keys, pools and backups of the service's database."""
+"""equipoise db: keys, checks, copies and repairs of the service's database."""
 
 from __future__ import annotations
 
-from equipoise.cli.declaring import add_command
-from equipoise.cli.grouping import create_group
-from equipoise.cli.service import backups, erase, exchange, keys, verify
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from equipoise.cli import options
+from equipoise.cli.helping import create_group
+from equipoise.cli.options import add_command, argument, option
+from equipoise.cli.report import (
+    compiling,
+    print_json,
+    print_lines,
+    print_table,
+    progress,
+    say,
+    say_compiled,
+    table,
+)
+from equipoise.cli.service import (
+    check_installed,
+    check_there,
+    exchange,
+    in_words,
+    is_absent,
+    opened,
+)
+from equipoise.errors import InvalidParameterError, NotFoundError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from equipoise.messages.pools import VerifyMessage
+    from equipoise.messages.upkeep import KeyMessage
+    from equipoise.store.connection import Store
+
+
+CREATE_EXAMPLE = """\b
+Example:
+  equipoise db keys create --name "game server" --role writer --expires 365d"""
+LIST_EXAMPLE = """\b
+Example:
+  equipoise db keys list"""
+ROTATE_EXAMPLE = """\b
+Example:
+  equipoise db keys rotate 1 --keep 7d"""
+REVOKE_EXAMPLE = """\b
+Example:
+  equipoise db keys revoke 1"""
+
+keys = create_group("Create, list, rotate and revoke keys of the service.")
+
+#: Microseconds in the units of `--expires` and `--keep`.
+_UNITS = {"h": 3_600_000_000, "d": 86_400_000_000, "w": 604_800_000_000}
+
+
+def create(
+    *,
+    name: str = option(..., "Name that shows who uses the key."),
+    role: Literal["reader", "writer", "admin"] = option(
+        "reader",
+        "Rights of the key. reader: read. writer: also post matches. admin: also amend, and create "
+        "pools and keys.",
+    ),
+    pool: str | None = option(
+        None, "The only pool that the key opens. It must exist. [default: all pools]"
+    ),
+    expires: str | None = option(
+        None,
+        "When the key expires: after hours (h), days (d) or weeks (w), or at a time.",
+        "30d|TIME",
+    ),
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """Create a key and print its secret, which is shown only once and not stored.
+
+    Send it with every request in the header `Authorization: Bearer SECRET`.
+    """
+    from equipoise.analysis.clock import now as clock
+    from equipoise.messages.upkeep import KeyRequest
+    from equipoise.pools.pool.access import make_key
+
+    now = clock()
+    request = KeyRequest(name, role, pool, _expiry(expires, now))
+    new = is_absent(database)
+    with opened(database, create=True) as store:
+        try:
+            made = make_key(store, request, now)
+        except NotFoundError as error:
+            raise NotFoundError(f"{error}; create it before its keys") from error
+    if as_json:
+        print_json(made)
+        return
+    print_lines(made.secret)
+    until = "" if made.key.expires is None else f", until {made.key.expires}"
+    say(
+        f"Key {made.key.key}, {made.key.role} of {made.key.pool or 'all pools'}{until}. "
+        "The secret above is not shown again.",
+        f"The key is in the {'new ' if new else ''}database {in_words(database)}.",
+    )
+
+
+def list_(
+    *,
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """List all keys, newest first, without their secrets."""
+    from equipoise.analysis.clock import now as clock
+    from equipoise.pools.pool.access import all_keys
+
+    with opened(database) as store:
+        found = all_keys(store)
+    if as_json:
+        print_json(found)
+        return
+    now = clock()
+    rows = (
+        (
+            *(key.key, key.name, key.role, key.pool or "(all)", _state(key, now)),
+            *(_minutes(key.created), _minutes(key.last_used)),
+        )
+        for key in found.keys
+    )
+    names = ("name", "role", "pool", "state", "created", "last used")
+    print_table(table({"key": "d", **dict.fromkeys(names, "")}, rows))
+
+
+def rotate(
+    *,
+    key: int = argument("Number of the key.", "KEY", min=1),
+    keep: str = option(
+        "1d",
+        "How long the secret before remains valid: hours (h), days (d) or weeks (w). 0h ends it "
+        "at once. One before that ends at once in any case.",
+        "1d",
+    ),
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """Give a key a new secret and print it. It is shown only once and not stored.
+
+    Programs can use the previous secret until the end of `--keep`.
+    """
+    from equipoise.analysis.clock import now as clock
+    from equipoise.errors import require
+    from equipoise.messages.upkeep import RotationRequest
+    from equipoise.pools.pool.access import rotate_key
+
+    span = _span(keep)
+    require(span is not None, "--keep", "a time such as 12h, 7d or 2w", keep)
+    with opened(database) as store:
+        made = rotate_key(store, key, RotationRequest((span or 0) // 1_000_000), clock())
+    if as_json:
+        print_json(made)
+        return
+    print_lines(made.secret)
+    until = made.key.previous_until
+    before = "is no longer valid" if until is None else f"is valid until {_minutes(until)}"
+    say(
+        f"Key {made.key.key} ({made.key.name}) has a new secret, which is not shown again. The "
+        f"secret before {before}."
+    )
+
+
+def revoke(
+    *,
+    key: int = argument("Number of the key.", "KEY", min=1),
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """Revoke a key permanently. A running service refuses it within a second."""
+    from equipoise.analysis.clock import now as clock
+    from equipoise.pools.pool.access import end_key
+
+    with opened(database) as store:
+        ended = end_key(store, key, clock())
+    if as_json:
+        print_json(ended)
+    else:
+        say(f"Revoked key {ended.key} ({ended.name}).")
+
+
+def _expiry(text: str | None, now: int) -> int | str | None:
+    """Return the value of `--expires` as keys take it; a span counts from now."""
+    if text is None:
+        return None
+    span = _span(text)
+    return text if span is None else (now + span) // 1_000_000
+
+
+def _span(text: str) -> int | None:
+    """Return a span such as 12h, 7d or 2w in microseconds, None for other text."""
+    count, unit = text[:-1], text[-1:]
+    if unit in _UNITS and count.isascii() and count.isdecimal() and len(count) < 6:
+        return int(count) * _UNITS[unit]
+    return None
+
+
+def _state(key: KeyMessage, now: int) -> str:
+    from equipoise.pools.pool.rules import moment
+
+    if key.revoked is not None:
+        return "revoked"
+    if key.expires is None:
+        return "valid"
+    ended = moment(key.expires) <= now
+    return "expired" if ended else f"until {_minutes(key.expires)}"
+
+
+def _minutes(time: str | None) -> str:
+    """Return a time to the minute."""
+    return "" if time is None else time[:16].replace("T", " ")
+
+
+add_command(keys, "create", create, CREATE_EXAMPLE)
+add_command(keys, "list", list_, LIST_EXAMPLE)
+add_command(keys, "rotate", rotate, ROTATE_EXAMPLE)
+add_command(keys, "revoke", revoke, REVOKE_EXAMPLE)
+
+
+EXAMPLE = """\b
+Example:
+  equipoise db verify
+  equipoise db verify --workers 4"""
+
+
+def verify(
+    *,
+    pools: list[str] | None = argument(
+        "Names of the pools. [default: all pools]", "POOL ...", default=None
+    ),
+    database: options.Database,
+    head: str | None = option(
+        None,
+        "A head of the hash chain of one pool, or its local head, that was kept elsewhere. Look "
+        "for it in the log, and verify nothing else. Exit status 1: records before it were lost.",
+        "HEAD",
+    ),
+    workers: int | None = option(
+        None,
+        "Number of processes, each of which verifies a pool at a time. [default: 1]",
+        min=1,
+    ),
+    cluster: options.Cluster,
+    as_json: options.Json,
+) -> int:
+    """Replay pools from the beginning of their logs and compare the result with the database.
+
+    Values are compared bit for bit, and the log and the audit log must lead to the heads of their
+    hash chains. Nothing is changed, and a service may run on the database at the same time. Exit
+    status 1 means that something differs.
+    """
+    from equipoise.pools.pool.pools import pool_messages
+    from equipoise.pools.replay.chain_checks import verify_audit
+    from equipoise.pools.replay.verifying import verify_pool
+    from equipoise.wording import counted
+
+    if head is not None:
+        return _find_head(pools, head, database, as_json=as_json)
+    with (
+        cluster.executor(workers) as executor,
+        opened(database) as store,
+        compiling() as compilation,
+    ):
+        names = pools or [one.pool for one in pool_messages(store)]
+        if executor is not None or (workers or 1) > 1:
+            found = _at_the_same_time(store, database, names, executor, workers or 1)
+        else:
+            found = []
+            for name in names:
+                with progress(f"verifying {name}") as show:
+                    found.append(verify_pool(store, name, show))
+        audit = verify_audit(store)
+    identical = audit.identical and all(one.identical for one in found)
+    if as_json:
+        print_json({"identical": identical, "pools": found, "audit": audit})
+        return 0 if identical else 1
+    say_compiled(compilation)
+    columns = {"pool": "", "matches": ",", "players": ",", "changes": ","}
+    rows = (
+        (
+            *(one.pool, one.matches, one.players, one.changes),
+            "identical" if one.identical else counted(one.different, "difference"),
+            one.seconds,
+        )
+        for one in found
+    )
+    print_table(table({**columns, "stored and replayed": "", "seconds": ".2f"}, rows))
+    print_lines("", "Heads of the hash chains; keep them elsewhere:")
+    for one in found:
+        upgraded = one.chained_from - 1
+        since = f"; records up to {upgraded:,} were chained by an upgrade" if upgraded else ""
+        print_lines(f"{one.pool}: {one.head}, local {one.local_head}{since}")
+    upgraded = audit.chained_from - 1
+    since = f"; rows up to {upgraded:,} were chained by an upgrade" if upgraded else ""
+    print_lines(f"audit log: {audit.head}{since}")
+    for one in found:
+        for sentence in one.differences:
+            print_lines(f"{one.pool}: {sentence}")
+        if one.different > len(one.differences):
+            print_lines(f"{one.pool}: and {one.different - len(one.differences):,} more")
+    for sentence in audit.differences:
+        print_lines(sentence)
+    return 0 if identical else 1
+
+
+def _at_the_same_time(
+    store: Store,
+    database: str,
+    names: list[str],
+    executor: Executor | None,
+    workers: int,
+) -> list[VerifyMessage]:
+    """Verify pools in several processes, or on other machines."""
+    from equipoise.cli.service.exchange import Database, kinds_of, verify_pools
+
+    where, kinds = Database.of(database, executor), kinds_of(store, names)
+    with progress("verifying pools") as show:
+        return list(
+            verify_pools(
+                where,
+                names,
+                kinds,
+                executor=executor,
+                workers=workers,
+                finished=None if show is None else lambda done: show(done, len(names)),
+            )
+        )
+
+
+def _find_head(pools: list[str] | None, head: str, database: str, *, as_json: bool) -> int:
+    """Print at which record the log of a pool had a head that was kept elsewhere."""
+    from equipoise.pools.replay.chain_checks import find_head
+
+    named = pools or []
+    if len(named) != 1:
+        raise InvalidParameterError(
+            "--head needs the name of the one pool whose head it is: `equipoise db verify POOL "
+            f"--head HEAD`; got {' '.join(named) or 'none'}"
+        )
+    with opened(database) as store:
+        record, last = find_head(store, named[0], head)
+    if as_json:
+        found = {"found": record is not None, "record": record, "records": last}
+        print_json({"pool": named[0], "head": head, **found})
+    elif record is None:
+        print_lines(
+            f"{named[0]}: the log has {last:,} records and does not lead to this head: records "
+            "before it were lost, changed or removed"
+        )
+    else:
+        print_lines(f"{named[0]}: the log had this head after record {record:,} of {last:,}")
+    return 1 if record is None else 0
+
+
+BACKUP_EXAMPLE = """\b
+Example:
+  equipoise db backup /var/backups/equipoise --keep 14"""
+
+
+def backup(
+    *,
+    folder: str = argument("Folder for the backup.", "FOLDER"),
+    keep: int | None = option(
+        None, "Number of backups of this database to keep; older ones are deleted.", "N"
+    ),
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """Write a backup of the whole database into a folder.
+
+    The file is a snapshot, named after the database and the time. A service may write to the
+    database at the same time. A backup that is interrupted leaves no file of this name. The file
+    contains the secrets of webhooks: protect it like the database. PostgreSQL needs pg_dump.
+    """
+    from equipoise.errors import require
+    from equipoise.pools.backups import back_up
+
+    require(keep is None or keep > 0, "--keep", "at least 1", keep)
+    check_installed("sqlalchemy", "alembic")
+    check_there(database)
+    with progress("writing the backup") as show:
+        done = back_up(database, Path(folder), keep=keep, progress=show)
+    if as_json:
+        print_json(done)
+        return
+    print_lines(done.file)
+    say(f"{done.bytes / 1e6:,.1f} MB ({done.seconds:.2f} s)")
+    say(*(f"deleted {one}" for one in done.removed))
+
+
+RESTORE_EXAMPLE = """\b
+Example:
+  equipoise db restore backups/equipoise-20260301T040000Z.db --database sqlite:///league.db"""
+
+
+def restore(
+    *,
+    source: str = argument("A backup of `equipoise db backup`.", "BACKUP"),
+    overwrite: bool = option(False, "Replace a database that exists. Stop the service first."),
+    no_verify: bool = option(False, "Do not compare stored ratings with a replay of the logs."),
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """Restore a backup: check it, upgrade its schema, compare its ratings with its logs.
+
+    A SQLite database replaces the old one at the end, in one step, if all checks have passed. A
+    dump of PostgreSQL is restored into an empty database, in one transaction, and compared
+    afterwards. PostgreSQL needs pg_restore.
+    """
+    from equipoise.pools.backups import restore_backup
+    from equipoise.wording import counted
+
+    check_installed("sqlalchemy", "alembic")
+    say("restoring")
+
+    def shown(pool: str) -> None:
+        say(f"verifying {pool}")
+
+    done = restore_backup(
+        Path(source), database, overwrite=overwrite, verify=not no_verify, shown=shown
+    )
+    if as_json:
+        print_json(done)
+        return
+    pools, matches = counted(done.pools, "pool", "pools"), counted(done.matches, "match", "matches")
+    verified = "identical to their logs" if done.verified else "not compared with their logs"
+    print_lines(f"{done.database}: {pools} with {matches}, {verified} ({done.seconds:.2f} s)")
+
+
+CHECK_EXAMPLE = """\b
+Example:
+  equipoise db check --database sqlite:///league.db"""
+
+
+def check(*, database: options.Database, as_json: options.Json) -> int:
+    """Check a database: its file, schema, indexes and hash chains, and the free space on its disk.
+
+    Nothing is changed, and a service may run on the database at the same time. Exit status 1 means
+    that a check failed. `equipoise db verify` compares the ratings with the log.
+    """
+    from equipoise.pools.backups import check_database
+
+    check_installed("sqlalchemy", "alembic")
+    check_there(database)
+    done = check_database(database)
+    if as_json:
+        print_json(done)
+        return 0 if done.ok else 1
+    rows = [(one.check, one.status, one.detail) for one in done.checks]
+    print_table(table({"check": "", "status": "", "found": ""}, rows))
+    return 0 if done.ok else 1
+
+
+ERASE_EXAMPLE = """\b
+Example:
+  equipoise db erase ana --pool ladder --dry-run"""
+
+
+def erase(
+    *,
+    player: str = argument("Name of the player.", "PLAYER"),
+    pool: str = option(..., "Name of the pool. The archives of its seasons are included."),
+    reason: str = option("", "Reason, kept in the log. It should not name the player."),
+    dry_run: bool = option(False, "Only count what would be rewritten; change nothing."),
+    database: options.Database,
+    as_json: options.Json,
+) -> None:
+    """Replace a player's name with a pseudonym in the log, ratings, replays and audit log.
+
+    Ratings stay as they are, and a service may run on the database at the same time. An erasure
+    cannot be undone, because nothing that leads to the name is kept. Backups, exports and messages
+    that webhooks have delivered still contain the name.
+    """
+    from equipoise.analysis.clock import now as clock
+    from equipoise.messages.matches import ReasonRequest
+    from equipoise.pools.erasing import erase_player
+    from equipoise.wording import counted
+
+    with opened(database) as store:
+        request = ReasonRequest(reason)
+        done = erase_player(store, pool, player, request, key=None, now=clock(), preview=dry_run)
+    if as_json:
+        print_json(done)
+        return
+    columns = {"pool": "", "matches": ",", "amendments": ",", "changes": ",", "checkpoints": ","}
+    rows = [
+        (one.pool, one.matches, one.amendments, one.changes, one.checkpoints) for one in done.pools
+    ]
+    print_table(table(columns, rows))
+    if done.audit:
+        print_lines(f"{counted(done.audit, 'row', 'rows')} of the audit log")
+    if done.remaining:
+        texts = counted(
+            done.remaining, "id of a match, role or side", "ids of matches, roles or sides"
+        )
+        print_lines(f"{texts} with the name stay as they are")
+    if done.player is None:
+        print_lines("nothing was changed: this was a dry run")
+    else:
+        print_lines(f"the player is now {done.player}")
+
 
 application = create_group("Look after the database of the service: keys, pools, backups.")
-application.add_typer(keys.application, name="keys")
+application.add_typer(keys, name="keys")
 add_command(application, "import", exchange.import_, exchange.IMPORT_EXAMPLE)
 add_command(application, "export", exchange.export, exchange.EXAMPLE)
-add_command(application, "verify", verify.verify, verify.EXAMPLE)
-add_command(application, "check", backups.check, backups.CHECK_EXAMPLE)
-add_command(application, "backup", backups.backup, backups.BACKUP_EXAMPLE)
-add_command(application, "restore", backups.restore, backups.RESTORE_EXAMPLE)
-add_command(application, "erase", erase.erase, erase.EXAMPLE)
+add_command(application, "verify", verify, EXAMPLE)
+add_command(application, "check", check, CHECK_EXAMPLE)
+add_command(application, "backup", backup, BACKUP_EXAMPLE)
+add_command(application, "restore", restore, RESTORE_EXAMPLE)
+add_command(application, "erase", erase, ERASE_EXAMPLE)

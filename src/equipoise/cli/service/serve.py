@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from equipoise.cli.declaring import option
+from equipoise.cli.options import option
 from equipoise.cli.report import compiling, say
-from equipoise.cli.service.databases import check_installed, opened
+from equipoise.cli.service import check_installed, opened
 from equipoise.option_names import options_named
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def serve(
     import signal
     import tempfile
 
-    from equipoise.analysis.requests.texts import assignments
+    from equipoise.analysis.requests import assignments
 
     check_installed("starlette", "uvicorn", "prometheus_client")
     check_installed("sqlalchemy", "alembic")
@@ -128,7 +128,7 @@ def _fill_demo(database: str, host: str, port: int) -> None:
 def _make_demo_key(database: str) -> None:
     """Make a key with all rights in the demo, and print it."""
     from equipoise.analysis.clock import now as clock
-    from equipoise.messages.access import KeyRequest
+    from equipoise.messages.upkeep import KeyRequest
     from equipoise.pools.pool.access import make_key
 
     with opened(database, create=True) as store:

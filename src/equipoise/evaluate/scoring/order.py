@@ -1,4 +1,4 @@
-"""Agreement of the predicted order of a match with its result.
+"""Agreement of predicted orders with results, and scores by the experience of the players.
 
 Source: [EM]_ section 6.2, for every participant of a match; pairs are counted in O(n log n).
 Departures (READINGS B9): a pair predicted equal but not tied counts one half, and equal
@@ -6,10 +6,27 @@ predictions share the mean of their places; `as_authors` counts such a pair as c
 places in the order of the result. The third metric is the normalised discounted cumulative gain:
 a team's gain is the fraction of the other teams that it beat, a tie one half, and the discount of
 place p (from 1) is 1/log2(1 + p), averaged over the places that equal predictions share.
+
+A metric over all players says little about newcomers, and one over players with five or more
+earlier matches says nothing about them. So the same predictions are scored for groups. A pair
+belongs to the group of its less experienced player. A distance between predicted and actual place
+belongs to the group of the player, with places counted among all participants. A pair weighs as in
+the total score, one over the number of the player's opponents, seen from both sides. So the scores
+of all groups add up to the total score.
+
+In a match of teams a pair is a player and another team. It belongs to the less experienced group of
+that player and of the most experienced member of that team. This agrees with leaving out players
+with few matches (READINGS B9): a team stays as long as one member does.
+
+Losses of expected scores are added up where they are computed, in `metrics`.
+
+The last group, players with enough matches, is not scored here but by READINGS B9, with places
+counted among its members only.
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +36,11 @@ from equipoise.arrays import Floats, Ints
 
 #: Runs of this length are sorted by insertion before they are merged.
 _RUN = 16
+
+#: Fewest earlier matches of each group; the last group is scored elsewhere.
+STARTS = (0, 1, 5)
+
+COLUMNS = 8
 
 
 class MatchTeams(NamedTuple):
@@ -237,3 +259,271 @@ def _first_from(ranked: MatchTeams, order: Ints, span: tuple[int, int], rank: in
         else:
             high = middle
     return low
+
+
+#: Number of groups scored here: without an earlier match, and with one to four.
+GROUPS = len(STARTS) - 1
+
+#: Columns of the sums of a group: (weight of the pairs, their score) by order; players and the sum
+#: of their distances; (weight of the pairs, their losses) by expected scores; and all players.
+PAIRS, RIGHT, PLACED, DISTANCE, CHANCES, LOG_LOSS, BRIER, PLAYERS = range(8)
+#: For each metric (its sum, what it is divided by).
+GROUP_RATIOS = {
+    "pair_inversion": (RIGHT, PAIRS),
+    "rank_deviation": (DISTANCE, PLACED),
+    "log_loss": (LOG_LOSS, CHANCES),
+    "brier": (BRIER, CHANCES),
+}
+
+
+class Experience(NamedTuple):
+    """Sums by experience, and buffers; without rows of members no sums are computed.
+
+    members : shape (T, 3), participations of every team in each group
+    sums : shape (M, GROUPS, COLUMNS), the result
+    least, best : groups of the least and the most experienced member of the teams of one match
+    ranked, places, scores : for the teams of the largest match
+    """
+
+    members: Ints
+    sums: Floats
+    least: Ints
+    best: Ints
+    ranked: MatchTeams
+    places: Places
+    scores: OrderScores
+
+
+@kernel
+def experience_room(members: Ints, matches: int, teams: int, discount: Floats) -> Experience:
+    """Return buffers for `matches` matches of up to `teams` teams; discount as in `Places`."""
+    return Experience(
+        members,
+        np.zeros((matches, GROUPS, COLUMNS)),
+        np.empty(teams, np.int64),
+        np.empty(teams, np.int64),
+        MatchTeams(
+            np.empty(teams), np.empty(teams), np.empty(teams, np.int64), np.empty(teams, np.int64)
+        ),
+        Places(
+            np.empty(teams, np.int64),
+            np.empty(teams, np.int64),
+            np.empty(teams + 1, np.int64),
+            np.empty(teams + 1, np.int64),
+            discount,
+        ),
+        OrderScores(np.empty(teams), np.empty(teams)),
+    )
+
+
+@inner_kernel
+def begin_match(ranked: MatchTeams, count: int, match: int, found: Experience) -> None:
+    """Record the groups of the teams of a match, and count its players."""
+    for i in range(count):
+        members = found.members[ranked.team[i]]
+        found.best[i] = 2 if members[2] > 0 else 1 if members[1] > 0 else 0
+        found.least[i] = 0 if members[0] > 0 else 1 if members[1] > 0 else 2
+        for group in range(GROUPS):
+            found.sums[match, group, PLAYERS] += members[group]
+
+
+@inner_kernel
+def _from(members: Ints, team: int, least: int) -> int:
+    """Return how many members of a team are in this group or a more experienced one."""
+    count = 0
+    for group in range(least, 3):
+        count += members[team, group]
+    return count
+
+
+@inner_kernel
+def members_in(members: Ints, team: int, other_best: int, group: int) -> int:
+    """Return for how many members of a team the pair with another team belongs to a group.
+
+    The group is below 2. A pair belongs to the less experienced group of the member and the other
+    team.
+
+    other_best : the group of the other team's most experienced member
+    """
+    if other_best < group:
+        return 0
+    if other_best > group:
+        return int(members[team, group])
+    return _from(members, team, group)
+
+
+@inner_kernel
+def add_order(
+    ranked: MatchTeams,
+    count: int,
+    order: Ints,
+    as_authors: bool,
+    scores: OrderScores,
+    match: int,
+    found: Experience,
+) -> None:
+    """Add the order of a match to the groups: its pairs, and the distances of its players.
+
+    order, scores : of all teams of the match
+    """
+    every = 0
+    for i in range(count):
+        team = ranked.team[i]
+        every += _from(found.members, team, 0)
+        for group in range(GROUPS):
+            sums, players = found.sums[match, group], found.members[team, group]
+            sums[PLACED] += players
+            sums[DISTANCE] += players * scores.rank_deviation[team]
+    if every == count:
+        _add_pairs_of_players(ranked, count, order, as_authors, scores, match, found)
+    else:
+        _add_pairs_of_teams(ranked, count, order, as_authors, scores, match, found)
+
+
+@inner_kernel
+def _add_pairs_of_teams(
+    ranked: MatchTeams,
+    count: int,
+    order: Ints,
+    as_authors: bool,
+    scores: OrderScores,
+    match: int,
+    found: Experience,
+) -> None:
+    """Add pairs: those among teams with a member of a group or above, minus those of the next."""
+    opponents = count - 1.0
+    pairs, right = 0.0, 0.0
+    for i in range(count):
+        players = _from(found.members, ranked.team[i], 0)
+        pairs += players * opponents
+        right += players * opponents * scores.pair_inversion[ranked.team[i]]
+    for group in range(GROUPS):
+        fewer, fewer_right = _among(ranked, count, order, as_authors, (group + 1, 2), found)
+        sums = found.sums[match, group]
+        sums[PAIRS] += (pairs - fewer) / opponents
+        sums[RIGHT] += (right - fewer_right) / opponents
+        pairs, right = fewer, fewer_right
+
+
+@inner_kernel
+def _add_pairs_of_players(
+    ranked: MatchTeams,
+    count: int,
+    order: Ints,
+    as_authors: bool,
+    scores: OrderScores,
+    match: int,
+    found: Experience,
+) -> None:
+    """Add pairs of single players, which are the same seen from both sides.
+
+    So only inexperienced players are sorted again. The pairs of newcomers are twice their pairs
+    against all players, minus the pairs among themselves, which are counted double. For players
+    with few matches, pairs against newcomers are subtracted as well.
+    """
+    opponents = count - 1.0
+    new, new_right, few, few_right = 0.0, 0.0, 0.0, 0.0
+    for i in range(count):
+        right = scores.pair_inversion[ranked.team[i]] * opponents
+        if found.best[i] == 0:
+            new += opponents
+            new_right += right
+        elif found.best[i] == 1:
+            few += opponents
+            few_right += right
+    of_new, right_new = _among(ranked, count, order, as_authors, (0, 0), found)
+    of_both, right_both = _among(ranked, count, order, as_authors, (0, 1), found)
+    sums = found.sums[match, 0]
+    sums[PAIRS] += (2.0 * new - of_new) / opponents
+    sums[RIGHT] += (2.0 * new_right - right_new) / opponents
+    sums = found.sums[match, 1]
+    # Twice all their pairs, minus those among themselves and those between the two groups. The
+    # latter two are the pairs of both groups minus the pairs of newcomers.
+    sums[PAIRS] += (2.0 * few - of_both + of_new) / opponents
+    sums[RIGHT] += (2.0 * few_right - right_both + right_new) / opponents
+
+
+@inner_kernel
+def _among(
+    ranked: MatchTeams,
+    count: int,
+    order: Ints,
+    as_authors: bool,
+    groups: tuple[int, int],
+    found: Experience,
+) -> tuple[float, float]:
+    """Return (pairs, those in the right order in percent) of players in a range of groups.
+
+    A team is in the group of its most experienced member, and counts for the members from the
+    first group on. Pairs are counted from both sides.
+    """
+    first, last = groups
+    some, room, members = found.ranked, found.places, found.members
+    # The teams of the groups, in the order of the result; room.spare maps all teams to them.
+    kept, ranks = 0, 0
+    room.better[0] = 0
+    for i in range(count):
+        while ranks < ranked.rank[i]:
+            ranks += 1
+            room.better[ranks] = kept
+        room.spare[i] = -1
+        if first <= found.best[i] <= last:
+            room.spare[i] = kept
+            some.centre[kept] = ranked.centre[i]
+            some.rank[kept] = ranked.rank[i]
+            some.team[kept] = kept
+            kept += 1
+    room.better[ranks + 1] = kept
+    if kept < 2:
+        return 0.0, 0.0
+    at = 0
+    for k in range(count):
+        i = room.spare[order[k]]
+        if i >= 0:
+            room.order[at] = i
+            at += 1
+    score_order(some, kept, room, as_authors, found.scores)
+    players, right = 0, 0.0
+    for i in range(count):
+        at = room.spare[i]
+        if at >= 0:
+            weight = _from(members, ranked.team[i], first)
+            players += weight
+            right += weight * found.scores.pair_inversion[at]
+    return players * (kept - 1.0), right * (kept - 1.0)
+
+
+@inner_kernel
+def add_even_pairs(ranked: MatchTeams, count: int, match: int, found: Experience) -> None:
+    """Add the losses of all pairs of a match in which every expected score is one half."""
+    opponents = count - 1.0
+    pairs, decided = _even_among(ranked, count, 0, found)
+    for group in range(GROUPS):
+        fewer, fewer_decided = _even_among(ranked, count, group + 1, found)
+        sums = found.sums[match, group]
+        sums[CHANCES] += (pairs - fewer) / opponents
+        sums[LOG_LOSS] += math.log(2.0) * (pairs - fewer) / opponents
+        sums[BRIER] += 0.25 * (decided - fewer_decided) / opponents
+        pairs, decided = fewer, fewer_decided
+
+
+@inner_kernel
+def _even_among(
+    ranked: MatchTeams, count: int, least: int, found: Experience
+) -> tuple[float, float]:
+    """Return (pairs, pairs that did not tie) of players from the group `least` on."""
+    teams = 0
+    for i in range(count):
+        teams += found.best[i] >= least
+    pairs, decided, start = 0.0, 0.0, 0
+    while start < count:
+        stop, tied, players = start, 0, 0
+        while stop < count and ranked.rank[stop] == ranked.rank[start]:
+            # A member of this experience makes the team count.
+            tied += found.best[stop] >= least
+            players += _from(found.members, ranked.team[stop], least)
+            stop += 1
+        pairs += players * (teams - 1.0)
+        decided += players * (teams - tied)
+        start = stop
+    return pairs, decided

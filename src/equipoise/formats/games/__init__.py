@@ -1,1 +1,1 @@
-"""Tables of games between two players: lists, pairs, cross tables, duels."""
+"""Games between two players: lists, pairs, cross tables, and their way to and from histories."""

@@ -10,20 +10,20 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats
-from equipoise.data.tournaments.games import id_array
+from equipoise.data.games import id_array
 from equipoise.errors import Problem
-from equipoise.formats.games.columns import GameColumns
-from equipoise.formats.games.rows import read_ratings
-from equipoise.formats.table import Fault, Findings, Table, refuse, shown
-from equipoise.formats.tables.columns import required_ids
+from equipoise.formats.games.rows import GameColumns, read_ratings
+from equipoise.formats.table import Fault, Findings, Table, refuse, shown, spelling
+from equipoise.formats.tables.column_names import OF_CROSS_TABLES
+from equipoise.formats.tables.values import required_ids, text_of
 from equipoise.wording import counted
 
 CELL = (
@@ -126,10 +126,8 @@ ONE_COLUMN = "must be the only column of its player"
 ONE_ROW = "must be the name of only one player"
 ITSELF = "must be blank, - or X where a player's row meets their own column"
 
-_PLAYER = ("player", "name", "players")
-_RATING = ("rating", "elo", "rtg")
-_NUMBER = ("no", "no.", "nr", "nr.", "number", "#")
-_TOTAL = ("points", "pts", "pts.", "total", "score", "sum")
+#: Columns that belong to no opponent.
+_BESIDE = [name for kind in ("rating", "number", "total") for name in OF_CROSS_TABLES[kind]]
 _HEADING = re.compile(r"#?(\d{1,9})\.?\Z")
 
 
@@ -184,7 +182,7 @@ def read_grid(table: Table) -> Grid:
     Raises : InvalidDataError   it has no players, or none of its columns is of a player
     """
     frame = table.frame
-    column = _column(frame.columns, _PLAYER)
+    column = _column(frame.columns, "player")
     if column is None:
         if "" not in frame.columns:
             refuse(table.name, PLAYERS, f"columns {shown(', '.join(frame.columns))}")
@@ -199,7 +197,7 @@ def read_grid(table: Table) -> Grid:
     grid = Grid(table, findings, ids, rating, unusable, notes=notes)
     _add_headings(grid, column)
     _add_cells(grid)
-    total = _column(frame.columns, _TOTAL)
+    total = _column(frame.columns, "total")
     if total is not None and total not in grid.headings.values():
         grid.total = (total, [points_of(text or "") for text in frame[total].to_list()])
     return grid
@@ -232,12 +230,12 @@ def _rating(table: Table, findings: Findings, notes: list[str]) -> Floats | None
     notes : gets sentences on the values
     """
     frame = table.frame
-    column = _column(frame.columns, _RATING)
+    column = _column(frame.columns, "rating")
     if column is None:
         return None
-    ratings = read_ratings(frame[column], notes, by_commas=table.by_commas)
-    findings.add_faults(column, ratings.faults, frame[column])
-    return ratings.values
+    values, faults = read_ratings(frame[column], notes, by_commas=table.by_commas)
+    findings.add_faults(column, faults, frame[column])
+    return values
 
 
 def _add_headings(grid: Grid, column: str) -> None:
@@ -253,7 +251,7 @@ def _add_headings(grid: Grid, column: str) -> None:
         if heading == column:
             continue
         if row is None:
-            if heading.strip().lower() not in (*_RATING, *_NUMBER, *_TOTAL):
+            if heading.strip().lower() not in _BESIDE:
                 unknown.append((place, heading))
         elif grid.headings.setdefault(row, heading) != heading:
             got = f"{shown(grid.headings[row])} and {shown(heading)} for {shown(names[row])}"
@@ -273,7 +271,7 @@ def _add_headings(grid: Grid, column: str) -> None:
 
 def _numbers(frame: pl.DataFrame) -> dict[int, int]:
     """Return the row of every number that may be a heading: as given, or else counted from 1."""
-    column = _column(frame.columns, _NUMBER)
+    column = _column(frame.columns, "number")
     if column is not None:
         given = [heading_number(text or "") for text in frame[column].to_list()]
         numbered = {number: row for row, number in enumerate(given) if number is not None}
@@ -313,11 +311,16 @@ def _add_cells(grid: Grid) -> None:
         grid.cells = {at: cell for at, cell in grid.cells.items() if (at[0] > at[1]) in halves}
 
 
-def _column(columns: Sequence[str], wanted: Collection[str]) -> str | None:
-    """Return the first column with one of the wanted names, in any case of letters."""
-    return next((one for one in columns if one.strip().lower() in wanted), None)
+def _column(columns: Sequence[str], meaning: str) -> str | None:
+    """Return the first column with this meaning, in any case of letters."""
+    names = OF_CROSS_TABLES[meaning]
+    return next((one for one in columns if one.strip().lower() in names), None)
 
 
+#: Types that CSV cannot represent, in addition to lists and similar types.
+_NO_TEXT = (pl.Binary, pl.Object, pl.Duration)
+#: Rows of the largest cross table that is recognised.
+_LARGEST = 5_000
 FITTING = "must agree with the opponent's row"
 
 
@@ -339,6 +342,16 @@ class _Found:
     two_sided: int = 0
 
 
+def may_be_cross_table(table: Table) -> bool:
+    """Return whether a table has a column for every row, or for every row but one."""
+    frame = table.frame
+    if not frame.width or len(frame) > _LARGEST:
+        return False
+    named = [one for one in frame.columns if spelling(one) in ("player", "name")]
+    names = text_of(frame[named[0] if named else frame.columns[0]])
+    return looks_like_cross_table(frame.columns, [one or "" for one in names.to_list()])
+
+
 def looks_like_cross_table(header: list[str], first_column: list[str]) -> bool:
     """Return whether a table has a column for every row, or for every row but one.
 
@@ -355,11 +368,9 @@ def looks_like_cross_table(header: list[str], first_column: list[str]) -> bool:
 def read_cross_table(table: Table) -> GameColumns:
     """Return the games of a cross table in the order of its rows; each pair of players occurs once.
 
-    table : its cells are text
-
     Raises : InvalidDataError   it is not a cross table; other problems are in the result
     """
-    grid = read_grid(table)
+    grid = read_grid(_as_text(table))
     found = _Found()
     bad = {(min(at), max(at)) for at in grid.bad}
     for one, other in sorted(bad | {(min(at), max(at)) for at in grid.cells}):
@@ -391,7 +402,20 @@ def read_cross_table(table: Table) -> GameColumns:
         skipped=len(found.skipped),
         dropped=tuple(f"{names[one]} - {names[other]}" for one, other in found.skipped),
         refused=bool(grid.heading_problems),
+        format=table.format,
+        kind="crosstable",
     )
+
+
+def _as_text(table: Table) -> Table:
+    """Return a table whose cells are text, so that there is only one reader of cross tables."""
+    if table.untyped:
+        return table
+    other = [one.name for one in table.frame if one.dtype.is_nested() or one.dtype in _NO_TEXT]
+    frame = table.frame.drop(other).select(pl.all().cast(pl.String).replace("", None))
+    if not frame.width:
+        refuse(table.name, PLAYERS, "no columns of text or numbers")
+    return replace(table, frame=frame, untyped=True, by_commas=True)
 
 
 def _add_pair(grid: Grid, one: int, other: int, found: _Found) -> None:

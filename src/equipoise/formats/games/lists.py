@@ -20,7 +20,7 @@ For a history, every row of a table of pairs is one game. If every pairing is li
 sides, each game has two rows and counts once; then their times and rounds must agree as well,
 because otherwise the second row may be another game.
 
-`layout` knows the spellings of all columns.
+`tables/meanings.py` finds the columns.
 """
 
 from __future__ import annotations
@@ -34,11 +34,10 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ints
-from equipoise.data.tournaments.games import OTHER, POINTS, WEIGHT
-from equipoise.formats.games.columns import GameColumns
-from equipoise.formats.games.layout import Layout
+from equipoise.data.games import OTHER, POINTS, WEIGHT
 from equipoise.formats.games.rows import (
     BYE,
+    GameColumns,
     GameRows,
     Players,
     Totals,
@@ -51,10 +50,9 @@ from equipoise.formats.games.rows import (
     read_single_results,
     to_game_columns,
 )
-from equipoise.formats.options import Options
-from equipoise.formats.table import Table, faults_of, refuse
-from equipoise.formats.tables.columns import read_truths, text_of
-from equipoise.formats.tables.recognised import spelling
+from equipoise.formats.table import Options, Table, faults_of, refuse, spelling
+from equipoise.formats.tables.meanings import Layout
+from equipoise.formats.tables.values import read_truths, text_of
 from equipoise.wording import counted
 
 
@@ -373,7 +371,7 @@ def games_of_pairs(table: Table, layout: Layout, options: Options) -> tuple[Tabl
     round_ = next((name for name in table.frame.columns if spelling(name) == "round"), None)
     if round_ is not None:
         games["round"] = round_
-    kept = replace(table, broken_rows=broken).without(dropped)
+    kept = replace(table, broken_rows=broken).only(np.flatnonzero(~dropped))
     return kept, Layout("games", games, False, ())
 
 

@@ -10,76 +10,98 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import numpy as np
 import polars as pl
 
 from equipoise.arguments import checks_arguments
 from equipoise.arrays import Floats, Ids, Ints
+from equipoise.data.games import OTHER, Games, Rounds, id_array, round_numbers, rounds_of_games
 from equipoise.data.reading import GamesReading
-from equipoise.data.tournaments.games import OTHER, Games, id_array
-from equipoise.data.tournaments.rounds import Rounds, round_numbers, rounds_of_games
-from equipoise.errors import InvalidDataError, Problem, require
-from equipoise.formats.games.columns import (
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem, require
+from equipoise.formats.games.crosstable import may_be_cross_table, read_cross_table
+from equipoise.formats.games.games_of import read_duels
+from equipoise.formats.games.history_of import GAME, rule_for_players, select_dates, wanted_tags
+from equipoise.formats.games.lists import read_game_list, read_pair_table
+from equipoise.formats.games.rows import (
     GameColumns,
     both_sides,
+    by_appearance,
     describe_repeated,
     describe_strangers,
     in_order,
 )
-from equipoise.formats.games.rows import by_appearance
-from equipoise.formats.games.sources import Holding, read_columns
-from equipoise.formats.histories import summarise
-from equipoise.formats.likely_doubles import describe_doubles
-from equipoise.formats.options import Instant, Where, check_options, check_sheet
-from equipoise.formats.sources import Format
-from equipoise.formats.synonyms import Synonyms, read_synonyms, strangers
-from equipoise.formats.table import shown
-from equipoise.formats.tables.columns import number_ids
+from equipoise.formats.histories import check_options, check_sheet, summarise
+from equipoise.formats.names import Synonyms, describe_doubles, read_synonyms, strangers
+from equipoise.formats.opening.kinds import CONTEST_FORMATS, Format
+from equipoise.formats.pgn.games import read_pgn
+from equipoise.formats.sources import Holding, open_games
+from equipoise.formats.table import (
+    Instant,
+    Options,
+    Table,
+    Where,
+    columns_in_words,
+    refuse,
+    refuse_options,
+    shown,
+    spelling,
+)
+from equipoise.formats.tables.column_names import KNOWN, MEANINGS
+from equipoise.formats.tables.meanings import (
+    KINDS,
+    Kind,
+    Layout,
+    check_once,
+    check_renamings,
+    exact_names,
+    instead,
+    join_clock_times,
+    read_header,
+    recognise,
+    without_needless_format,
+)
+from equipoise.formats.tables.values import number_ids
+from equipoise.formats.trf import read_trf
 
+GAME_LIST = (
+    "must have white, black and result (or points, or home_score and away_score) to be a list of "
+    "games"
+)
+PAIR_TABLE = "must have player, opponent and points (or result, or wins and losses) to be pairs"
+LONG_TABLE = "must have match, player and rank (or winner, or score) to be a history of matches"
+#: Formats that can only contain a history of matches.
+_CONTESTS = tuple(one for one in CONTEST_FORMATS if one != "json")
 #: Largest number of players and of ratings in a note; the rest is counted.
 _SHOWN = 4
 
 
-class GameRatings(NamedTuple):
-    """Ratings of players and of games; None if there are none, or games have no others.
-
-    initial : the first rating of each player, NaN if there is none
-    white, black : the ratings of each game, or the initial rating if the game has none
-    """
-
-    initial: Floats | None
-    white: Floats | None
-    black: Floats | None
-
-
 def gather_ratings(
-    columns: GameColumns, ids: Ids, white: Ints, black: Ints, others: Ints
-) -> tuple[GameRatings, tuple[str, ...]]:
-    """Return the ratings of players and games, and a note on players with several.
+    columns: GameColumns, roster: _Roster
+) -> tuple[Floats | None, tuple[Floats, Floats] | None, tuple[str, ...]]:
+    """Return the first rating of each player, those of both sides of games, and a note.
 
-    ids : of the players; white, black, others : rows of the players in the source's columns
+    The first rating of a player is NaN if there is none; None: nobody has one. Ratings of games are
+    None if no game has another rating than the first one; a game without has the first one.
     """
-    sides = (_given(columns.white_rating, white), _given(columns.black_rating, black))
-    given = both_sides(*sides)
-    who = np.concatenate([both_sides(white, black), others])
-    rating = np.concatenate([given, _given(columns.other_rating, others)])
+    sides = (_given(columns.white_rating, roster.white), _given(columns.black_rating, roster.black))
+    who = np.concatenate([both_sides(roster.white, roster.black), roster.others])
+    rating = np.concatenate([both_sides(*sides), _given(columns.other_rating, roster.others)])
     known = np.flatnonzero(~np.isnan(rating))
     if not len(known):
-        return GameRatings(None, None, None), ()
-    initial = np.full(len(ids), np.nan)
+        return None, None, ()
+    initial = np.full(len(roster.ids), np.nan)
     # Assigned from the last to the first, so that the first one stays.
     initial[who[known[::-1]]] = rating[known[::-1]]
     again = known[rating[known] != initial[who[known]]]
-    note = _describe(ids, initial, who[again], rating[again])
     if not len(again):
-        return GameRatings(initial, None, None), ()
-    filled = [
+        return initial, None, ()
+    white, black = (
         np.where(np.isnan(given), initial[rows], given)
-        for given, rows in zip(sides, (white, black), strict=True)
-    ]
-    return GameRatings(initial, *filled), note
+        for given, rows in zip(sides, (roster.white, roster.black), strict=True)
+    )
+    return initial, (white, black), _describe(roster.ids, initial, who[again], rating[again])
 
 
 def _given(rating: Floats | None, rows: Ints) -> Floats:
@@ -89,8 +111,6 @@ def _given(rating: Floats | None, rows: Ints) -> Floats:
 def _describe(ids: Ids, initial: Floats, who: Ints, rating: Floats) -> tuple[str, ...]:
     """Return a note on the first few players whose ratings differ."""
     players = np.unique(who).tolist()
-    if not players:
-        return ()
     listed = []
     for player in players[:_SHOWN]:
         others = np.unique(rating[who == player])
@@ -101,8 +121,6 @@ def _describe(ids: Ids, initial: Floats, who: Ints, rating: Floats) -> tuple[str
     which = ", ".join(listed) + (f" and {rest:,} more" if rest > 0 else "")
     return (f"ratings differ between games; the first one is the initial rating: {which}",)
 
-
-GAME = "must hold at least one game"
 
 #: Reasons for leaving results out, in the order of reports; others follow.
 ORDER = (
@@ -188,9 +206,7 @@ def _without(columns: GameColumns, roster: _Roster, dropped: Ints) -> tuple[Game
 
 def _games(columns: GameColumns, roster: _Roster) -> tuple[Games, tuple[str, ...]]:
     """Return the games, and notes on ratings, pairings and names."""
-    ratings, differing = gather_ratings(
-        columns, roster.ids, roster.white, roster.black, roster.others
-    )
+    initial, own, differing = gather_ratings(columns, roster)
     draws = columns.draws
     if draws is None and columns.weight is None:
         # For single games the points show draws, if they are points of chess.
@@ -203,9 +219,9 @@ def _games(columns: GameColumns, roster: _Roster) -> tuple[Games, tuple[str, ...
         black=roster.black,
         points=columns.points,
         weight=columns.weight,
-        rating=ratings.initial,
-        white_rating=ratings.white,
-        black_rating=ratings.black,
+        rating=initial,
+        white_rating=None if own is None else own[0],
+        black_rating=None if own is None else own[1],
         draws=draws,
         coloured=columns.coloured,
     )
@@ -311,6 +327,106 @@ def _ordered(left_out: Mapping[str, int]) -> dict[str, int]:
     return {reason: left_out[reason] for reason in known if left_out.get(reason)}
 
 
+def read_columns(
+    source: object, format: str | None, options: Options, sheet: str | int | None = None
+) -> GameColumns:
+    """Return the games of a source as its reader returns them.
+
+    format : one of `Holding` or of `sources.Format`; None detects it
+    sheet : name or number, from 1, of the sheet of a workbook
+    Raises : InvalidParameterError   the kind of source is unclear, or options do not suit it
+    Raises : InvalidDataError        it does not have this format, or cannot be read
+    """
+    opened = open_games(source, format, sheet)
+    if isinstance(opened, Table):
+        return _games_of_table(opened, format, options)
+    if opened[0].format == "pgn":
+        refuse_options(replace(options, since=None, until=None), "PGN", tags=True)
+        dated = options.since is not None or options.until is not None
+        found = read_pgn(opened, where=wanted_tags(options), dated=dated)
+    else:
+        refuse_options(replace(options, since=None, until=None), "a report in TRF")
+        found = read_trf(opened[0].content(), opened[0].name)
+    return select_dates(found.of_files(opened), options)
+
+
+def _games_of_table(table: Table, format: str | None, options: Options) -> GameColumns:
+    """Return the games of a table, with the reader that its columns need.
+
+    format : what it contains ("games", "pairs", "crosstable", "history"), or how it is stored
+    Raises : InvalidParameterError   columns fit several kinds, or the options do not suit
+    Raises : InvalidDataError        columns fit no kind
+    """
+    table = join_clock_times(table, options)
+    if format == "crosstable":
+        return _of_cross_table(table, options)
+    if format == "history" or format in _CONTESTS:
+        return read_duels(table, options)
+    try:
+        layout = _find_layout(table, options, KINDS.get(format or ""))
+    except InvalidDataError:
+        if format not in KINDS and may_be_cross_table(table):
+            return _of_cross_table(table, options)
+        players = rule_for_players(table.frame.columns, options.columns)
+        if players is not None and format not in KINDS:
+            refuse(table.name, players, f"columns {', '.join(table.frame.columns)}")
+        raise
+    if not len(table.frame):
+        refuse(table.name, "must have at least one row", "none")
+    if layout.kind == "history":
+        return read_duels(table, options)
+    table, options = without_needless_format(table, options, layout.columns.get("time"))
+    read = read_game_list if layout.kind == "games" else read_pair_table
+    found = read(table, layout, options)
+    return replace(found, format=table.format, kind=layout.kind, meanings=layout.columns)
+
+
+def _find_layout(table: Table, options: Options, kind: Kind | None) -> Layout:
+    """Return the one layout that fits a table.
+
+    kind : kind of table; None detects it from the columns
+    Raises : InvalidParameterError   several layouts fit, or a named column does not exist
+    Raises : InvalidDataError        no layout fits, or columns are ambiguous; the message says what
+      each layout needs
+    """
+    frame, renamed = table.frame, options.columns
+    check_renamings(frame, renamed, (*KNOWN, *MEANINGS))
+    header = read_header(frame.columns, renamed)
+    history = header.history
+    there = exact_names(frame.columns, renamed)
+    paired = "opponent" in {spelling(name) for name in there}
+    if paired and "score" in there and not {"rank", "winner"} & there:
+        # With a column opponent, a score belongs to a table of pairs.
+        history = replace(history, missing=(*history.missing, "rank"))
+    layouts = [one for one in (header.games, header.pairs, history) if kind in (None, one.kind)]
+    fitting = [one for one in layouts if not one.missing]
+    if not fitting and kind in (None, "history") and not recognise(frame, options).missing:
+        return Layout("history", {}, False, ())
+    if len(fitting) > 1:
+        names = " and ".join(one.kind for one in fitting)
+        raise InvalidParameterError(
+            f"format (--format) must be given if columns fit both {names}; "
+            f"got {columns_in_words(frame.columns)}"
+        )
+    if fitting:
+        check_once(fitting[0], table, renamed)
+        return fitting[0]
+    got = f", but {columns_in_words(frame.columns)}"
+    rules = {"games": GAME_LIST, "pairs": PAIR_TABLE, "history": LONG_TABLE}
+    fewest = min(len(one.missing) for one in layouts)
+    problems: list[Problem] = []
+    for one in sorted(layouts, key=lambda layout: len(layout.missing)):
+        hint = instead(one, frame.columns) if len(one.missing) == fewest else ""
+        lacking = f"no {', no '.join(one.missing)}{'' if problems else got}{hint}"
+        problems.append(Problem(table.name, None, "", rules[one.kind], lacking))
+    raise InvalidDataError(problems)
+
+
+def _of_cross_table(table: Table, options: Options) -> GameColumns:
+    refuse_options(options, "a cross table")
+    return read_cross_table(table)
+
+
 @checks_arguments()
 def scan_games(
     source: object,
@@ -389,18 +505,7 @@ def read_games(
     >>> eq.read_games("examples/league.csv")
     <Games: 1,080 results between 6 players>
     """
-    reading = scan_games(
-        source,
-        format=format,
-        sheet=sheet,
-        columns=columns,
-        where=where,
-        since=since,
-        until=until,
-        time_format=time_format,
-        synonyms=synonyms,
-        skip_bad=skip_bad,
-    )
+    reading = scan_games(**locals())
     if reading.games is None:
         raise InvalidDataError(reading.problems, summarise(reading.problems, source))
     return reading.games

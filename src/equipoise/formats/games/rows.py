@@ -1,45 +1,258 @@
-"""Steps from rows to columns of games, shared by lists of games and tables of pairs.
+"""The columns that every reader of games returns, and the steps from rows of a table to them.
 
 `choose_rows` applies the filters, `read_players` and `read_ratings` read the players,
 `read_single_results`, `read_side_scores` and `read_draws` read results, and `to_game_columns`
-combines them.
+combines them. Names become players later. The functions `describe_...` write notes: on repeated
+pairings, on synonyms that do not occur, and on what was read and left out.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Floats, Ids, Ints
-from equipoise.data.tournaments.games import DRAWS, LARGEST, RATING
-from equipoise.errors import InvalidParameterError
-from equipoise.formats.games.columns import GameColumns, both_sides
-from equipoise.formats.games.layout import Layout, source_column
-from equipoise.formats.options import Options
-from equipoise.formats.pgn.values import is_nobody
-from equipoise.formats.table import Fault, Findings, Table, faults_of, faulty_rows
-from equipoise.formats.tables.columns import (
+from equipoise.data.games import DRAWS, LARGEST, RATING, Games, Rounds
+from equipoise.errors import InvalidParameterError, Problem
+from equipoise.formats.sources import Content
+from equipoise.formats.table import (
+    Fault,
+    Findings,
+    Options,
+    Table,
+    faults_of,
+    faulty_rows,
+    spelling,
+)
+from equipoise.formats.tables.meanings import Layout, source_column
+from equipoise.formats.tables.values import (
     NOT_EMPTY,
     NUMBER,
     equal_rows,
+    is_nobody,
     mask,
     number_ids,
+    numbers_of,
     read_ids,
     read_numbers,
     read_truths,
     text_objects,
     text_of,
+    without_marks,
 )
-from equipoise.formats.tables.notation import numbers_of, without_marks
-from equipoise.formats.tables.recognised import spelling
 from equipoise.formats.times import Times, read_times
 from equipoise.wording import counted
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GameColumns:
+    """G results as a source has them, one row each; names become players later.
+
+    white, black : shape (G,), ids (int64 or object of str), or rows of `players` (int64) if these
+      are given; white has the white pieces if `coloured`
+    points : shape (G,), of white, from 0 to weight; rows that break this have a problem instead
+    weight : shape (G,), number of games of each result; None means 1 each
+    white_rating, black_rating : shape (G,), NaN if unrated; None: the source has none
+    draws : shape (G,), number of drawn games; None if unknown
+    coloured : whether white had the white pieces
+    round : shape (G,), object; None: the source has none
+    players : distinct ids of players, int64 or object of str; None if white and black are ids.
+      Sources of many games use it to avoid one object for each row
+    others : ids of players who are named but may have no game
+    other_rating : rating of each of `others`, NaN if unrated; None: the source has none
+    rounds : rounds of `others`, with byes and forfeits; None if the source does not tell them
+    left_out : reason -> number of results that are not games
+    problems : broken rules, with lines
+    notes : sentences
+    locate : row -> file and line, for problems that are found later
+    skipped : number of results that break a rule, which are not among the rows
+    refused : whether a problem concerns more than single results, so that skipping is impossible
+    format, kind, meanings : how the source is stored, what it holds, and its columns that have a
+      meaning, as in `GamesReading`
+    dropped : what the skipped results are called, as many as `skipped`; readers that cannot say it
+      have none
+    numbers : shape (G,), number of each result in the source, from 1, also counting those that are
+      not games; None if results are not counted
+    times : when the games were played, as dates or as dates with a time, null if unknown; None if
+      the source has none, or was not asked for them
+    time_source : what `times` come from, for notes
+    events : shape (G,), object, event of each game, None if unknown; None: the source has none
+    tags : name -> shape (G,), object of str: tags of PGN that were asked for, "" if a game has none
+    """
+
+    white: Ids
+    black: Ids
+    points: Floats
+    weight: Floats | None = None
+    white_rating: Floats | None = None
+    black_rating: Floats | None = None
+    draws: Floats | None = None
+    coloured: bool = False
+    round: Ids | None = None
+    players: Ids | None = None
+    others: Ids | None = None
+    other_rating: Floats | None = None
+    rounds: Rounds | None = None
+    left_out: Counter[str] = field(default_factory=Counter)
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+    locate: Callable[[int], tuple[str, int | None]] | None = None
+    skipped: int = 0
+    refused: bool = False
+    format: str = ""
+    kind: str = ""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    dropped: tuple[str, ...] = ()
+    numbers: Ints | None = None
+    times: pl.Series | None = None
+    time_source: str = ""
+    events: Ids | None = None
+    tags: Mapping[str, Ids] = field(default_factory=dict)
+
+    def place(self, row: int) -> tuple[str, int | None]:
+        """Return the file and line of a result; without files, its number from 1."""
+        return ("", row + 1) if self.locate is None else self.locate(row)
+
+    def of_files(self, contents: Sequence[Content]) -> GameColumns:
+        """Return the same games with the notes on their files before their own."""
+        notes = tuple(note for one in contents for note in one.notes)
+        return replace(self, notes=(*notes, *self.notes)) if notes else self
+
+    def keep(self, rows: Ints) -> GameColumns:
+        """Return some of the results; the rounds of players are not known any more."""
+        locate = self.locate
+
+        def of(column: Any) -> Any:
+            return None if column is None else column[rows]
+
+        return replace(
+            self,
+            white=self.white[rows],
+            black=self.black[rows],
+            points=self.points[rows],
+            weight=of(self.weight),
+            white_rating=of(self.white_rating),
+            black_rating=of(self.black_rating),
+            draws=of(self.draws),
+            round=of(self.round),
+            rounds=None,
+            locate=None if locate is None else lambda row: locate(int(rows[row])),
+            numbers=of(self.numbers),
+            times=None if self.times is None else self.times.gather(rows),
+            events=of(self.events),
+            tags={tag: values[rows] for tag, values in self.tags.items()},
+        )
+
+
+def both_sides(white: Ids, black: Ids) -> Ids:
+    """Return the values of white and of black for each game in turn."""
+    values: Ids = np.stack([white, black], axis=1).ravel()
+    return values
+
+
+def both_players(white: pl.Series, black: pl.Series) -> pl.Series:
+    """Return the ids of white and of black for each game in turn."""
+    rows = np.arange(len(white))
+    together = pl.concat([white.alias("player"), black.alias("player")])
+    return together.gather(both_sides(rows, rows + len(white)))
+
+
+def places_of(points: Floats) -> tuple[Ints, Ints]:
+    """Return the places of white and of black for each game, by white's points."""
+    return np.where(points < 0.5, 2, 1), np.where(points > 0.5, 2, 1)
+
+
+def whole_if_all(numbers: Ids) -> pl.Series:
+    """Return numbers as whole numbers if all are, as they are in other histories."""
+    fits = np.all((numbers == np.floor(numbers)) & (np.abs(numbers) < 2**53))
+    return pl.Series(numbers.astype(np.int64) if fits else numbers)
+
+
+def players_at(ids: Ids, rows: Ints) -> pl.Series:
+    """Return ids as a column: those at some rows, none at -1."""
+    kind = pl.String if ids.dtype == object else pl.Int64
+    return pl.Series([*ids.tolist(), None], dtype=kind).gather(np.where(rows < 0, len(ids), rows))
+
+
+def in_order(problems: Sequence[Problem]) -> tuple[Problem, ...]:
+    """Return problems in the order of files, and within each in the order of lines."""
+    files = {problem.file: at for at, problem in reversed(list(enumerate(problems)))}
+    return tuple(sorted(problems, key=lambda one: (files[one.file], one.line or 0)))
+
+
+#: Largest number of pairings or names in a note; the rest is counted.
+_SHOWN = 4
+#: Fewest players of a round robin; three players soon have all met.
+_FEWEST = 4
+#: Largest share of pairings that may break the rule of a round robin, and a number that always may.
+_SHARE, _ALWAYS = 0.1, 2
+
+
+def describe_repeated(games: Games) -> tuple[str, ...]:
+    """Return a note on pairings that occur too often in what is otherwise a round robin.
+
+    In a round robin all players meet equally often; one in ten pairings may differ.
+    """
+    low, high = np.minimum(games.white, games.black), np.maximum(games.white, games.black)
+    players = int(np.count_nonzero(games.played()))
+    pairings = players * (players - 1) // 2
+    exceptions = max(_ALWAYS, int(_SHARE * pairings))
+    if players < _FEWEST or games.rows < pairings - exceptions:
+        return ()
+    keys, first, counts = np.unique(
+        low * games.players + high, return_index=True, return_counts=True
+    )
+    often = int(np.bincount(counts).argmax())
+    again = np.flatnonzero(counts > often)
+    regular = int(np.sum(counts == often))
+    if not len(again) or pairings - regular > exceptions or len(keys) < pairings - exceptions:
+        return ()
+    times = {1: "once", 2: "twice"}.get(often, f"{often} times")
+    listed = [
+        f"{games.player_ids[games.white[row]]} - {games.player_ids[games.black[row]]}"
+        for row in np.sort(first[again])[:_SHOWN].tolist()
+    ]
+    which = "; ".join(listed) + _more(len(again))
+    return (
+        f"most pairings occur {times}, as in a round robin, but these occur more often: {which}",
+    )
+
+
+def describe_strangers(names: Sequence[str]) -> tuple[str, ...]:
+    """Return a note on names in the synonyms that occur in no game."""
+    if not names:
+        return ()
+    which = ", ".join(repr(one) for one in names[:_SHOWN]) + _more(len(names))
+    return (f"names in the synonyms that do not occur: {which}",)
+
+
+def _more(count: int) -> str:
+    return f" and {count - _SHOWN:,} more" if count > _SHOWN else ""
+
+
+def describe_matches(games: int, what: str, sides: tuple[str, str] | None) -> str:
+    """Return the sentence on what was understood.
+
+    sides : what the column `side` says of both, None if neither has an advantage
+    """
+    said = ""
+    if sides is not None:
+        said = "; side says who " + ("is at home" if sides[0] == "home" else "has white")
+    return (
+        f"read {counted(games, 'game')} of {what} as {'a match' if games == 1 else 'matches'}{said}"
+    )
+
+
+def describe_left_out(left_out: Mapping[str, int]) -> str:
+    """Return the counts of results that are not games, as text; "" if there are none."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in sorted(left_out.items()) if count)
+
 
 #: Values that mean "no rating", in addition to an empty cell and 0.
 _UNRATED = ("-", "--", "?", "unrated", "unr", "n/a", "na", "nan", "none", "null")
@@ -91,18 +304,19 @@ class GameRows:
         if faults:
             self.findings.add_faults(self.columns[meaning], faults, self.column(meaning))
 
-    def numbers(self, meaning: str, default: float | None = None) -> Floats:
-        """Return a column of numbers, NaN on faulty rows; without a default, empty is a fault."""
-        return self.numbers_of(meaning, self.column(meaning), None, default)
-
-    def numbers_of(
+    def numbers(
         self,
         meaning: str,
-        column: pl.Series,
-        needed: Flags | None,
         default: float | None = None,
+        *,
+        column: pl.Series | None = None,
+        needed: Flags | None = None,
     ) -> Floats:
-        """Return numbers that stand for a column; `needed` are the rows that must have one."""
+        """Return a column of numbers, NaN on faulty rows; without a default, empty is a fault.
+
+        column : what stands for the column; needed : rows that must have a number, None for all
+        """
+        column = self.column(meaning) if column is None else column
         values, absent, faults = numbers_of(column, self.notes, by_commas=self.table.by_commas)
         values = np.where(faulty_rows(faults, len(values)), np.nan, values)
         if absent is not None:
@@ -188,15 +402,12 @@ def _in_time(times: Times, options: Options) -> Flags:
     return inside
 
 
-class Ratings(NamedTuple):
-    """A column of ratings (NaN if missing or faulty), and the faults."""
+def read_ratings(
+    column: pl.Series, notes: list[str], *, by_commas: bool
+) -> tuple[Floats, tuple[Fault, ...]]:
+    """Return ratings (NaN if missing or faulty), and the faults.
 
-    values: Floats
-    faults: tuple[Fault, ...]
-
-
-def read_ratings(column: pl.Series, notes: list[str], *, by_commas: bool) -> Ratings:
-    """Return ratings; empty, 0 and some words mean unrated, and the mark in 1500? is dropped.
+    Empty, 0 and some words mean unrated, and the mark in 1500? is dropped.
 
     notes : gets sentences on the values
     by_commas : commas separate the columns of the file
@@ -208,7 +419,7 @@ def read_ratings(column: pl.Series, notes: list[str], *, by_commas: bool) -> Rat
         values, _, faults = numbers_of(without_marks(text, notes), notes, by_commas=by_commas)
     values = np.where((values == 0) | faulty_rows(faults, len(values)), np.nan, values)
     faults = (*faults, *faults_of((np.abs(values) > LARGEST, RATING)))
-    return Ratings(np.where(np.abs(values) > LARGEST, np.nan, values), faults)
+    return np.where(np.abs(values) > LARGEST, np.nan, values), faults
 
 
 def read_players(rows: GameRows, names: Sequence[str], byes: Flags | None = None) -> Players:
@@ -508,7 +719,7 @@ def to_game_columns(
         players=players.ids,
         others=others,
         other_rating=other_rating,
-        left_out=_left_out(reasons, rows.filtered),
+        left_out=count_reasons(reasons) + Counter(filtered=rows.filtered),
         problems=rows.findings.problems(),
         notes=(*rows.table.notes, *rows.notes, *notes),
         locate=rows.locate(kept),
@@ -516,13 +727,11 @@ def to_game_columns(
     )
 
 
-def _left_out(reasons: Ints, filtered: int) -> Counter[str]:
-    """Return the number of rows left out, by reason."""
+def count_reasons(reasons: Ints) -> Counter[str]:
+    """Return the number of rows that are no games, by reason."""
     counts = np.bincount(reasons, minlength=len(REASONS)).tolist()
     # The first reason is that of games, which are not left out.
-    left_out = Counter(dict(zip(REASONS[1:], counts[1:], strict=True)))
-    left_out["filtered"] = filtered
-    return +left_out
+    return +Counter(dict(zip(REASONS[1:], counts[1:], strict=True)))
 
 
 def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tuple[Ids, Floats]:
@@ -540,19 +749,11 @@ def _named(players: Players, rows: Ints, ratings: Sequence[Floats | None]) -> tu
 _NO_SCORE = ("", "na", "n/a", "nan", "-", "?", "*")
 
 
-class SideScores(NamedTuple):
-    """The scores of both sides of every row, NaN if it has none, and why it is no game.
+def read_side_scores(rows: GameRows) -> tuple[Floats, Floats, Ints]:
+    """Return the scores of both sides, NaN if there is none, and why a row is no game.
 
-    reason : a number of `REASONS`
+    Without both scores, a row is not played yet. The reason is a number of `REASONS`.
     """
-
-    first: Floats
-    second: Floats
-    reason: Ints
-
-
-def read_side_scores(rows: GameRows) -> SideScores:
-    """Return the scores of both sides; without both, a row is not played yet."""
     names = ("white_score", "black_score")
     absent = [_without_score(rows.column(name)) for name in names]
     coming = absent[0] & absent[1]
@@ -561,8 +762,8 @@ def read_side_scores(rows: GameRows) -> SideScores:
         column = rows.column(name)
         if coming.any():
             column = column.set(pl.Series(coming), None)
-        scores.append(rows.numbers_of(name, column, ~coming))
-    return SideScores(scores[0], scores[1], np.where(coming, UNFINISHED, 0))
+        scores.append(rows.numbers(name, column=column, needed=~coming))
+    return scores[0], scores[1], np.where(coming, UNFINISHED, 0)
 
 
 def read_scored_games(rows: GameRows) -> Totals:

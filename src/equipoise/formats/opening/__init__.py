@@ -1,1 +1,1 @@
-"""Opening of any source: files of every format, compressed or not, many at once, and addresses."""
+"""What a source is made of: kinds of files, several of them as one, and addresses."""

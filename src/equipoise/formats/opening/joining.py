@@ -1,40 +1,182 @@
-"""Joins the tables of several files into one, whose problems name the file and line of each row.
+"""Reads several files as one source, whose problems name the file and line of each row.
+
+Folders may hold the value of a column in their names: `mode=ranked/region=eu/part-0.parquet` has
+rows with these two values. Hive, Spark, DuckDB and Polars write such folders. Characters that a
+path cannot have are written as %XX, and a missing value has a name of its own.
 
 The columns must agree: which have the same name but for capitals, spaces and underscores is decided
 once, by the first file. A column that some files lack is filled with missing values and noted; but
 one that decides who played whom, when and with which result is refused, because missing values mean
 something there: no winner is a draw.
+
+A match belongs to one file. With dates, equal rows under one id are one match that was exported
+twice, and count once; the same players at the same time with another result contradict each other.
+All others are matches of their own, as in seasons that each count from 1: their ids get the name of
+the file. Without dates equal rows prove nothing, so files of which all common matches are equal are
+refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import glob
+import os
+import re
+from collections.abc import Collection, Iterator, Sequence
+from glob import has_magic
+from itertools import pairwise
+from pathlib import Path, PurePath, PurePosixPath
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import polars as pl
 
 from equipoise.arrays import Ints
 from equipoise.errors import InvalidDataError, Problem
-from equipoise.formats.games.layout import OF_GAMES, OF_PAIRS, SIDES
-from equipoise.formats.opening.naming import listed, listed_files
-from equipoise.formats.table import Table, check_cells
-from equipoise.formats.tables.recognised import KNOWN, SYNONYMS, spelling
+from equipoise.formats.opening.kinds import format_of, is_address
+from equipoise.formats.opening.remote import READABLE
+from equipoise.formats.table import Table, check_cells, refuse, shown, spelling
+from equipoise.formats.tables.column_names import OF_EVERY_FILE, SIDES
 from equipoise.wording import counted
+
+#: Files that a message lists by name.
+_NAMED = 5
+
+
+def natural(name: str) -> tuple[object, ...]:
+    """Return the key by which files are ordered: round-9 comes before round-10."""
+    parts = re.split(r"([0-9]+)", name)
+    return tuple((0, int(one), "") if one.isdecimal() else (1, 0, one) for one in parts)
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return a few names, and how many more there are."""
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def listed_files(names: Sequence[str]) -> str:
+    """Return the name of several files together, for problems of all of them."""
+    if len(names) == 1:
+        return names[0]
+    return f"{names[0]} and {len(names) - 1:,} more" if len(names) > 2 else " and ".join(names)
+
+
+def matching(pattern: str) -> list[str]:
+    """Return the paths that have a pattern; `**` follows no links, because they may form loops."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        return glob.glob(pattern)
+    first = next(at for at, part in enumerate(parts) if glob.has_magic(part))
+    root, rest = Path(*parts[:first]), parts[first:]
+    shows_hidden = any(part.startswith(".") for part in rest)
+    return [
+        str(one)
+        for one in set(root.glob(str(Path(*rest))))
+        if shows_hidden or not any(name.startswith(".") for name in one.relative_to(root).parts)
+    ]
+
+
+#: The name of a missing value, as Hive writes it.
+MISSING = "__HIVE_DEFAULT_PARTITION__"
+
+#: Characters that are escaped: those that Hive escapes, and what file systems forbid.
+_ESCAPED = re.compile(r"[\x00-\x1f\x7f\"#%'*/:<=>?\\^|{}\[\]]")
+_PATH = "equipoise_path_of_the_file"
+
+
+class PartitionFile(NamedTuple):
+    """A file of a data set, and the values in the names of its folders; None is a missing value."""
+
+    path: str
+    values: dict[str, str | None]
+
+
+def folder_name(column: str, value: str | None) -> str:
+    """Return the name of the folder for a value of a column."""
+    return f"{_escaped(column)}={MISSING if value is None else _escaped_value(value)}"
+
+
+def _escaped(text: str) -> str:
+    return _ESCAPED.sub(lambda found: f"%{ord(found[0]):02X}", text)
+
+
+def _escaped_value(value: str) -> str:
+    return "%5F" + value[1:] if value == MISSING else _escaped(value)
+
+
+def values_of(path: str) -> dict[str, str | None]:
+    """Return the values in the names of the folders of a path."""
+    parts = PurePosixPath(urlsplit(path).path if is_address(path) else Path(path).as_posix()).parts
+    found: dict[str, str | None] = {}
+    for part in parts[:-1]:
+        column, equals, value = part.partition("=")
+        if column and equals:
+            found[unquote(column)] = None if value in (MISSING, "") else unquote(value)
+    return found
+
+
+def partition_files(source: object) -> list[PartitionFile]:
+    """Return the files of a partitioned data set in natural order; none if it is not partitioned.
+
+    source : a path of a folder or file, a pattern, an address (of one object, or of many:
+        s3://bucket/folder/ and patterns), or a list of these
+    Raises : InvalidDataError   objects cannot be listed
+    """
+    given = source if isinstance(source, list | tuple) else [source]
+    texts = [one for one in given if isinstance(one, str)]
+    if len(texts) < len(given):
+        return []
+    files = [PartitionFile(path, values_of(path)) for one in texts for path in _paths(one)]
+    return files if any(one.values for one in files) else []
+
+
+def _paths(source: str) -> Sequence[str]:
+    if is_address(source):
+        several = has_magic(source) or source.endswith("/")
+        return _objects(source) if several and not source.lower().startswith("http") else [source]
+    path = Path(source)
+    if path.is_dir():
+        return sorted(_below(path), key=natural)
+    if not path.exists() and has_magic(source):
+        return sorted((one for one in matching(source) if Path(one).is_file()), key=natural)
+    return [source]
+
+
+def _below(folder: Path) -> Iterator[str]:
+    """Yield the files below a folder that readers know, without hidden ones and marks of others."""
+    for place, folders, names in os.walk(folder):
+        folders[:] = [one for one in folders if not one.startswith((".", "_"))]
+        for name in names:
+            # Spark and others leave files such as _SUCCESS.
+            if not name.startswith((".", "_")) and format_of(Path(name)) is not None:
+                yield str(Path(place, name))
+
+
+def _objects(address: str) -> list[str]:
+    """Return the Parquet objects of a cloud below an address, or of a pattern."""
+    pattern = address if has_magic(address) else f"{address}**/*.parquet"
+    try:
+        # Nothing but the footers of the files is read for this.
+        found = (
+            pl.scan_parquet(
+                pattern,
+                include_file_paths=_PATH,
+                hive_partitioning=False,
+                missing_columns="insert",
+                extra_columns="ignore",
+            )
+            .select(pl.col(_PATH).unique())
+            .collect()
+        )
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).strip().splitlines() or [type(error).__name__]
+        refuse(address, READABLE, reason[0])
+    return sorted(found[_PATH].to_list(), key=natural)
+
 
 IN_EVERY_FILE = "must be a column of every file that is read together"
 DIFFERENT_FILES = "must differ from the other files"
-
-#: Columns that every file must have if one has them, as `spelling` spells them.
-_DECIDING = frozenset(
-    (
-        *(one for side in SIDES for one in side[:2]),
-        *(one for names in (*OF_GAMES.values(), *OF_PAIRS.values()) for one in names),
-        *(spelling(one) for names in SYNONYMS.values() for one in names),
-        *(spelling(one) for one in KNOWN),
-        *("homescore", "awayscore", "homegoals", "awaygoals"),
-        *("hometeamscore", "awayteamscore", "hometeamgoals", "awayteamgoals", "neutral"),
-    )
-)
 
 
 def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
@@ -45,7 +187,7 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
     """
     problems = _same_files(tables)
     renamed, missing = _agreed(tables)
-    deciding = _DECIDING | {spelling(one) for one in needed}
+    deciding = OF_EVERY_FILE | {spelling(one) for one in needed}
     for name, lacking in missing.items():
         if spelling(name) in deciding:
             there = next(one.name for one in tables if one.name not in lacking)
@@ -54,7 +196,7 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
     if problems:
         raise InvalidDataError(problems)
     untyped = any(one.untyped for one in tables)
-    frames = [one.rename(new) for one, new in zip(_frames(tables), renamed, strict=True)]
+    frames = [one.frame.rename(new) for one, new in zip(tables, renamed, strict=True)]
     rows = np.array([len(one) for one in frames], dtype=np.int64)
     names = list(dict.fromkeys(name for one in frames for name in one.columns))
     check_cells(int(rows.sum()), len(names), listed_files([one.name for one in tables]))
@@ -65,7 +207,6 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
         frame=frame,
         name=listed_files([one.name for one in tables]),
         untyped=untyped,
-        borrowed=False,
         locate=_locator(tables, starts),
         broken_rows=tuple(
             broken._replace(row=int(start) + broken.row)
@@ -85,6 +226,14 @@ def join_tables(tables: Sequence[Table], needed: Collection[str] = ()) -> Table:
                 for name in one.nested
             )
         ),
+        dates=tuple(
+            name
+            for name in names
+            if all(
+                name in {new.get(own, own) for own in one.dates}
+                for one, new in zip(tables, renamed, strict=True)
+            )
+        ),
         files=tuple(one.name for one in tables),
         file_of=file_of,
     )
@@ -96,16 +245,19 @@ def _same_files(tables: Sequence[Table]) -> list[Problem]:
     problems = []
     for table in tables:
         alike = seen.setdefault((len(table.frame), *table.frame.columns), [])
-        twin = next((one for one in alike if _equal(one.frame, table.frame)), None)
+        twin = next(
+            (
+                one
+                for one in alike
+                if one.frame.schema == table.frame.schema and one.frame.equals(table.frame)
+            ),
+            None,
+        )
         if twin is not None and len(table.frame):
             got = f"the same {counted(len(table.frame), 'row')} as {twin.name}"
             problems.append(Problem(table.name, None, "", DIFFERENT_FILES, got))
         alike.append(table)
     return problems
-
-
-def _equal(one: pl.DataFrame, other: pl.DataFrame) -> bool:
-    return one.schema == other.schema and one.equals(other)
 
 
 def _agreed(tables: Sequence[Table]) -> tuple[list[dict[str, str]], dict[str, list[str]]]:
@@ -130,10 +282,6 @@ def _agreed(tables: Sequence[Table]) -> tuple[list[dict[str, str]], dict[str, li
         for name in every
     }
     return renamed, {name: lacking for name, lacking in missing.items() if lacking}
-
-
-def _frames(tables: Sequence[Table]) -> list[pl.DataFrame]:
-    return [one.frame for one in tables]
 
 
 def _concatenated(
@@ -234,3 +382,173 @@ def _missing_notes(missing: dict[str, list[str]], files: int) -> list[str]:
         for name, lacking in missing.items()
     ]
     return [f"columns that some files lack are empty there: {listed(some)}"]
+
+
+CONTRADICTION = "must have the same rows in every file: it has the same players and time"
+TWICE = (
+    "must be in only one file, because no date shows whether it is the same match: leave one of "
+    "the files out, or add a column with dates"
+)
+COUNTS_ON = (
+    "must not begin again in another file, because the rounds of both would be mixed: give dates, "
+    "or continue the numbers"
+)
+
+#: Whole numbers that are an order and no dates.
+_ORDER = r"^\s*[0-9]{1,4}(\.0)?\s*$"
+#: Problems of one kind that are listed.
+_LISTED = 20
+_MARK = "\x1f"
+
+
+def tell_apart(table: Table, frame: pl.DataFrame) -> tuple[Table, pl.DataFrame, tuple[str, ...]]:
+    """Return a table of several files and its columns, in which every match has an id of its own.
+
+    frame : the columns under their canonical names; every row is that of the table
+    Returns : also notes on what was done
+    Raises : InvalidDataError   matches contradict each other, or may be the same
+    """
+    if table.file_of is None or "match" not in frame.columns or frame["match"].dtype.is_nested():
+        return table, frame, ()
+    files = pl.Series("file", table.file_of)
+    ids = frame["match"].cast(pl.String, strict=False)
+    of_files = pl.DataFrame({"id": ids, "file": files}).drop_nulls().unique()
+    common = of_files.filter(pl.col("id").is_duplicated())["id"].unique()
+    if not len(common):
+        return table, frame, ()
+    matches = _matches(frame, ids, files, common)
+    dated = _is_dated(frame)
+    alike = matches.select(pl.struct("id", "rows").is_duplicated()).to_series()
+    if not dated:
+        if (
+            matches.group_by("id")
+            .agg(pl.col("rows").n_unique())
+            .select((pl.col("rows") == 1).all())[0, 0]
+        ):
+            _refuse(table, matches.filter(pl.col("file") > 0), TWICE, matches)
+        again = pl.Series([False] * len(matches))
+    else:
+        again = alike & ~matches.select(pl.struct("id", "rows").is_first_distinct()).to_series()
+    left = matches.filter(~again)
+    if dated:
+        clash = left.filter(pl.struct("id", "players", "time").is_duplicated())
+        if len(clash):
+            later = clash.filter(~pl.struct("id", "players", "time").is_first_distinct())
+            _refuse(table, later, CONTRADICTION, clash)
+    notes = []
+    dropped = np.zeros(len(frame), dtype=bool)
+    if again.any():
+        key = pl.struct("id", "file")
+        gone = matches.filter(again).select(key.alias("key"))["key"].implode()
+        rows = pl.DataFrame({"id": ids, "file": files}).select(key.is_in(gone)).to_series()
+        dropped = rows.fill_null(False).to_numpy()
+        which = counted(int(again.sum()), "match is", "matches are")
+        notes.append(f"{which} in several files with the same rows, and counted once")
+    several = left.filter(pl.col("id").is_duplicated())["id"].n_unique()
+    if several:
+        labels = pl.Series(_labels(table.files)).gather(table.file_of)
+        named = pl.select(labels + ":" + ids).to_series().alias("match")
+        frame = frame.with_columns(named)
+        which = counted(several, "match id is", "match ids are")
+        notes.append(
+            f"{which} in several files for different matches: ids begin with the name of the file, "
+            f"such as {shown(named.drop_nulls()[0])}"
+        )
+    if dropped.any():
+        return table.only(np.flatnonzero(~dropped)), frame.filter(~dropped), tuple(notes)
+    return table, frame, tuple(notes)
+
+
+def _matches(
+    frame: pl.DataFrame, ids: pl.Series, files: pl.Series, common: pl.Series
+) -> pl.DataFrame:
+    """Return what each common match is in each file, in order of appearance.
+
+    Columns: id, file, first (its first row), rows (all of their values as text), players, time.
+    """
+    texts = [
+        one.cast(pl.String, strict=False).fill_null("").str.strip_chars()
+        for one in frame
+        if one.name != "match" and not one.dtype.is_nested()
+    ]
+    rows = pl.DataFrame(texts).select(pl.concat_str(pl.all(), separator=_MARK)).to_series()
+    one = pl.DataFrame(
+        {
+            "id": ids,
+            "file": files,
+            "row": np.arange(len(frame)),
+            "rows": rows,
+            "players": _text(frame, "player"),
+            "time": _text(frame, "time"),
+        }
+    )
+    return (
+        one.filter(pl.col("id").is_in(common.implode()))
+        .group_by("id", "file", maintain_order=True)
+        .agg(
+            pl.col("row").first().alias("first"),
+            pl.col("rows").sort().str.join("\n"),
+            pl.col("players").sort().str.join("\n"),
+            pl.col("time").first(),
+        )
+    )
+
+
+def _text(frame: pl.DataFrame, name: str) -> pl.Series:
+    if name not in frame.columns or frame[name].dtype.is_nested():
+        return pl.Series([""] * len(frame), dtype=pl.String)
+    return frame[name].cast(pl.String, strict=False).fill_null("")
+
+
+def _is_dated(frame: pl.DataFrame) -> bool:
+    """Return whether rows have dates, not only an order."""
+    times = _text(frame, "time")
+    return bool(((times != "") & ~times.str.contains(_ORDER)).any())
+
+
+def _refuse(table: Table, again: pl.DataFrame, rule: str, every: pl.DataFrame) -> None:
+    """Raise with a problem for each match that is in an earlier file too."""
+    problems = []
+    for row in again.head(_LISTED).iter_rows(named=True):
+        here = table.places(np.array([row["first"]]))[0]
+        others = every.filter((pl.col("id") == row["id"]) & (pl.col("file") < row["file"]))
+        if not len(others):
+            continue
+        file, line = table.places(np.array([others[0, "first"]]))[0]
+        problems.append(Problem(*here, "match", rule, f"{row['id']!r}, also in {file}:{line}"))
+    raise InvalidDataError(problems)
+
+
+def _labels(files: Sequence[str]) -> list[str]:
+    """Return short names of files that differ: without folder and suffix if that is enough."""
+    stems = [PurePath(one).name.partition(".")[0] for one in files]
+    return stems if len(set(stems)) == len(stems) else list(files)
+
+
+def check_order(table: Table, order: Ints, rows: Ints) -> None:
+    """Check that an order without dates does not begin again in another file.
+
+    order : of some rows; rows : their numbers in the table. Raises : InvalidDataError
+    """
+    if table.file_of is None or not len(rows):
+        return
+    files = table.file_of[rows]
+    spans = [
+        (int(order[files == at].min()), int(order[files == at].max()), at)
+        for at in np.unique(files).tolist()
+    ]
+    spans.sort()
+    for one, other in pairwise(spans):
+        if other[0] <= one[1]:
+            (*_, before), (first, _, at) = sorted((one, other), key=lambda span: span[2])
+            row = rows[files == at][int(np.argmin(order[files == at]))]
+            place = table.places(np.array([row]))[0]
+            got = f"{first}, which {table.files[before]} has or passes"
+            raise InvalidDataError([Problem(*place, "time", COUNTS_ON, got)])
+
+
+def order_of_files(table: Table) -> tuple[str, ...]:
+    """Return the note on matches of several files that have no times."""
+    if len(table.files) < 2:
+        return ()
+    return (f"without times, matches are in the order of the files: {listed(table.files)}",)

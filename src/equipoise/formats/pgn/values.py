@@ -1,15 +1,24 @@
-"""Interprets the values of PGN tags: results, terminations, ratings, and names that mean no player.
+"""Interprets the values of PGN tags: results, terminations, ratings, dates, and names of nobody.
 
-`Values` interprets each distinct value once.
+`Values` interprets each distinct value once, and `Moments` keeps the dates and events of games.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
 from typing import Final, TypeAlias
 
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Flags, Ids, Ints
+from equipoise.formats.tables.values import PROVISIONAL, describe_provisional, is_nobody
 from equipoise.wording import counted
 
 #: White's points if the game was finished; else the reason why it is not a game.
@@ -66,24 +75,14 @@ _TERMINATIONS: dict[str, str] = {
     "unplayed": FORFEIT,
     "bye": BYE,
 }
-#: Names that mean that a round has no opponent.
-_NOBODY = frozenset(["bye", "(bye)", "-", "--", "not paired", "spielfrei"])
 _UNRATED = re.compile(r"[0?+-]*|unr|unrated")
 _NUMBER = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
-#: Marks of a rating from few games: 1500?, 1500P in the notation of FICS, 1500P12 and 1500/12
-#: (twelve games) in that of the US federation. The first group is the number.
-PROVISIONAL: Final = r"^\s*([0-9]{1,9}(?:\.[0-9]{1,9})?)\s*(?:\?|[Pp][0-9]{0,2}|/[0-9]{1,2})\s*$"
 _PROVISIONAL = re.compile(PROVISIONAL)
 
 
 def is_nothing(text: str) -> bool:
     """Return whether a value means "not known" in PGN."""
     return text in _NOTHING
-
-
-def is_nobody(name: str) -> bool:
-    """Return whether a name means a round without an opponent."""
-    return name.casefold() in _NOBODY
 
 
 def is_unknown(name: str) -> bool:
@@ -111,12 +110,6 @@ def not_played(termination: str) -> str | None:
 def is_provisional(text: str) -> bool:
     """Return whether a rating is marked as provisional."""
     return _PROVISIONAL.match(text) is not None
-
-
-def describe_provisional(count: int, example: str) -> str:
-    """Return a note on ratings that are marked as provisional."""
-    ratings = counted(count, "rating is", "ratings are")
-    return f"{ratings} marked as provisional (as {example!r}); the number is read"
 
 
 def rating_of(text: str) -> float | None:
@@ -222,3 +215,131 @@ class Values:
         if len(self._latin) < _KEPT:
             self._latin[text[:LONGEST]] = None
         return text
+
+
+#: A day or a time of day that is not known.
+_UNKNOWN = -(2**31)
+_DATE = re.compile(rb"\s*([0-9]{4})[./-]([0-9]{1,2})[./-]([0-9]{1,2})\s*\Z")
+_CLOCK = re.compile(rb"\s*([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:\.[0-9]+)?\s*\Z")
+#: What large sites write into Event if a game belongs to no event.
+_NO_EVENT = re.compile(r"(?:rated|casual|unrated)\b.*\bgame|live chess\b.*|let's play!?|-", re.I)
+_SECONDS_A_DAY = 86_400
+_EPOCH = date(1970, 1, 1).toordinal()
+
+
+def _whole() -> array[int]:
+    return array("i")
+
+
+@dataclass(slots=True)
+class Moments:
+    """The dates of games, a row each, and the event of each.
+
+    day : days since 1970; clock : seconds of the day, if the day is that of UTC
+    in_utc : whether any day is that of UTC
+    """
+
+    day: array[int] = field(default_factory=_whole)
+    clock: array[int] = field(default_factory=_whole)
+    event: list[str | None] = field(default_factory=list)
+    in_utc: bool = False
+    _days: dict[bytes | None, int] = field(default_factory=lambda: {None: _UNKNOWN})
+    _clocks: dict[bytes | None, int] = field(default_factory=lambda: {None: _UNKNOWN})
+    _events: dict[bytes | None, str | None] = field(default_factory=lambda: {None: None})
+
+    def add(self, tags: Mapping[bytes, bytes], values: Values) -> None:
+        """Add the date and the event of a game."""
+        day, clock = self._day(tags.get(b"UTCDate")), _UNKNOWN
+        if day == _UNKNOWN:
+            day = self._day(tags.get(b"Date"))
+        else:
+            self.in_utc = True
+            value = tags.get(b"UTCTime")
+            known = self._clocks.get(value)
+            clock = _remember(self._clocks, value, clock_of(value)) if known is None else known
+        self.day.append(day)
+        self.clock.append(clock)
+        value = tags.get(b"Event")
+        if value not in self._events:
+            self._events[value] = _event_of(values.text(value))
+        self.event.append(self._events[value])
+
+    def times(self, kept: Flags) -> tuple[pl.Series | None, str, tuple[str, ...]]:
+        """Return the times of some games, what they come from, and notes; None without any.
+
+        Days alone are the times if a game with a day lacks the time of day.
+        """
+        if not self.day:
+            return None, "", ()
+        days = np.array(self.day, dtype=np.int64)[kept]
+        clocks = np.array(self.clock, dtype=np.int64)[kept]
+        known = days != _UNKNOWN
+        if not known.any():
+            return None, "", ()
+        without = known & (clocks == _UNKNOWN)
+        if not without.any():
+            return _series(days * _SECONDS_A_DAY + clocks, known, pl.Datetime("us")), _MOMENT, ()
+        dated, source = _series(days, known, pl.Date), _DAYS if self.in_utc else _DAY
+        if without.all() or not (known & ~without).any():
+            return dated, source, ()
+        games = counted(int(without.sum()), "game has", "games have")
+        note = f"{games} no UTCDate and UTCTime, so only the day of every game counts"
+        return dated, source, (note,)
+
+    def events(self, kept: Flags) -> Ids | None:
+        """Return the event of some games, None if no game has one."""
+        if not any(self.event):
+            return None
+        found: Ids = np.empty(len(self.event), dtype=object)
+        found[:] = self.event
+        return found[kept]
+
+    def _day(self, value: bytes | None) -> int:
+        known = self._days.get(value)
+        return _remember(self._days, value, day_of(value)) if known is None else known
+
+
+#: What the times come from.
+_MOMENT, _DAYS, _DAY = "UTCDate and UTCTime", "UTCDate or Date", "Date"
+#: Number of values that are cached of each kind.
+_CACHED = 200_000
+
+
+def _remember(cache: dict[bytes | None, int], value: bytes | None, number: int) -> int:
+    if len(cache) < _CACHED:
+        cache[value] = number
+    return number
+
+
+def day_of(value: bytes | None) -> int:
+    """Return a date of PGN in days since 1970; a fixed number if it is not known."""
+    found = None if value is None else _DATE.match(value)
+    if found is None:
+        return _UNKNOWN
+    try:
+        return date(*map(int, found.groups())).toordinal() - _EPOCH
+    except ValueError:
+        return _UNKNOWN
+
+
+def clock_of(value: bytes | None) -> int:
+    """Return a time of day in seconds; a fixed number if it is not known."""
+    found = None if value is None else _CLOCK.match(value)
+    if found is None:
+        return _UNKNOWN
+    hours, minutes, seconds = map(int, found.groups())
+    inside = hours < 24 and minutes < 60 and seconds < 60
+    return hours * 3600 + minutes * 60 + seconds if inside else _UNKNOWN
+
+
+def _event_of(text: str) -> str | None:
+    return None if is_nothing(text) or _NO_EVENT.fullmatch(text) else text
+
+
+def _series(values: Ints, known: Flags, dtype: pl.Date | pl.Datetime | type[pl.Date]) -> pl.Series:
+    """Return days, or seconds, as a column of dates, null where they are not known."""
+    scale = 1 if dtype == pl.Date else 1_000_000
+    column = pl.Series(np.where(known, values, 0) * scale).cast(
+        pl.Int32 if scale == 1 else pl.Int64
+    )
+    return column.cast(dtype).set(pl.Series(~known), None)

@@ -1,1 +1,1 @@
-"""Tables of matches from any kind of file, checked and turned into a history."""
+"""Tables of any kind of file: what their columns mean, and a history of checked rows."""

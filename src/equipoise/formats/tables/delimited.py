@@ -1,10 +1,17 @@
 """Reads CSV and TSV into a table of text.
 
-The first lines decide how a file is written: its separator, and the line of its header. A file
-whose first line is a header that its reader knows is left as it is.
+Text in UTF-16, or in Windows-1252 where nothing else fits, becomes UTF-8. The first lines decide
+how a file is written: its separator, and the line of its header. A file whose first line is a
+header that its reader knows is left as it is.
 
 Polars reads well-formed files. The standard library then reads files with ragged rows or stray
 quotes row by row. This is slower, but every bad row is reported with its line.
+
+A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@`, and some skip a tab or a carriage
+return first. Whoever chooses a player's name could so run a formula on the machine of whoever opens
+an export. `escaped` puts an apostrophe before such text, which makes it plain text; numbers stay as
+they are. Readers take the apostrophe away again. A text that has apostrophes before such a
+character itself gets one more, so every text comes back as it was.
 """
 
 from __future__ import annotations
@@ -20,9 +27,6 @@ import numpy as np
 import polars as pl
 
 from equipoise.arrays import Flags, Ints
-from equipoise.formats.games.layout import names_a_table
-from equipoise.formats.opening.encodings import decoded, from_western
-from equipoise.formats.spreadsheets import may_be_escaped, unescaped, unescaped_text
 from equipoise.formats.table import (
     LONG_FIELD,
     LONGEST_FIELD,
@@ -32,7 +36,129 @@ from equipoise.formats.table import (
     refuse,
     shown,
 )
+from equipoise.formats.tables.meanings import names_a_table
 from equipoise.wording import counted
+
+UTF_8_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+#: First bytes that show UTF-16 without a mark, and how many there must be.
+_SHOWING, _LEAST = 32, 8
+#: A character of several bytes in UTF-8, which are two characters or more in Windows-1252.
+_LONG_CHARACTER = re.compile(
+    rb"[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}"
+)
+
+TEXT = "must be text in UTF-8"
+
+
+def utf_16_of(start: bytes) -> str | None:
+    """Return the codec of text in UTF-16, None for anything else.
+
+    A byte order mark shows it, or a first line of ASCII, in which every other byte is 0.
+    """
+    if start.startswith(_UTF_16_MARKS):
+        return "utf-16"
+    head = start[:_SHOWING]
+    for codec, low, high in (("utf-16-le", 0, 1), ("utf-16-be", 1, 0)):
+        letters = head[low::2]
+        if len(head) >= _LEAST and not any(head[high::2]) and min(letters) >= 9:
+            return codec
+    return None
+
+
+def decoded(data: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return text in UTF-8 or UTF-16 as UTF-8 without a byte order mark, and notes.
+
+    Raises : InvalidDataError   it is damaged UTF-16
+    """
+    codec = utf_16_of(data)
+    if codec is None:
+        return data.removeprefix(UTF_8_MARK), ()
+    try:
+        text = data.decode(codec).encode()
+    except UnicodeError as error:
+        refuse(name, TEXT, f"text in UTF-16 that is damaged: {error}")
+    return text, ("the file is text in UTF-16",)
+
+
+def from_western(data: bytes, name: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return text as UTF-8, also if it is in Windows-1252, and a note if it is.
+
+    Windows-1252 holds Latin-1, and older spreadsheets of Western Europe write it. Text with a
+    longer character of UTF-8 is damaged UTF-8 instead, and so is text that ends within one.
+    Raises : InvalidDataError   it is neither
+    """
+    if data.isascii():
+        return data, ()
+    try:
+        data.decode()
+        return data, ()
+    except UnicodeDecodeError as error:
+        at, is_cut = error.start, error.end == len(data) and "unexpected end" in error.reason
+    line = data.count(b"\n", 0, at) + 1
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError:
+        text = ""
+    if is_cut or not text or _LONG_CHARACTER.search(data):
+        refuse(name, TEXT, f"the byte 0x{data[at]:02x}", line=line)
+    # One byte is one character, so the positions are the same.
+    before, after = re.split(r"[,;\t|\"\n\r]", text[:at])[-1], re.split(r"[,;\t|\"\n\r]", text[at:])
+    word = f"{before[-20:]}{after[0][:20]}".strip()
+    note = f"the text is not UTF-8 and read as Windows-1252, which holds Latin-1 (as {word!r})"
+    return text.encode(), (f"{note}; save it as UTF-8 if names are wrong",)
+
+
+_BEGIN = r"[=+\-@\t\r]"
+#: Text that would be run, or would lose an apostrophe when it is read.
+_RUN = rf"^'*{_BEGIN}"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_ESCAPED = rf"^'('*{_BEGIN})"
+_escaped, _run, _number = re.compile(_ESCAPED), re.compile(_RUN), re.compile(_NUMBER)
+#: Bytes of a file that may hold escaped text.
+_TRACE = re.compile(rb"'[=+\-@\t\r]")
+
+
+def escaped(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table in which no text or column name is run by a spreadsheet."""
+    texts = [name for name, dtype in frame.schema.items() if dtype == pl.String]
+    texts += [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
+    frame = frame.with_columns(_escaped_column(frame[name]) for name in texts)
+    names = {name: escaped_text(name) for name in frame.columns}
+    return frame.rename({name: one for name, one in names.items() if one != name})
+
+
+def escaped_text(text: str) -> str:
+    """Return a text that no spreadsheet runs."""
+    runs = _run.match(text) and not _number.match(text)
+    return f"'{text}" if runs else text
+
+
+def _escaped_column(column: pl.Series) -> pl.Series:
+    text = column.cast(pl.String)
+    runs = text.str.contains(_RUN) & ~text.str.contains(_NUMBER)
+    if not runs.any():
+        return column
+    return pl.select(pl.when(runs).then("'" + text).otherwise(text)).to_series().alias(column.name)
+
+
+def may_be_escaped(data: bytes) -> bool:
+    """Return whether a file may hold escaped text. For most files this is False."""
+    # A file without apostrophes is known several times as fast.
+    return b"'" in data and _TRACE.search(data) is not None
+
+
+def unescaped(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table of text as it was before it was escaped."""
+    frame = frame.with_columns(pl.col(pl.String).str.replace(_ESCAPED, "${1}"))
+    names = {name: unescaped_text(name) for name in frame.columns}
+    return frame.rename({name: one for name, one in names.items() if one != name})
+
+
+def unescaped_text(text: str) -> str:
+    """Return a text as it was before it was escaped."""
+    return _escaped.sub(r"\1", text)
+
 
 _NAMES = {",": "a comma", "\t": "a tab", ";": "a semicolon", "|": "a bar"}
 #: First line with which a spreadsheet says the separator.
@@ -163,7 +289,7 @@ def read_delimited(data: bytes, name: str, separator: str) -> Table:
     )
     blank = _blank_rows(table.frame)
     blank[[row.row for row in table.broken_rows]] = False
-    return table.without(blank) if blank.any() else table
+    return table.only(np.flatnonzero(~blank)) if blank.any() else table
 
 
 def _check_fields(data: bytes, name: str, separator: str, above: int) -> None:

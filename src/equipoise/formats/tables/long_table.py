@@ -29,18 +29,26 @@ from equipoise.data.history import (
 )
 from equipoise.data.reading import HistoryReading
 from equipoise.errors import InvalidParameterError, Problem
-from equipoise.formats.games.columns import describe_strangers
-from equipoise.formats.opening.same_matches import check_order, order_of_files, tell_apart
-from equipoise.formats.options import CANONICAL, Options
-from equipoise.formats.synonyms import merge_ids, strangers
-from equipoise.formats.table import Fault, Findings, Table, faults_of, nested_note, shown
-from equipoise.formats.tables.columns import (
+from equipoise.formats.games.rows import describe_strangers
+from equipoise.formats.names import merge_ids, strangers
+from equipoise.formats.opening.joining import check_order, order_of_files, tell_apart
+from equipoise.formats.table import Fault, Findings, Options, Table, faults_of, nested_note, shown
+from equipoise.formats.tables.column_names import CANONICAL
+from equipoise.formats.tables.meanings import (
     arrange_columns,
+    places_from_score,
+    unknown_column,
+    without_needless_format,
+)
+from equipoise.formats.tables.values import (
     equal_rows,
+    instead_of,
     keep_used,
     mask,
     number_ids,
-    places_from_score,
+    numbers_of,
+    plain_numbers,
+    plain_places,
     read_attribute,
     read_ids,
     read_ranks,
@@ -50,8 +58,6 @@ from equipoise.formats.tables.columns import (
     text_objects,
     text_of,
 )
-from equipoise.formats.tables.notation import instead_of, numbers_of, plain_numbers, plain_places
-from equipoise.formats.tables.recognised import unknown_column
 from equipoise.formats.times import Times, order_note, read_times
 from equipoise.wording import counted
 
@@ -95,6 +101,7 @@ def build_history(table: Table, options: Options, *, own_names: bool = False) ->
     Raises : InvalidParameterError   the options do not suit the table
     """
     frame, options, columns, taken, notes = arrange_columns(table, options, own_names=own_names)
+    table, options = without_needless_format(table, options, columns.get("time"))
     if table.files:
         table, frame, more = tell_apart(table, frame)
         notes = (*notes, *more)

@@ -19,14 +19,14 @@ from typing import Any, TypeAlias
 import msgspec
 
 from equipoise.analysis.clock import working_time
-from equipoise.analysis.files.demo import SAMPLE
-from equipoise.analysis.files.initial import initial_ratings
-from equipoise.analysis.files.reading import (
+from equipoise.analysis.rate.computation import initial_ratings
+from equipoise.analysis.reading import (
     HistoryRequest,
     history_message,
     unused_notes,
     unused_of,
 )
+from equipoise.analysis.simulate.computation import SAMPLE
 from equipoise.data.history import History
 from equipoise.data.ratings import InitialRatings, Ratings, ScaleMapping
 from equipoise.errors import (
@@ -39,7 +39,6 @@ from equipoise.errors import (
 )
 from equipoise.formats import scan_history
 from equipoise.formats.histories import summarise
-from equipoise.messages.exchange import ImportMessage, LogHead, LogLine
 from equipoise.messages.histories import HistoryMessage
 from equipoise.messages.matches import (
     DisqualifyRequest,
@@ -49,7 +48,7 @@ from equipoise.messages.matches import (
     ReinstateRequest,
 )
 from equipoise.messages.pools import InitialMapping, PoolRequest
-from equipoise.pools.amended_log import disqualify_content
+from equipoise.messages.upkeep import ImportMessage, LogHead, LogLine
 from equipoise.pools.amending import correct_match, disqualify, reinstate, restore_match, void_match
 from equipoise.pools.erasing import import_erasure
 from equipoise.pools.exchange.history_requests import pieces_of, requests_of
@@ -66,31 +65,36 @@ from equipoise.pools.exchange.log_lines import (
 )
 from equipoise.pools.initial_ratings import content_of as known_content
 from equipoise.pools.initial_ratings import import_initial_ratings, keep_content
-from equipoise.pools.pool.checks import check_same, check_settings
-from equipoise.pools.pool.known_ratings import KnownContent, read_content
 from equipoise.pools.pool.pools import create_pool
-from equipoise.pools.pool.rules import PoolRules, id_text, iso, moment, rules_of
+from equipoise.pools.pool.rules import (
+    PoolRules,
+    check_same,
+    check_settings,
+    id_text,
+    iso,
+    moment,
+    rules_of,
+)
 from equipoise.pools.pool.settings import (
     SettingsContent,
     content_of,
     first_settings,
     import_settings,
 )
-from equipoise.pools.posting.planning import FUTURE_SECONDS, Clock, Post
-from equipoise.pools.posting.posting import post_matches, read_post
+from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock, Post, post_matches, read_post
 from equipoise.pools.posting.rating import StateCache
-from equipoise.pools.replay.checkpointing import keep_checkpoints, seed_state
+from equipoise.pools.records import KnownContent, disqualify_content, read_content
 from equipoise.pools.replay.replaying import maintain_pool
+from equipoise.pools.replay.states import keep_checkpoints, seed_state
 from equipoise.pools.seasons import write_seed_ratings
 from equipoise.rating.pool_state import scale_difference
 from equipoise.rating.registry import make_system
 from equipoise.rating.system import RatingSystem
 from equipoise.store import log, pools
-from equipoise.store.bulk import without_collection
+from equipoise.store.bulk import Sizes, without_collection
 from equipoise.store.connection import Store
 from equipoise.store.log import LoggedAs, LogRecord
 from equipoise.store.pools import Seed, change_pool, find_pool, get_pool
-from equipoise.store.sizes import Sizes
 from equipoise.wording import counted
 
 

@@ -13,7 +13,9 @@ import msgspec
 from sqlalchemy import Connection
 
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
-from equipoise.messages.exchange import (
+from equipoise.messages.matches import MatchRequest, Moment, ReasonRequest
+from equipoise.messages.pools import PoolRequest
+from equipoise.messages.upkeep import (
     LOG_VERSION,
     OLDEST_LOG_VERSION,
     WITHOUT_EFFECTS,
@@ -21,14 +23,10 @@ from equipoise.messages.exchange import (
     LogHead,
     LogLine,
 )
-from equipoise.messages.matches import MatchRequest, Moment, ReasonRequest
-from equipoise.messages.pools import PoolRequest
-from equipoise.pools.amended_log import disqualify_content
-from equipoise.pools.pool.known_ratings import read_content
 from equipoise.pools.pool.rules import iso, moment, stored_settings
 from equipoise.pools.pool.settings import content_of
-from equipoise.pools.replay.chain_checks import LogWalk
-from equipoise.pools.replay.findings import Findings
+from equipoise.pools.records import disqualify_content, read_content
+from equipoise.pools.replay.chain_checks import Findings, LogWalk
 from equipoise.store import pools
 from equipoise.store.chain import Seal, extended, first_heads
 from equipoise.store.log import LoggedAs, LogRecord

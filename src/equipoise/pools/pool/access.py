@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from equipoise.errors import require
-from equipoise.messages.access import (
+from equipoise.messages.upkeep import (
     LONGEST_TOKEN,
     MOST_KEEP_SECONDS,
     SHORTEST_TOKEN,
@@ -17,7 +17,7 @@ from equipoise.messages.access import (
     NewKeyMessage,
     RotationRequest,
 )
-from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
+from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import iso, moment
 from equipoise.store import audit, keys
 from equipoise.store.audit import AuditRow

@@ -1,36 +1,106 @@
-"""Pools: created, listed and shown."""
+"""Pools: created, listed, read and deleted, and the pages of such lists.
+
+A cursor is the position of a row, made of numbers and text, as JSON in Base64. Programs send it
+back unread.
+
+The row in `pools` stays, without the name, so that nothing else ever gets the pool's number.
+No progress is recorded: after a crash the next process deletes the rows that are left.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeVar
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 from sqlalchemy import Connection
 
 import equipoise
-from equipoise.analysis.files.reading import idle_parameters
-from equipoise.analysis.files.systems import plain_parameters
+from equipoise.analysis.reading import idle_parameters
+from equipoise.analysis.systems import plain_parameters
 from equipoise.arrays import Floats
-from equipoise.errors import (
-    ConflictError,
+from equipoise.errors import ConflictError, InvalidParameterError, require
+from equipoise.messages.pools import DeletedPool, PoolEntry, PoolMessage, PoolRequest
+from equipoise.pools.pool.rules import (
+    PoolRules,
+    check_same,
+    check_settings,
+    decays,
+    iso,
+    rules_of,
+    settings_json,
+    written,
 )
-from equipoise.messages.pools import PoolEntry, PoolMessage, PoolRequest
-from equipoise.pools.pool.checks import check_same, check_settings
-from equipoise.pools.pool.rules import PoolRules, decays, iso, rules_of, settings_json, written
-from equipoise.rating.advantage.head_start import ADVANTAGE_PARAMETERS, is_saved
-from equipoise.rating.advantage.home_system import advantage_notes
-from equipoise.rating.base_system import System
-from equipoise.rating.entry.entering import ENTRY, ENTRY_PARAMETERS
+from equipoise.rating.base_system import System, advantage_notes
+from equipoise.rating.head_start import ADVANTAGE_PARAMETERS, is_saved
+from equipoise.rating.newcomers import ENTRY, ENTRY_PARAMETERS
 from equipoise.rating.registry import is_later_default, notes_of, requirement_of
 from equipoise.rating.system import RatingSystem
-from equipoise.store import audit
+from equipoise.store import audit, keys, pools, webhooks
 from equipoise.store.connection import Store
-from equipoise.store.pools import START, PoolRecord, add_pool, all_pools, find_pool, get_pool
+from equipoise.store.pools import (
+    START,
+    PoolRecord,
+    add_pool,
+    all_pools,
+    archives_of,
+    change_pool,
+    find_pool,
+    get_pool,
+    pool_after,
+)
+from equipoise.store.schema import is_name
+
+#: Maximum number of rows of a page.
+MOST_ROWS = 1000
+
+#: The largest number of a cursor. A database can add to it within 64 bits.
+_LARGEST = 2**62
+
+_Position = TypeVar("_Position")
+
+
+def check_limit(limit: int) -> None:
+    """Check the number of rows of a page. Raises : InvalidParameterError."""
+    require(1 <= limit <= MOST_ROWS, "limit", f"from 1 to {MOST_ROWS}", limit)
+
+
+def encode_cursor(position: object) -> str:
+    """Return a position, a number or a tuple of numbers and text, as a cursor."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(position)).rstrip(b"=").decode()
+
+
+def decode_cursor(cursor: str | None, shape: type[_Position]) -> _Position | None:
+    """Return the position of a cursor, None for no cursor. Raises : InvalidParameterError."""
+    if cursor is None:
+        return None
+    try:
+        padded = cursor + "=" * (-len(cursor) % 4)
+        position = msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=shape)
+        _check(position)
+    except (binascii.Error, ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise InvalidParameterError(
+            "cursor must come from `next` or `previous` of an earlier answer"
+        ) from error
+    return position
+
+
+def _check(position: object) -> None:
+    """Check that a database accepts the values of a position. Raises : ValueError."""
+    for value in position if isinstance(position, tuple) else (position,):
+        if isinstance(value, int) and not -_LARGEST <= value <= _LARGEST:
+            raise ValueError(value)
+        if isinstance(value, str) and not is_name(value):
+            raise ValueError(value)
 
 
 def create_pool(
@@ -221,3 +291,90 @@ def _own_version() -> str:
         digest.update(path.relative_to(package).as_posix().encode())
         digest.update(path.read_bytes())
     return f"{version('equipoise')}+{digest.hexdigest()[:16]}"
+
+
+#: Archives that an error names.
+_NAMED = 5
+
+
+def delete_pool(store: Store, pool: str, confirm: str, *, key: int | None, now: int) -> DeletedPool:
+    """Delete a pool with its log, ratings and webhooks, and revoke the keys that are for it alone.
+
+    confirm : the name of the pool, repeated
+    key : number of the key that deletes it
+    Raises : NotFoundError; InvalidParameterError if the name is not repeated; ConflictError
+        if archives of the pool exist, or the season after it
+    """
+    if confirm != pool:
+        raise InvalidParameterError(
+            f"confirm must repeat the name of the pool, {pool}; got {confirm[:100]!r}"
+        )
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        archives = [one.name for one in archives_of(connection, pool)]
+        if archives:
+            more = f" and {len(archives) - _NAMED} more" if len(archives) > _NAMED else ""
+            raise ConflictError(
+                f"Pool {pool!r} has archives of earlier seasons and cannot be deleted: "
+                f"{', '.join(archives[:_NAMED])}{more}"
+            )
+        after = pool_after(connection, record.id)
+        if after is not None:
+            raise ConflictError(
+                f"Pool {pool!r} is the season before {after!r} and cannot be deleted: that "
+                "season started with the ratings of this pool"
+            )
+        revoked = keys.revoke_keys_of(connection, pool, now)
+        webhooks.forget_webhooks(connection, record.id)
+        change_pool(
+            connection,
+            record.id,
+            # No pool can have this name.
+            name=f"deleted/{record.id}",
+            deleted=now,
+            garbage=True,
+            dirty=None,
+            replay_generation=None,
+            replay_owner=None,
+            replay_until=None,
+            checkpoint_due=0,
+            board_day=None,
+            board_from=None,
+            webhooks=0,
+        )
+        audit.note(
+            connection,
+            "pool.deleted",
+            now=now,
+            key=key,
+            pool=pool,
+            number=record.id,
+            matches=record.matches,
+            players=record.players,
+            keys=revoked,
+        )
+    return DeletedPool(pool, iso(now), record.matches, record.players)
+
+
+def pools_to_clear(store: Store) -> list[int]:
+    """Return the numbers of deleted pools that still have rows."""
+    with store.read() as connection:
+        return pools.pools_to_clear(connection)
+
+
+def clear_deleted(store: Store, number: int, *, stop: Callable[[], bool] = lambda: False) -> bool:
+    """Delete the rows of a deleted pool, in small steps; return whether all are gone."""
+    for table in pools.TABLES:
+        after, more = None, True
+        while more:
+            if stop():
+                return False
+            with store.write() as connection:
+                limit = 1 if table in pools.LARGE else store.sizes.rows
+                after = pools.forget_piece(connection, table, number, after, limit)
+            more = after is not None
+            # Neither SQLite nor locks are fair: without a pause a waiting writer may starve.
+            time.sleep(0.001)
+    with store.write() as connection:
+        change_pool(connection, number, garbage=False)
+    return True

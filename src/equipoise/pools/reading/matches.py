@@ -20,17 +20,15 @@ from equipoise.messages.matches import (
     TeamMessage,
     places_of,
 )
-from equipoise.pools.amended_log import (
+from equipoise.pools.pool.pools import MOST_ROWS, check_limit, decode_cursor, encode_cursor
+from equipoise.pools.pool.rules import PoolRules, iso, rules_of, unused_fields, written
+from equipoise.pools.posting.rating import players_of, unpack_extra
+from equipoise.pools.records import (
     Amendments,
     Eligibility,
     amendments_of,
     amendments_of_matches,
 )
-from equipoise.pools.pool.pages import MOST_ROWS, check_limit, decode_cursor, encode_cursor
-from equipoise.pools.pool.rules import PoolRules, iso, rules_of, written
-from equipoise.pools.posting.match_history import players_of
-from equipoise.pools.posting.posted_matches import unused_fields
-from equipoise.pools.posting.rated_rows import unpack_extra
 from equipoise.store import changes, log, replays
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store

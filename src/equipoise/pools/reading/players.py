@@ -1,34 +1,282 @@
-"""Players of a pool: a player's numbers as of a time, rated matches, and ratings over time."""
+"""The leaderboard of a pool, the page of a player, and the home page of the pool.
+
+Ratings are as of each player's last match, best first. A page begins at a cursor: the player next
+to it, and the place of the next player. Cursors of a leaderboard lead forwards or backwards.
+
+Its cost is bounded: it covers the newest matches of a very long log, and for the drift of a very
+large pool the changes of some players, evenly drawn.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from sqlalchemy import Connection
 
+from equipoise.data.history import MICROSECONDS_PER_DAY
 from equipoise.errors import InvalidParameterError, require
 from equipoise.messages.conversion import json_value
-from equipoise.messages.matches import Moment
-from equipoise.messages.players import (
+from equipoise.messages.matches import (
+    ActivityBin,
+    LeaderboardMessage,
+    LeaderboardRow,
+    MeanPoint,
+    Moment,
+    OverviewMessage,
     PlayerHistory,
     PlayerMatch,
     PlayerMessage,
+    RatingBin,
     RatingTimeline,
 )
-from equipoise.pools.amended_log import Eligibility, EligibilityRecord, amendments_of_matches
-from equipoise.pools.pool.known_ratings import cached_known
-from equipoise.pools.pool.pages import check_limit, decode_cursor, encode_cursor
+from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import PoolRules, days, iso, moment, rules_of, written
-from equipoise.pools.posting.rated_rows import day_of, days_idle, display, unpack_extra
-from equipoise.pools.reading.leaderboard import LeaderboardView
-from equipoise.rating.player_state import unpack_players
+from equipoise.pools.posting.rating import day_of, days_idle, display, unpack_extra
+from equipoise.pools.records import (
+    Eligibility,
+    EligibilityRecord,
+    amendments_of_matches,
+    cached_known,
+)
+from equipoise.rating.pool_state import unpack_players
 from equipoise.rating.system import RatingColumns
 from equipoise.store import changes, log, ratings
-from equipoise.store.changes import ChangeRow
+from equipoise.store.changes import ChangeRow, MeanRow, RatingTotals, Reach
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.store.ratings import RatingRow
+from equipoise.store.schema import is_name
+
+#: Players that one search returns at most.
+MOST_FOUND = 200
+
+#: Whether disqualified players come after all others, or are ranked among them.
+LeaderboardOrder: TypeAlias = Literal["last", "ranked"]
+
+#: What puts players in order: whether disqualified, minus the rating shown, player.
+_Key: TypeAlias = tuple[bool, float, str]
+
+#: A cursor: whether it leads backwards, minus the rating shown and the player next to it, the
+#: place of the next player, and whether that player is disqualified.
+_Cursor: TypeAlias = tuple[bool, float, str, int | None, bool]
+
+
+def leaderboard(
+    store: Store,
+    pool: str,
+    *,
+    cursor: str | None = None,
+    limit: int = 50,
+    provisional: bool = False,
+    inactive: bool = True,
+    around: str | None = None,
+    disqualified: LeaderboardOrder = "last",
+) -> LeaderboardMessage:
+    """Return a page of the leaderboard: ratings as of each player's last match, best first.
+
+    cursor : from an earlier page; None starts at the top
+    limit : rows, from 1 to 1000
+    provisional, inactive : whether to list such players
+    disqualified : list them "last", after all others and without a place, or "ranked" among the
+        others
+    around : put this player in the middle of the page; cannot be combined with cursor
+    Raises : NotFoundError, InvalidParameterError
+    """
+    check_limit(limit)
+    if cursor is not None and around is not None:
+        raise InvalidParameterError("around cannot be combined with cursor")
+    start = _read_cursor(cursor)
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        since = _active_since(record, rules, inactive)
+        view = LeaderboardView(
+            connection, record, provisional, since, ranked=disqualified == "ranked"
+        )
+        if around is not None:
+            rows, first = view.around(around, limit)
+            more = bool(view.after(rows[-1], 1))
+        else:
+            rows, first, more = view.page(start, limit)
+    places, following = view.places(rows, first)
+    is_top = bool(rows) and (first == 1 or (first is None and start is None))
+    return LeaderboardMessage(
+        pool=pool,
+        generation=record.generation,
+        players_in_pool=record.players,
+        players=[_message(row, place, rules) for row, place in zip(rows, places, strict=True)],
+        previous=None if is_top or not rows else _written_cursor(True, rows[0], first),
+        next=_written_cursor(False, rows[-1], following) if more else None,
+    )
+
+
+def search_players(store: Store, pool: str, text: str, *, limit: int) -> list[LeaderboardRow]:
+    """Return players whose id contains a text, best first. Their places are left out.
+
+    limit : from 1 to 200
+    Raises : NotFoundError, InvalidParameterError
+    """
+    require(1 <= limit <= MOST_FOUND, "limit", f"from 1 to {MOST_FOUND}", limit)
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        # No id has this text, and databases cannot search for it.
+        found = changes.players_with(connection, record, text, limit) if is_name(text) else []
+    return [_message(row, None, rules) for row in found]
+
+
+class LeaderboardView:
+    """The leaderboard of a pool with some kinds of players, read in one transaction.
+
+    provisional : whether provisional players are listed
+    since : players whose last match was earlier are not listed; None lists all
+    ranked : whether disqualified players are ranked among the others; otherwise they come after
+        all others, without a place
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        pool: PoolRecord,
+        provisional: bool,
+        since: int | None,
+        *,
+        ranked: bool = False,
+    ) -> None:
+        self._connection, self._pool = connection, pool
+        self._provisional, self._since, self._ranked = provisional, since, ranked
+
+    def page(self, cursor: _Cursor | None, limit: int) -> tuple[list[RatingRow], int | None, bool]:
+        """Return the rows after or before a cursor, the first one's place, and if more follow."""
+        backwards = False
+        key: _Key | None = None
+        place: int | None = 1
+        if cursor is not None:
+            backwards, ordering, player, place, disqualified = cursor
+            key = (disqualified, ordering, player)
+        # One more than is shown tells whether more follow, without a query of its own.
+        rows = self._rows(key, limit + (not backwards), backwards)
+        if not backwards:
+            return rows[:limit], place, len(rows) > limit
+        # Players may have joined above since the cursor was made. At the top the places are
+        # counted from 1 again.
+        listed = sum(self._lists(row) for row in rows)
+        first = None if place is None else max(place - listed, 1)
+        more = bool(rows) and bool(self.after(rows[0], 1))
+        return rows[::-1], 1 if len(rows) < limit else first, more
+
+    def around(self, player: str, limit: int) -> tuple[list[RatingRow], int | None]:
+        """Return the rows around a player, and the first one's place. Raises : NotFoundError."""
+        row = ratings.get_rating(self._connection, self._pool, player)
+        above = self._rows(_key(row), limit // 2, backwards=True)[::-1]
+        below = self._rows(_key(row), limit - len(above) - 1)
+        return [*above, row, *below], self.place(row) - sum(self._lists(one) for one in above)
+
+    def after(self, row: RatingRow, limit: int) -> list[RatingRow]:
+        """Return the rows after one."""
+        return self._rows(_key(row), limit)
+
+    def place(self, row: RatingRow) -> int:
+        """Return the place that a player has, or would have, among the players listed."""
+        return ratings.place_of(
+            self._connection,
+            self._pool,
+            None if row.disqualified and not self._ranked else row,
+            provisional=self._provisional,
+            disqualified=self._ranked,
+            active_since=self._since,
+        )
+
+    def places(
+        self, rows: Sequence[RatingRow], first: int | None
+    ) -> tuple[list[int | None], int | None]:
+        """Return the places of rows, None for a player without one, and the next place."""
+        found: list[int | None] = []
+        for row in rows:
+            listed = first is not None and self._lists(row)
+            found.append(first if listed else None)
+            first = first + 1 if first is not None and listed else first
+        return found, first
+
+    def _lists(self, row: RatingRow) -> bool:
+        """Return whether a player has a place; others may be shown without one."""
+        if row.disqualified and not self._ranked:
+            return False
+        active = self._since is None or (row.last_time is not None and row.last_time >= self._since)
+        return active and (self._provisional or not row.provisional)
+
+    def _rows(self, key: _Key | None, limit: int, backwards: bool = False) -> list[RatingRow]:
+        """Return the rows after a key, or before it, nearest first; None starts at the top."""
+        sections: list[bool | None] = [None]
+        if not self._ranked:
+            # A pool without amendments has no disqualified players.
+            sections = [False, True] if self._pool.amendments else [False]
+            if backwards:
+                sections.reverse()
+            if key is not None and key[0] in sections:
+                sections = sections[sections.index(key[0]) :]
+        found: list[RatingRow] = []
+        for section in sections:
+            inside = key is not None and section in (None, key[0])
+            if len(found) < limit:
+                found += ratings.leaderboard(
+                    self._connection,
+                    self._pool.id,
+                    self._pool.generation,
+                    after=key[1:] if key is not None and inside else None,
+                    limit=limit - len(found),
+                    provisional=self._provisional,
+                    disqualified=section,
+                    active_since=self._since,
+                    backwards=backwards,
+                )
+        return found
+
+
+def _active_since(pool: PoolRecord, rules: PoolRules, inactive: bool) -> int | None:
+    """Return the time before which a last match makes a player inactive; None lists all players."""
+    within = rules.settings.inactive_days
+    if inactive or within is None or pool.last_time is None or not rules.timed:
+        return None
+    return pool.last_time - int(within * MICROSECONDS_PER_DAY)
+
+
+def _message(row: RatingRow, place: int | None, rules: PoolRules) -> LeaderboardRow:
+    return LeaderboardRow(
+        place=place,
+        player=row.player,
+        # 0.0 instead of -0.0.
+        display=0.0 - row.ordering,
+        rating=row.rating,
+        deviation=row.deviation,
+        matches=row.matches,
+        last_time=written(row.last_time, rules),
+        provisional=row.provisional,
+        disqualified=row.disqualified,
+    )
+
+
+def _key(row: RatingRow) -> _Key:
+    return row.disqualified, row.ordering, row.player
+
+
+def _written_cursor(backwards: bool, row: RatingRow, place: int | None) -> str:
+    """Return the cursor of the page after a row, or before it; place : of the next row."""
+    return encode_cursor((backwards, row.ordering, row.player, place, row.disqualified))
+
+
+def _read_cursor(cursor: str | None) -> _Cursor | None:
+    """Return what a cursor says. Raises : InvalidParameterError."""
+    try:
+        return decode_cursor(cursor, tuple[bool, float, str, int | None, bool])
+    except InvalidParameterError:
+        # A cursor from before leaderboards showed disqualified players.
+        found = decode_cursor(cursor, tuple[bool, float, str, int | None])
+        return None if found is None else (*found, False)
+
 
 #: Matches of one timeline at most.
 MOST_MATCHES = 20_000
@@ -230,3 +478,152 @@ def ratings_of_players(
         record = get_pool(connection, pool)
         found = ratings.ratings_of(connection, record.id, record.generation, wanted)
     return {player: (row.rating, row.deviation) for player, row in found.items()}
+
+
+#: Matches of activity and drift, and players whose changes drift is read from, at most.
+MOST_COUNTED, MOST_PLAYERS = 200_000, 1_000
+#: Bins of ratings, roughly, and fine bins in each, for the median.
+_BINS, _FINE = 24, 20
+_DAY = 86_400_000_000
+
+
+class _Unit(NamedTuple):
+    """The width of a bin, microseconds, and the longest span for which it is used."""
+
+    name: str
+    width: int
+    longest: float
+
+
+_UNITS = (
+    _Unit("day", _DAY, 60 * _DAY),
+    _Unit("week", 7 * _DAY, 2 * 366 * _DAY),
+    _Unit("four weeks", 28 * _DAY, 8 * 366 * _DAY),
+    _Unit("52 weeks", 364 * _DAY, math.inf),
+)
+
+
+def overview(
+    store: Store,
+    pool: str,
+    *,
+    most_matches: int = MOST_COUNTED,
+    most_players: int = MOST_PLAYERS,
+) -> OverviewMessage:
+    """Return activity, ratings and drift of a pool.
+
+    most_matches, most_players : limits of what is read
+
+    Raises : NotFoundError
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        timed = rules_of(record.settings).timed
+        seen = changes.reach(connection, record, most_matches)
+        totals = changes.rating_totals(connection, record)
+        unit, start = _unit_of(seen, record, timed)
+        activity = {}
+        if timed and seen is not None:
+            activity = changes.matches_by_bin(connection, record, start, unit.width)
+        bins, fine = {}, 0.0
+        if totals is not None:
+            width = _round_width((totals.high - totals.low) / _BINS)
+            low = math.floor(totals.low / width) * width
+            fine = width / _FINE
+            bins = changes.ratings_by_bin(connection, record, low, fine)
+        means: list[MeanRow] = []
+        if totals is not None and seen is not None:
+            means = changes.means_by_bin(
+                connection,
+                record,
+                players=most_players,
+                since=start,
+                width=unit.width,
+                by_seq=not timed,
+                about=totals.mean,
+            )
+    return OverviewMessage(
+        pool=pool,
+        unit=unit.name,
+        activity=_activity(activity, start, unit.width),
+        ratings=_ratings(bins, totals, fine),
+        median=_median(bins, totals, fine),
+        mean=None if totals is None else totals.mean,
+        provisional=0 if totals is None else totals.provisional,
+        drift=[_mean(row, totals, start, unit.width, timed) for row in means],
+        covered=0 if seen is None else seen.matches,
+    )
+
+
+def _unit_of(seen: Reach | None, pool: PoolRecord, timed: bool) -> tuple[_Unit, int]:
+    """Return the width of bins, and the start of the first: at midnight, or on a Monday."""
+    if seen is None:
+        return _UNITS[0], 0
+    if not timed:
+        width = max(1, math.ceil(seen.matches / 60))
+        return _Unit("matches", width, math.inf), max(0, pool.last_seq - seen.matches)
+    unit = next(one for one in _UNITS if seen.last - seen.first <= one.longest)
+    # The first of January 1970 was a Thursday.
+    offset = 4 * _DAY if unit.width > _DAY else 0
+    return unit, (seen.first - offset) // unit.width * unit.width + offset
+
+
+def _activity(counts: dict[int, int], start: int, width: int) -> list[ActivityBin]:
+    """Return all bins up to the last, also bins without matches."""
+    return [
+        ActivityBin((start + number * width) // 1_000_000, counts.get(number, 0))
+        for number in range(max(counts, default=-1) + 1)
+    ]
+
+
+def _ratings(counts: dict[int, int], totals: RatingTotals | None, fine: float) -> list[RatingBin]:
+    """Return bins of round width, the sums of fine ones."""
+    if totals is None:
+        return []
+    width = fine * _FINE
+    low = math.floor(totals.low / width) * width
+    found = [0] * (max(counts, default=-1) // _FINE + 1)
+    for number, count in counts.items():
+        found[number // _FINE] += count
+    return [
+        RatingBin(low + at * width, low + (at + 1) * width, count) for at, count in enumerate(found)
+    ]
+
+
+def _median(counts: dict[int, int], totals: RatingTotals | None, fine: float) -> float | None:
+    """Return the median, by linear interpolation in its fine bin."""
+    if totals is None:
+        return None
+    width = fine * _FINE
+    low = math.floor(totals.low / width) * width
+    below = 0
+    for number, count in sorted(counts.items()):
+        if below + count >= totals.players / 2:
+            return low + (number + (totals.players / 2 - below) / count) * fine
+        below += count
+    return None
+
+
+def _mean(
+    row: MeanRow, totals: RatingTotals | None, start: int, width: int, timed: bool
+) -> MeanPoint:
+    """Return a point of drift: the mean, and a standard deviation to each side of it."""
+    about = 0.0 if totals is None else totals.mean
+    spread = math.sqrt(max(row.square - (row.mean - about) ** 2, 0.0))
+    begins = start + row.bin * width
+    return MeanPoint(
+        start=begins // 1_000_000 if timed else None,
+        match=begins + width if not timed else row.bin,
+        participations=row.participations,
+        mean=row.mean,
+        lower=row.mean - spread,
+        upper=row.mean + spread,
+    )
+
+
+def _round_width(least: float) -> float:
+    """Return 1, 2 or 5 times a power of ten that is no smaller; 1 where all ratings are equal."""
+    if least <= 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(size * power for size in (1, 2, 5, 10) if size * power >= least * (1 - 1e-9))

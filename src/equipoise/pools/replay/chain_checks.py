@@ -1,4 +1,4 @@
-"""Whether the log of a pool, and the audit log, lead to the heads of their hash chains."""
+"""Whether the records of logs and of the audit log follow from one another."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from sqlalchemy import Connection
 
 from equipoise.errors import require
 from equipoise.messages.pools import AuditVerifyMessage
-from equipoise.pools.replay.findings import Findings
 from equipoise.store import audit, log
-from equipoise.store.bulk import without_collection
+from equipoise.store.bulk import sizes_of, without_collection
 from equipoise.store.chain import (
     Heads,
     Seal,
@@ -29,8 +28,35 @@ from equipoise.store.chain import (
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
 from equipoise.store.pools import PoolRecord, get_pool
-from equipoise.store.sizes import sizes_of
 from equipoise.wording import counted
+
+#: Differences that are listed; the others are counted.
+_LISTED = 20
+
+
+@dataclass(slots=True)
+class Findings:
+    """The differences found."""
+
+    count: int = 0
+    listed: list[str] = field(default_factory=list)
+
+    def add(self, sentence: str) -> None:
+        """Add a difference."""
+        self.count += 1
+        if len(self.listed) < _LISTED:
+            self.listed.append(sentence)
+
+    def check(self, holds: object, sentence: str) -> None:
+        """Add a difference unless something holds."""
+        if not holds:
+            self.add(sentence)
+
+    def and_then(self, others: Findings) -> Findings:
+        """Return these differences and then others."""
+        listed = (self.listed + others.listed)[:_LISTED]
+        return Findings(self.count + others.count, listed)
+
 
 #: The kind of the records, and the action of the rows of the audit log, that list what was
 #: rewritten: see `store.chain`.

@@ -1,4 +1,6 @@
-"""Replaying a pool after late matches and amendments, beside its readers and writers.
+"""Rating a pool again beside its readers, and removing what that leaves.
+
+They are deleted in small steps, so that no writer waits long.
 
 A replay rates the log from the first position that changed, and writes ratings and changes of a new
 generation in small transactions. Readers see the old generation, and writers post, until the swap:
@@ -20,9 +22,16 @@ from sqlalchemy import Connection
 
 from equipoise.analysis.clock import now
 from equipoise.arrays import Ints
-from equipoise.errors import ConvergenceError, InvalidDataError
+from equipoise.errors import ConflictError, ConvergenceError, InvalidDataError
 from equipoise.messages.matches import DifferenceMessage
-from equipoise.pools.amended_log import (
+from equipoise.pools.pool.pools import code_version
+from equipoise.pools.pool.settings import (
+    decay_leaderboard,
+    rewrite_leaderboard,
+    rules_through,
+    with_parameters,
+)
+from equipoise.pools.records import (
     Eligibility,
     Piece,
     amendments_of,
@@ -30,20 +39,22 @@ from equipoise.pools.amended_log import (
     latest_of,
     waiting_from,
 )
-from equipoise.pools.pool.pools import code_version
-from equipoise.pools.pool.settings import rules_through, with_parameters
-from equipoise.pools.replay.checkpointing import RunningPool, keep_checkpoints, running_before
-from equipoise.pools.replay.differences import Numbers, difference, running_numbers, stored_numbers
-from equipoise.pools.replay.garbage import clear, collect_garbage
-from equipoise.pools.replay.leases import acquire_lease, check_lease, release_lease, renew_lease
-from equipoise.pools.replay.ordering import decay_leaderboard, rewrite_leaderboard
-from equipoise.pools.replay.partial_filling import RunningPartial, fill_partial_checkpoints
+from equipoise.pools.replay.states import (
+    Numbers,
+    RunningPartial,
+    RunningPool,
+    difference,
+    fill_partial_checkpoints,
+    keep_checkpoints,
+    running_before,
+    running_numbers,
+    stored_numbers,
+)
 from equipoise.pools.replay.unratable import void_unratable
-from equipoise.store import audit, changes, log, ratings, replays, webhooks
-from equipoise.store.bulk import without_collection
+from equipoise.store import audit, changes, log, partial_checkpoints, ratings, replays, webhooks
+from equipoise.store.bulk import sizes_of, without_collection
 from equipoise.store.connection import Store
-from equipoise.store.derived import partial_checkpoints
-from equipoise.store.derived.partial_checkpoints import End
+from equipoise.store.partial_checkpoints import End
 from equipoise.store.pools import (
     START,
     PoolRecord,
@@ -53,6 +64,106 @@ from equipoise.store.pools import (
     pools_with_work,
 )
 from equipoise.store.replays import Checkpoint, ReplayRecord
+
+
+def acquire_lease(store: Store, pool: str, owner: str) -> PoolRecord | None:
+    """Lease the replay of a pool; None if it needs none, or another process has the lease."""
+    with store.write() as connection:
+        record = get_pool(connection, pool, lock=True)
+        if record.dirty is None:
+            return None
+        if record.replay_until is not None and record.replay_until >= now():
+            return None
+        return lease(connection, record, owner)
+
+
+def lease(connection: Connection, record: PoolRecord, owner: str) -> PoolRecord:
+    """Lease a pool that is locked, whoever had the lease, and return it."""
+    generation = max(record.generation, record.replay_generation or 0) + 1
+    # A replay that was given up has left rows of its generation.
+    given_up = record.replay_generation
+    change_pool(
+        connection,
+        record.id,
+        replay_generation=generation,
+        replay_owner=owner,
+        replay_until=now() + sizes_of(connection).lease,
+        garbage=record.garbage or given_up is not None,
+    )
+    return get_pool(connection, record.name)
+
+
+def renew_lease(store: Store, leased: PoolRecord) -> None:
+    """Renew a lease. Raises : ConflictError if another process took the replay over."""
+    with store.write() as connection:
+        extend_lease(connection, get_pool(connection, leased.name, lock=True), leased)
+
+
+def extend_lease(connection: Connection, record: PoolRecord, leased: PoolRecord) -> None:
+    """Renew a lease; `record` is the pool, locked. Raises : ConflictError."""
+    check_lease(record, (leased.replay_owner, leased.replay_generation))
+    change_pool(connection, record.id, replay_until=now() + sizes_of(connection).lease)
+
+
+def release_lease(store: Store, leased: PoolRecord) -> None:
+    """Give up a lease. Raises : ConflictError if another process took the replay over."""
+    with store.write() as connection:
+        extend_lease(connection, get_pool(connection, leased.name, lock=True), leased)
+        change_pool(connection, leased.id, replay_owner=None, replay_until=None)
+
+
+def check_lease(record: PoolRecord, mine: tuple[str | None, int | None]) -> None:
+    """Raise a ConflictError if another process has taken the replay over."""
+    if (record.replay_owner, record.replay_generation) != mine:
+        raise ConflictError(f"the replay of pool {record.name} was taken over")
+
+
+def collect_garbage(store: Store, pool: str, *, stop: Callable[[], bool] = lambda: False) -> bool:
+    """Delete the rows of older generations, unless a replay runs; return whether all are gone."""
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+    if not record.garbage:
+        return True
+    if record.replay_until is not None and record.replay_until >= now():
+        return False
+    return clear(store, pool, stop)
+
+
+def clear(
+    store: Store, pool: str, stop: Callable[[], bool], leased: PoolRecord | None = None
+) -> bool:
+    """Delete rows that no reader sees and no replay writes; return whether all are gone.
+
+    leased : the pool with the lease of the replay that does this; the lease is renewed
+    """
+    after: tuple[Any, ...] | None = None
+    seen: tuple[int, int | None] | None = None
+    while not stop():
+        # After a crash the same rows are deleted once more.
+        with store.write(durable=False) as connection:
+            record = get_pool(connection, pool, lock=True)
+            if leased is not None:
+                extend_lease(connection, record, leased)
+            if not record.garbage:
+                return True
+            # After a swap, or a replay given up, rows may be garbage that were not before.
+            if seen != (record.generation, record.replay_generation):
+                after, seen = None, (record.generation, record.replay_generation)
+            after = changes.forget_unseen(connection, record, after, store.sizes.rows)
+            gone = ratings.forget_others(
+                connection,
+                record.id,
+                record.generation,
+                record.replay_generation,
+                store.sizes.rows,
+            )
+            gone += partial_checkpoints.forget_unseen(connection, record, store.sizes.partial_rows)
+            if after is None and not gone:
+                change_pool(connection, record.id, garbage=False)
+                return True
+        time.sleep(0.001)
+    return False
+
 
 #: Bytes of checkpoints that are kept in memory until the swap, at most.
 _CHECKPOINT_BYTES = 256 * 2**20

@@ -19,12 +19,12 @@ from sqlalchemy import Connection
 from equipoise.analysis.clock import now
 from equipoise.errors import ConflictError, ConvergenceError, EquipoiseError, InvalidDataError
 from equipoise.messages.matches import ReasonRequest
-from equipoise.pools.amended_log import Amendments, amendments_of, counted_matches
 from equipoise.pools.amending import void_match
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.pool.settings import rules_through
-from equipoise.pools.posting.match_history import LoggedMatch
-from equipoise.pools.replay.checkpointing import RunningPool, running_before, running_from_start
+from equipoise.pools.posting.rating import LoggedMatch
+from equipoise.pools.records import Amendments, amendments_of, counted_matches
+from equipoise.pools.replay.states import RunningPool, running_before, running_from_start
 from equipoise.store import log as pool_log
 from equipoise.store import replays
 from equipoise.store.connection import Store

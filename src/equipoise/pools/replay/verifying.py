@@ -1,33 +1,536 @@
-"""Verifying a pool: a full replay of its log must give the stored numbers, bit for bit."""
+"""Verifying a pool: its stored ratings follow from its log.
+
+Not compared are values that follow from nothing that is stored: the version of the code, what a
+past replay changed and when it ran, webhooks and events that wait for delivery. Nor are those that
+only say when background work is done, such as the interval between checkpoints.
+"""
 
 from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import chain, compress
+from operator import attrgetter
 from typing import Any
 
 import msgspec
+import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.analysis.clock import working_time
-from equipoise.errors import EquipoiseError
-from equipoise.messages.pools import VerifyMessage
-from equipoise.pools.amended_log import Piece, amendments_of, counted_piece
-from equipoise.pools.pool.rules import rules_of
-from equipoise.pools.posting.match_history import LoggedMatch
-from equipoise.pools.replay.chain_checks import LogWalk
-from equipoise.pools.replay.checkpointing import RunningPool, running_from_start
-from equipoise.pools.replay.findings import Findings
-from equipoise.pools.replay.pool_checks import Replayed, compare_pool, settings_versions
-from equipoise.pools.replay.rating_checks import CheckpointChecks, check_ratings
-from equipoise.store import changes, replays
-from equipoise.store.bulk import without_collection
+from equipoise.arrays import Flags, Floats, Ints, or_nan
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.errors import EquipoiseError, InvalidDataError
+from equipoise.messages.pools import PoolRequest, SeasonRequest, VerifyMessage
+from equipoise.pools.pool.rules import PoolRules, decays, rules_of
+from equipoise.pools.pool.settings import content_of, first_settings, with_settings
+from equipoise.pools.posting.rating import LoggedMatch, day_of, days_idle, display
+from equipoise.pools.records import (
+    Piece,
+    amendments_of,
+    counted_piece,
+    last_counting_time,
+    latest_of,
+    read_known,
+    waiting_from,
+)
+from equipoise.pools.replay.chain_checks import Findings, LogWalk
+from equipoise.pools.replay.states import RunningPartial, RunningPool, running_from_start
+from equipoise.rating.pool_state import PoolState, pack_players
+from equipoise.rating.state import State
+from equipoise.store import changes, log, partial_checkpoints, pools, ratings, replays
+from equipoise.store.bulk import sizes_of, without_collection
 from equipoise.store.changes import BY_POSITION
 from equipoise.store.connection import Store
-from equipoise.store.pools import START, PoolRecord, Position, find_pool, get_pool
-from equipoise.store.sizes import sizes_of
+from equipoise.store.log import erasure_numbers
+from equipoise.store.partial_checkpoints import End, PartialRow
+from equipoise.store.pools import (
+    FIRST_GENERATION,
+    START,
+    PoolRecord,
+    Position,
+    find_pool,
+    get_pool,
+    pool_by_number,
+    seed_after,
+)
+from equipoise.store.ratings import RatingRow, StateRow
+from equipoise.wording import counted
+
+
+def settings_versions(connection: Connection, pool: PoolRecord, found: Findings) -> list[PoolRules]:
+    """Return the rules of a pool from its first settings to the current ones, as the log has them.
+
+    The last ones are compared with those of the pool.
+    """
+    current = rules_of(pool.settings)
+    settings = [first_settings(pool)]
+    through = replays.rated_through(connection, pool)
+    try:
+        for record in log.amendments(connection, pool.id) if pool.amendments else []:
+            if record.kind == "settings":
+                changed = content_of(record.content).settings
+                if through is not None and record.seq > through:
+                    # These parameters wait for a replay.
+                    changed = {name: one for name, one in changed.items() if name != "parameters"}
+                settings.append(with_settings(settings[-1], changed))
+    except (EquipoiseError, msgspec.MsgspecError) as error:
+        found.add(f"a change of settings in the log cannot be read: {error}")
+    if settings[-1] != current.settings:
+        names = ", ".join(
+            name
+            for name in PoolRequest.__struct_fields__
+            if getattr(settings[-1], name) != getattr(current.settings, name)
+        )
+        found.add(f"the settings of the pool are not those of the log: {names}")
+    return [*(replace(current, settings=one) for one in settings[:-1]), current]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """What a replay of the whole log counted: players, and changes."""
+
+    players: int
+    changes: int
+
+
+def compare_pool(
+    connection: Connection,
+    pool: PoolRecord,
+    replayed: Replayed,
+    stored_changes: int,
+    found: Findings,
+) -> None:
+    """Compare the row of a pool with its log and with the end of a replay."""
+    found.check(
+        pool.players == replayed.players,
+        f"the pool counts {counted(pool.players, 'player')}, the log has {replayed.players:,}",
+    )
+    if stored_changes != replayed.changes:
+        found.add(
+            f"{counted(stored_changes, 'change is', 'changes are')} stored, "
+            f"and the log gives {replayed.changes:,}"
+        )
+    last = last_counting_time(connection, pool, amendments_of(connection, pool))
+    waits = pool.dirty is not None and latest_of(last, pool.rated_to) == pool.rated_to
+    found.check(
+        pool.last_time == last and (pool.rated_to == last or waits),
+        "the time of the last match of the pool is not that of the log",
+    )
+    erasures = [0, *erasure_numbers(connection, pool.id)]
+    found.check(pool.erased == erasures[-1], "the last erasure of a name is not the one in the log")
+    _compare_known_ratings(connection, pool, found)
+    day = pool.board_day
+    found.check(
+        decays(rules_of(pool.settings).settings) == (day is not None)
+        and (day is None or day == START[0] or day == day_of(day)),
+        "the day to which ratings shown have decayed disagrees with the settings",
+    )
+    _compare_replays(connection, pool, found)
+    _compare_seasons(connection, pool, found)
+
+
+def _compare_known_ratings(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+    """Compare what is said of the known ratings of a pool with its log."""
+    numbers = [0, *log.initial_numbers(connection, pool.id)]
+    found.check(
+        pool.initial == numbers[-1], "the known ratings that count are not the last ones in the log"
+    )
+    first = log.first_match_number(connection, pool.id)
+    found.check(
+        first is None or pool.initial < first, "the known ratings came after the first match"
+    )
+    known = read_known(connection, pool)
+    found.check(
+        pool.known_ratings == (0 if known is None else len(known.content.players)),
+        "the number of players with known ratings differs",
+    )
+
+
+def _compare_replays(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+    """Compare the generation, and what waits for a replay, with the replays and the log."""
+    every = replays.replays_of(connection, pool.id)
+    last = every[-1] if every else None
+    found.check(
+        pool.generation == (FIRST_GENERATION if last is None else last.generation)
+        and pool.begins == (START if last is None else last.begins),
+        "the generation of the ratings is not that of the last replay",
+    )
+    through = [0, *(one.through_seq for one in every)]
+    found.check(
+        through == sorted(through) and through[-1] <= pool.last_seq,
+        "the records that replays took into account are not in the order of the log",
+    )
+    # A replay of everything can be requested at any time.
+    if pool.dirty != START:
+        waiting = waiting_from(connection, pool, through[-1])
+        found.check(pool.dirty == waiting, "what waits for a replay is not what waits in the log")
+
+
+def _compare_seasons(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+    """Compare the end of a season, and the seed of the next one, with each other."""
+    after = seed_after(connection, pool.id)
+    following = None if after is None else pool_by_number(connection, after[0])
+    if pool.closed is not None or following is not None:
+        season = None
+        if after is not None:
+            season = msgspec.json.decode(after[1].request, type=SeasonRequest).season
+        found.check(
+            following is not None
+            and following.follows == pool.id
+            and pool.closed == following.created
+            and pool.season == season
+            and pool.name == f"{pool.archive_of}.{season}",
+            "the end of its season disagrees with the season after it",
+        )
+    found.check(
+        pool.closed is not None or (pool.archive_of, pool.season) == (None, None),
+        "its season has not ended, but it has the name of one",
+    )
+    _compare_seed(connection, pool, found)
+
+
+def _compare_seed(connection: Connection, pool: PoolRecord, found: Findings) -> None:
+    """Compare what is said of the seed of a pool with its content."""
+    seed = pools.seed_of(connection, pool.id)
+    if seed is None or pool.follows is None:
+        found.check(seed is None and pool.follows is None, "the seed of the season is missing")
+        return
+    found.check(seed.archive == pool.follows, "the seed is of another season than the one before")
+    content, players = pools.content_of(connection, pool.id), 0
+    if content is not None:
+        try:
+            players = len(PoolState.from_bytes(zlib.decompress(content), "seed").player_ids)
+        except (zlib.error, EquipoiseError) as error:
+            found.add(f"the seed cannot be read: {error}")
+            return
+    found.check(seed.players == players, "the number of players in the seed differs")
+
+
+#: Columns that must be the same, and how a sentence calls them.
+_COLUMNS = {
+    "rating": "rating",
+    "deviation": "deviation",
+    "matches": "number of matches",
+    "last_time": "time of the last match",
+}
+_POSITION_OF = attrgetter("position")
+
+
+def check_ratings(
+    connection: Connection,
+    pool: PoolRecord,
+    running: RunningPool,
+    versions: Sequence[PoolRules],
+    found: Findings,
+) -> None:
+    """Compare everything that is stored of every player with the end of a replay.
+
+    versions : the settings of the pool from the first to the current ones
+    """
+    running.board_day = pool.board_day
+    eligible = amendments_of(connection, pool).eligibility
+    seen = 0
+    states = ratings.all_states(connection, pool.id, pool.generation)
+    shown = ratings.all_ratings(connection, pool.id, pool.generation)
+    for packed, rows in zip(states, shown, strict=True):
+        at = [running.row_of.get(row.player) for row in rows]
+        kept, listed = packed, rows
+        if None in at:
+            for player in (one.player for one in packed if one.player not in running.row_of):
+                found.add(f"player {player}: a rating is stored that the log does not give")
+            known = [place is not None for place in at]
+            at = list(compress(at, known))
+            kept, listed = list(compress(packed, known)), list(compress(rows, known))
+        seen += len(listed)
+        if not listed:
+            continue
+        _compare_columns(running, np.array(at, np.int64), kept, listed, found)
+        _compare_places(pool, versions, listed, found)
+        players = [row.player for row in listed]
+        marks = eligible.flags(players) if eligible else [False] * len(players)
+        for row, mark in zip(listed, marks, strict=True):
+            if row.disqualified != mark:
+                found.add(f"player {row.player}: the mark 'disqualified' disagrees with the log")
+    if seen != len(running.players):
+        stored = {
+            row.player
+            for rows in ratings.all_states(connection, pool.id, pool.generation)
+            for row in rows
+        }
+        for player in sorted(set(running.players) - stored):
+            found.add(f"player {player}: no rating is stored")
+    if not _same_shared(running.state, pool.shared):
+        found.add("the state that all players share differs")
+
+
+def _compare_columns(
+    running: RunningPool,
+    at: Ints,
+    states: Sequence[StateRow],
+    rows: Sequence[RatingRow],
+    found: Findings,
+) -> None:
+    """Compare ratings, states and last changes of some players; at : their rows in the replay."""
+    replayed = running.ratings(at)
+    for name, what in _COLUMNS.items():
+        if list(map(attrgetter(name), rows)) == replayed[name]:
+            continue
+        for row, value in zip(rows, replayed[name], strict=True):
+            stored = getattr(row, name)
+            if stored != value:
+                found.add(f"player {row.player}: the stored {what} is {stored!r}, not {value!r}")
+    changes = zip(replayed["change_time"], replayed["change_seq"], strict=True)
+    for one, state, change in zip(states, replayed["state"], changes, strict=True):
+        if bytes(one.state) != state:
+            found.add(f"player {one.player}: the stored state differs from the replayed one")
+        if (one.change_time, one.change_seq) != change:
+            found.add(f"player {one.player}: the last change is not the one of the log")
+
+
+@dataclass(slots=True)
+class _Places:
+    """Where players belong on a leaderboard: `ordering` from low to high, and who is provisional.
+
+    The two bounds differ only while ratings shown decay, which is done in small steps.
+    """
+
+    low: Floats
+    high: Floats
+    provisional: Flags
+
+    @classmethod
+    def of(cls, rules: PoolRules, pool: PoolRecord, rows: Sequence[RatingRow]) -> _Places:
+        """Return the places under some settings."""
+        rating = np.array([row.rating for row in rows], np.float64)
+        deviation = or_nan(row.deviation for row in rows)
+        last = or_nan(row.last_time for row in rows) / MICROSECONDS_PER_DAY
+        begin = START[0] if pool.board_day is None else pool.board_day
+        end = begin
+        if pool.board_day is not None and pool.last_time is not None:
+            end = max(begin, day_of(pool.last_time))
+        low, high = (
+            -display(rules, rating, deviation, days_idle(last, day)) for day in (begin, end)
+        )
+        if pool.board_day is not None and pool.board_from is not None:
+            # Ratings shown may have decayed to a later day, up to a match that no longer counts.
+            high = np.full(len(rows), np.inf)
+        placing = rules.placement_matches
+        return cls(low, high, np.array([row.matches for row in rows], np.int64) < placing)
+
+    def right(self, rows: Sequence[RatingRow]) -> tuple[Flags, Flags]:
+        """Return whether the places of rows, and whether their marks, are right."""
+        ordering = np.array([row.ordering for row in rows], np.float64)
+        marked = np.array([row.provisional for row in rows], np.bool_)
+        return (self.low <= ordering) & (ordering <= self.high), marked == self.provisional
+
+
+def _compare_places(
+    pool: PoolRecord, versions: Sequence[PoolRules], rows: Sequence[RatingRow], found: Findings
+) -> None:
+    """Compare the leaderboard with the ratings and the settings."""
+    ordered, marked = _Places.of(versions[-1], pool, rows).right(rows)
+    if pool.board_from is not None and not (ordered.all() and marked.all()):
+        # Changed settings are being written, and these players have those before.
+        later = np.array([row.player > pool.board_from for row in rows], np.bool_)
+        for rules in versions[:-1]:
+            placed, shown = _Places.of(rules, pool, rows).right(rows)
+            ordered |= placed & later
+            marked |= shown & later
+    for at in np.flatnonzero(~(ordered & marked)).tolist():
+        if not ordered[at]:
+            found.add(f"player {rows[at].player}: the leaderboard shows a different rating")
+        if not marked[at]:
+            found.add(
+                f"player {rows[at].player}: the mark 'provisional' disagrees with the settings"
+            )
+
+
+def _same_shared(state: State, shared: dict[str, Floats]) -> bool:
+    """Return whether numbers of a pool are those of a state."""
+    return state.shared.keys() == shared.keys() and all(
+        np.array_equal(values, shared[name], equal_nan=True)
+        for name, values in state.shared.items()
+    )
+
+
+class CheckpointChecks:
+    """Compares checkpoints, and partial ones, with a replay as it passes them."""
+
+    def __init__(self, connection: Connection, pool: PoolRecord) -> None:
+        self._whole = set(replays.positions(connection, pool.id))
+        self._partial: dict[Position, list[End]] = {}
+        for end in partial_checkpoints.ends(connection, pool):
+            self._partial.setdefault(end.position, []).append(end)
+        self._waiting = sorted(self._whole | self._partial.keys())
+
+    def rate(
+        self,
+        connection: Connection,
+        pool: PoolRecord,
+        running: RunningPool,
+        matches: Sequence[LoggedMatch],
+        found: Findings,
+    ) -> dict[str, Sequence[Any]]:
+        """Rate matches, and compare the checkpoints between them; return their changes.
+
+        matches : at least one
+        """
+        parts = []
+        for part, checkpoint in self._parts(matches):
+            if part:
+                parts.append(running.rate(part)[0])
+            if checkpoint is not None:
+                self._compare(connection, pool, checkpoint, running, found)
+        if len(parts) == 1:
+            return parts[0]
+        return {name: list(chain(*(part[name] for part in parts))) for name in parts[0]}
+
+    def finish(
+        self, connection: Connection, pool: PoolRecord, running: RunningPool, found: Findings
+    ) -> None:
+        """Compare the checkpoints after the last match."""
+        for position in self._waiting:
+            self._compare(connection, pool, position, running, found)
+        self._waiting = []
+
+    def _compare(
+        self,
+        connection: Connection,
+        pool: PoolRecord,
+        position: Position,
+        running: RunningPool,
+        found: Findings,
+    ) -> None:
+        """Compare the checkpoints at a position with the replay there."""
+        if position in self._whole:
+            _compare_checkpoint(connection, pool, position, running, found)
+        for end in self._partial.get(position, []):
+            _compare_partial(connection, pool, end, running, found)
+
+    def _parts(
+        self, matches: Sequence[LoggedMatch]
+    ) -> Iterator[tuple[Sequence[LoggedMatch], Position | None]]:
+        """Give matches up to the next checkpoint, and its position; at the end the others."""
+        begin = 0
+        while self._waiting:
+            at = bisect_right(matches, self._waiting[0], lo=begin, key=_POSITION_OF)
+            if at == len(matches):
+                break
+            yield matches[begin:at], self._waiting.pop(0)
+            begin = at
+        yield matches[begin:], None
+
+
+def _compare_checkpoint(
+    connection: Connection,
+    pool: PoolRecord,
+    position: Position,
+    running: RunningPool,
+    found: Findings,
+) -> None:
+    """Compare the checkpoint at a position with the replay there."""
+    saved = replays.last_before(connection, pool.id, (position[0], position[1] + 1))
+    if saved is None or saved.position != position:
+        return  # A replay has deleted it in the meantime.
+    named = f"the checkpoint after record {position[1]}"
+    try:
+        stored = RunningPool.resume(running.rules, saved, pool.draws_from)
+    except InvalidDataError as error:
+        found.add(f"{named} cannot be read: {error}")
+        return
+    if not _is_same(stored, running):
+        found.add(f"{named} differs from the replayed state")
+
+
+def _compare_partial(
+    connection: Connection, pool: PoolRecord, end: End, running: RunningPool, found: Findings
+) -> None:
+    """Compare a partial checkpoint with the replay at its end."""
+    named = f"the partial checkpoint after record {end.position[1]}"
+    try:
+        rows = partial_checkpoints.rows_of(connection, pool.id, end)
+    except (TypeError, ValueError) as error:
+        found.add(f"{named} cannot be read: {error}")
+        return
+    if not rows:
+        return  # It was deleted in the meantime.
+    changed = RunningPartial.after(running, end.begins).rows
+    if not _same_states(_found_states(rows), running, changed) or not all(
+        _same_shared(running.state, row.shared) for row in rows
+    ):
+        found.add(f"{named} differs from the replayed state")
+
+
+def _found_states(rows: Sequence[PartialRow]) -> dict[str, bytes]:
+    """Return the states that readers find in the rows of a partial checkpoint.
+
+    A reader finds a player in the last row that does not begin after the player.
+    """
+    firsts = [row.first for row in rows]
+    found: dict[str, bytes] = {}
+    for number, row in enumerate(rows):
+        states = row.states
+        end = firsts[number + 1] if number + 1 < len(rows) else None
+        if states and (min(states) < row.first or (end is not None and max(states) >= end)):
+            states = {
+                player: state
+                for player, state in states.items()
+                if bisect_right(firsts, player) == number + 1
+            }
+        found |= states
+    return found
+
+
+def _same_states(stored: Mapping[str, bytes], running: RunningPool, changed: Ints) -> bool:
+    """Return whether packed states are those of a replay.
+
+    changed : rows of the players who must be there. Others of the pool may be there too: those of a
+        match that changed nothing
+    """
+    rows = list(map(running.row_of.get, stored))
+    if None in rows:
+        return False
+    at = np.array(rows, np.int64)
+    there = np.zeros(len(running.players), bool)
+    there[at] = True
+    return bool(there[changed].all()) and (
+        list(stored.values()) == pack_players(running.state.take(at))
+    )
+
+
+def _is_same(stored: RunningPool, running: RunningPool) -> bool:
+    """Return whether two pools have the same players with the same states, in any order."""
+    rows = list(map(running.row_of.get, stored.players))
+    if len(rows) != len(running.players) or None in rows:
+        return False
+    at, every = np.array(rows, np.int64), np.arange(len(rows))
+    if not np.bincount(at, minlength=len(rows)).all():
+        return False  # One is there twice.
+    one, other = stored.state.take(every), running.state.take(at)
+    last = running.last_changes.take(at)
+    return (
+        one.table.tobytes() == other.table.tobytes()
+        and _same_runs(one, other)
+        and _same_shared(one, other.shared)
+        and np.array_equal(stored.last_changes.time, last.time)
+        and np.array_equal(stored.last_changes.seq, last.seq)
+    )
+
+
+def _same_runs(one: State, other: State) -> bool:
+    """Return whether the ragged columns of two states are the same."""
+    if one.runs is None or other.runs is None:
+        return one.runs is other.runs
+    return np.array_equal(one.runs.spans[:, 3], other.runs.spans[:, 3]) and all(
+        one.runs.records(field).tobytes() == other.runs.records(field).tobytes()
+        for field in range(one.runs.fields)
+    )
+
 
 #: How often a verification begins in short transactions.
 _ATTEMPTS = 2

@@ -20,9 +20,8 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel, prefetch
 from equipoise.arrays import Floats, Ints
-from equipoise.numeric.exponential import exp
-from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
-from equipoise.numeric.summation import lane_sum
+from equipoise.numeric.functions import LAST_CORRECTION, MAX_ITERATIONS, exp, newton_step
+from equipoise.numeric.sums import lane_sum
 from equipoise.rating.state import BEGIN, COUNT, FIRST, PADDING, ROOM
 
 #: delta_bar/delta: the scale of a logistic distribution over its standard deviation.
@@ -39,9 +38,6 @@ _SMALLEST_DECAY = 1e-140
 
 #: Logistic terms with a smaller factor are dropped before it underflows to 0.
 _FORGOTTEN = 1e-280
-
-#: A Newton correction below this share of the scale is the last: the next would be its square.
-_LAST_CORRECTION = 1e-7
 
 #: The scale of a search is at most this many times the smallest beta_bar: then the error after the
 #: last correction is below 1e-10 of it. Match weights alone reach this from 1 to 10,000 on.
@@ -334,7 +330,7 @@ def update_belief(
         pull, stiffness = _pulls(values, run, grown, scratch.terms, scratch.slopes)
         value = player[WEIGHT] * (x - player[MEAN]) + player[DECAY] * pull
         slope = player[WEIGHT] + player[DECAY] * stiffness
-        if abs(value) <= _LAST_CORRECTION * scale * slope:
+        if abs(value) <= LAST_CORRECTION * scale * slope:
             player[RATING] = x - value / slope
             player[CURVATURE] = slope
             return -1.0

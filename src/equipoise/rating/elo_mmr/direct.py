@@ -20,16 +20,17 @@ import numpy as np
 
 from equipoise._jit import Option, inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.numeric.exponential import exp
-from equipoise.numeric.normal import normal_hazard
-from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
-from equipoise.numeric.summation import lane_sum
+from equipoise.numeric.functions import (
+    LAST_CORRECTION,
+    MAX_ITERATIONS,
+    exp,
+    newton_step,
+    normal_hazard,
+)
+from equipoise.numeric.sums import lane_sum
 
 #: With fewer players the terms are summed directly.
 DIRECT_BELOW = 50
-
-#: A Newton correction below this share of the scale is the last: the next would be its square.
-_LAST_CORRECTION = 1e-7
 
 #: A bracket this small, in scales, is at the limit of rounding.
 _EXHAUSTED = 1e-13
@@ -144,7 +145,7 @@ def performance_against(met: Results, own_rating: float, gaussian: Option) -> tu
     x, value = 0.5 * (low + high), 0.0
     for iteration in range(MAX_ITERATIONS):
         value, rise = _equation(x, met, gaussian)
-        if abs(value) <= _LAST_CORRECTION * scale * rise:
+        if abs(value) <= LAST_CORRECTION * scale * rise:
             return min(max(x - value / rise, low), high), -1.0
         x, low, high = newton_step(x, value, rise, low, high, iteration)
         if high - low <= _EXHAUSTED * scale:

@@ -26,8 +26,7 @@ from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidParameterError, require
-from equipoise.numeric.field_scores import normal_scores_against_field, scores_against_field
-from equipoise.numeric.sigmoid_sum import CHUNK
+from equipoise.numeric.sums import CHUNK, normal_scores_against_field, scores_against_field
 from equipoise.numeric.workers import Workers
 from equipoise.rating.base_system import Matches
 from equipoise.rating.elo_mmr.belief import (
@@ -52,13 +51,12 @@ from equipoise.rating.elo_mmr.performance import (
     solve_on_one_thread,
     solve_on_workers,
 )
-from equipoise.rating.entry.entering import FirstMatch, first_match
 from equipoise.rating.loop import rate_teams, read_rows
-from equipoise.rating.parameters import Span, initial_deviation, initial_rating, param
-from equipoise.rating.platforms.contest import ContestSystem, close_contest, open_contest
+from equipoise.rating.newcomers import FirstMatch, first_match
 from equipoise.rating.rated_system import RatedSystem, rating_system
 from equipoise.rating.state import State
-from equipoise.rating.system import OF_ROUNDS
+from equipoise.rating.system import OF_ROUNDS, Span, initial_deviation, initial_rating, param
+from equipoise.rating.systems.contest import ContestSystem, close_contest, open_contest
 
 #: Number of players whose memory is fetched ahead. Their rows are scattered, and waiting for memory
 #: takes longer than the arithmetic.

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.arrays import Floats
-from equipoise.data.explanations.belief import Belief
-from equipoise.data.explanations.explanation import (
+from equipoise.data.explanation import (
+    Belief,
     Contribution,
     Explanation,
     Opponent,
@@ -29,7 +29,7 @@ from equipoise.data.explanations.explanation import (
 )
 from equipoise.data.history import History
 from equipoise.data.outlook import chance
-from equipoise.numeric.normal import normal_hazard
+from equipoise.numeric.functions import normal_hazard
 from equipoise.rating.elo_mmr.belief import (
     DECAY,
     DEVIATION,
@@ -189,7 +189,9 @@ def _remembered(
     rating = float(player[RATING])
     if system.gaussian:
         newest = float(single.trace["performance"][i])
-        share = 1.0 - _kept_share(system, single, i)
+        # The share of the Gaussian belief before the match in the belief after it is kept.
+        kept = _diffused(system, single).state.table[i, WEIGHT]
+        share = 1.0 - float(kept / single.after.table[i, WEIGHT])
         performances, weights = np.array([newest]), np.array([share])
         prior, prior_weight = rating_before, 1.0 - share
     else:
@@ -213,12 +215,6 @@ def _remembered(
         )
         for match, time, performance, weight in entries
     ]
-
-
-def _kept_share(system: EloMMRParameters, single: SingleMatch, i: int) -> float:
-    """Return the share of the Gaussian belief before the match in the belief after it."""
-    field = _diffused(system, single)
-    return float(field.state.table[i, WEIGHT] / single.after.table[i, WEIGHT])
 
 
 def _logistic_weights(single: SingleMatch, i: int, rating: float) -> tuple[Floats, Floats]:

@@ -20,11 +20,14 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.numeric.chebyshev import NODES, interval_points
-from equipoise.numeric.normal import normal_hazard
-from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
-from equipoise.numeric.sigmoid_sum import CHUNK, sum_of_chunks
-from equipoise.numeric.summation import lane_sum
+from equipoise.numeric.functions import (
+    EXHAUSTED,
+    LAST_CORRECTION,
+    MAX_ITERATIONS,
+    newton_step,
+    normal_hazard,
+)
+from equipoise.numeric.sums import CHUNK, NODES, interval_points, lane_sum, sum_of_chunks
 from equipoise.numeric.workers import Workers
 from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
 
@@ -37,12 +40,6 @@ _PLACES = 32
 
 #: Rounding may put a root outside its interval by up to this many widths.
 _MARGIN = 1e-6
-
-#: A Newton correction below this share of an interval is the last: the next would be its square.
-_LAST_CORRECTION = 1e-7
-
-#: A bracket this small (in intervals) is at the limit of rounding.
-_EXHAUSTED = 1e-12
 
 #: Nearer to a node than this (in intervals), the slope of the interpolant loses its digits.
 _NEAR_NODE, _STEP_ASIDE = 1e-7, 1e-6
@@ -208,10 +205,10 @@ def _root(
     for iteration in range(MAX_ITERATIONS):
         value, slope = _interpolate(y, width, scratch)
         excess, rise = stiffness * y - pull - value, stiffness - slope
-        if iteration > 0 and abs(excess) <= _LAST_CORRECTION * width * rise:
+        if iteration > 0 and abs(excess) <= LAST_CORRECTION * width * rise:
             return min(max(y - excess / rise, low), high), -1.0
         y, low, high = newton_step(y, excess, rise, low, high, iteration)
-        if high - low <= _EXHAUSTED * width:
+        if high - low <= EXHAUSTED * width:
             return y, -1.0
     return y, abs(excess)
 

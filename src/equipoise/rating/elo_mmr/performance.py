@@ -20,14 +20,13 @@ import numpy as np
 
 from equipoise._jit import inner_kernel, kernel
 from equipoise.arrays import Floats, Ints
-from equipoise.numeric.chebyshev import evaluate_series
-from equipoise.numeric.exponential import exp
-from equipoise.numeric.roots import MAX_ITERATIONS, newton_step
-from equipoise.numeric.sigmoid_sum import (
+from equipoise.numeric.functions import EXHAUSTED, LAST_CORRECTION, MAX_ITERATIONS, exp, newton_step
+from equipoise.numeric.sums import (
     HALF_WIDTH,
     Sigmoids,
     TailScratch,
     empty_scratch,
+    evaluate_series,
     series_on_workers,
     tail_series,
     tail_sum,
@@ -37,12 +36,6 @@ from equipoise.rating.elo_mmr.direct import DIRECT_BELOW, solve_directly
 
 #: Places solved together; each except the first starts from its neighbour's root.
 PLACES = 256
-
-#: A Newton correction below this share of an interval is the last: the next would be its square.
-_LAST_CORRECTION = 1e-7
-
-#: A bracket this small (in intervals) is at the limit of rounding.
-_EXHAUSTED = 1e-12
 
 
 class Side(NamedTuple):
@@ -228,12 +221,12 @@ def _root(
     tail, value = start, 0.0
     for iteration in range(MAX_ITERATIONS):
         value, slope = _place_equation(tail, contest, side, g, scratch)
-        if iteration > 0 and abs(value) <= _LAST_CORRECTION * contest.width * slope:
+        if iteration > 0 and abs(value) <= LAST_CORRECTION * contest.width * slope:
             y = min(max(tail.y - value / slope, low), high)
             return TailAt(y, tail.value + tail.slope * (y - tail.y), tail.slope), -1.0
         y, low, high = newton_step(tail.y, value, slope, low, high, iteration)
         tail = _tail(y, contest, series)
-        if high - low <= _EXHAUSTED * contest.width:
+        if high - low <= EXHAUSTED * contest.width:
             return tail, -1.0
     return tail, abs(value)
 

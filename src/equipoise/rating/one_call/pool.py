@@ -20,7 +20,6 @@ import numpy as np
 from equipoise.arguments import checks_arguments, is_number
 from equipoise.arrays import Ints
 from equipoise.data.history import MICROSECONDS_PER_DAY, History
-from equipoise.data.one_match import OneMatch, history_of, ids_of
 from equipoise.data.prediction import Prediction
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import (
@@ -30,18 +29,36 @@ from equipoise.errors import (
     require,
 )
 from equipoise.rating.base_system import System
-from equipoise.rating.draws import draw_rate as draw_rate_of
-from equipoise.rating.draws import start_counting
 from equipoise.rating.match_digest import digests_of
-from equipoise.rating.one_call.calls import MatchArguments, PlayerValues, Result
-from equipoise.rating.one_call.match import check_used, match_of, no_time, refuse_in_pool
-from equipoise.rating.one_call.prediction import coming_match, predicted
+from equipoise.rating.one_call.call import (
+    Teams,
+    check_named_once,
+    check_used,
+    flat_teams,
+    match_of,
+    no_time,
+    refuse_in_pool,
+    words_of,
+)
+from equipoise.rating.one_call.methods import (
+    MatchArguments,
+    PlayerValues,
+    Result,
+    coming_match,
+    predicted,
+)
 from equipoise.rating.one_call.rating import Rating, facts_of, microseconds_of, time_of
-from equipoise.rating.one_call.teams import Teams, check_named_once, flat_teams, words_of
-from equipoise.rating.one_match import Workspaces, numbers_of
-from equipoise.rating.player_state import seeded_state
-from equipoise.rating.pool_state import PoolState, check_ids, did_you_mean, other_system
+from equipoise.rating.one_match import OneMatch, Workspaces, history_of, ids_of, numbers_of
+from equipoise.rating.pool_state import (
+    PoolState,
+    check_ids,
+    did_you_mean,
+    other_system,
+    seeded_state,
+)
 from equipoise.rating.replay import Replay, ratings_of
+from equipoise.rating.state import draw_rate as draw_rate_of
+from equipoise.rating.state import start_counting
 from equipoise.wording import counted
 
 if TYPE_CHECKING:

@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, Self
 import numpy as np
 
 from equipoise.arguments import checked_number, is_number
+from equipoise.arrays import nullable
 from equipoise.data.history import MICROSECONDS_PER_DAY
-from equipoise.data.missing import nullable
 from equipoise.data.ratings import CONSERVATIVE
 from equipoise.display import table_html
 from equipoise.errors import EquipoiseError, InvalidDataError, InvalidParameterError, require
-from equipoise.rating.entry.entering import SEEDED
+from equipoise.rating.newcomers import SEEDED
 from equipoise.rating.one_match import PlayerNumbers, numbers_of, state_of
-from equipoise.rating.player_state import seeded_state
+from equipoise.rating.pool_state import seeded_state
 from equipoise.rating.system import Capabilities
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import numpy as np
 from equipoise.arrays import Floats, Ints
 from equipoise.data.history import History
 from equipoise.rating.base_system import Matches, System, matches_of
-from equipoise.rating.draws import sums_of
-from equipoise.rating.state import State
+from equipoise.rating.state import State, sums_of
 from equipoise.rating.system import RatingColumns, TraceColumns
 
 _Settings = TypeVar("_Settings")

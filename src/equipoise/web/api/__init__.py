@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from equipoise.web.api import (
-    administration,
-    calculations,
-    initial,
-    matches,
-    operation,
-    players,
-    pools,
-)
+from equipoise.web.api import administration, calculations, matches, players, pools
 from equipoise.web.http.endpoints import Endpoint
 
 #: In the order of the documentation.
 ENDPOINTS: tuple[Endpoint, ...] = (
     *pools.POOLS,
-    *initial.ENDPOINTS,
+    *pools.ENDPOINTS,
     *matches.MATCHES,
     *players.PLAYERS,
     *players.QUESTIONS,
@@ -27,5 +19,5 @@ ENDPOINTS: tuple[Endpoint, ...] = (
     *calculations.ENDPOINTS,
     *administration.KEYS,
     *administration.AUDIT,
-    *operation.ENDPOINTS,
+    *administration.ENDPOINTS,
 )

@@ -8,40 +8,40 @@ from typing import Annotated, Any, Literal, TypeAlias
 import msgspec
 from msgspec import Meta, Struct
 
-from equipoise.analysis.files.performance import message_of, rate_performance
-from equipoise.analysis.files.rebalance import rebalance_request
-from equipoise.analysis.files.strengths import estimate_strengths
-from equipoise.analysis.files.strengths import message_of as strengths_message_of
-from equipoise.analysis.requests.rating import StrengthsRequest
-from equipoise.analysis.requests.reading import HistoryRequest
-from equipoise.analysis.requests.teams import RebalanceOrder
-from equipoise.analysis.requests.texts import assignments
-from equipoise.analysis.requests.tournaments import (
+from equipoise.analysis.balance import RebalanceOrder
+from equipoise.analysis.balance.rebalance import rebalance_request
+from equipoise.analysis.performance import (
     PerformanceRequest,
+    StrengthsRequest,
     advantage_of,
     anchors_of,
     extra_columns,
     tie_breaks_of,
 )
+from equipoise.analysis.performance.computation import message_of, rate_performance
+from equipoise.analysis.performance.strengths import estimate_strengths
+from equipoise.analysis.performance.strengths import strengths_message as strengths_message_of
+from equipoise.analysis.requests import HistoryRequest, assignments
 from equipoise.data.rebalancing import MOST_MEGABYTES
-from equipoise.messages.teams import RebalanceMessage, rebalance_message
-from equipoise.messages.tournaments.performance import PerformanceMessage
-from equipoise.messages.tournaments.strengths import StrengthsMessage
+from equipoise.messages.histories import PerformanceMessage, StrengthsMessage
+from equipoise.messages.questions import RebalanceMessage, rebalance_message
 from equipoise.tournament.curves import CurveName
-from equipoise.tournament.equilibrium.equilibrium import Select
-from equipoise.tournament.equilibrium.uncertainty import SuperiorityPrior
-from equipoise.tournament.rankings.choices import Ties
-from equipoise.tournament.unplayed import Pairing, TieBreakRules, Unplayed
-from equipoise.web.http.endpoints import ApiRequest, Body, Endpoint
-from equipoise.web.http.errors import MalformedError, TooLargeError
-from equipoise.web.http.reading import (
+from equipoise.tournament.equilibrium import Select
+from equipoise.tournament.rankings import Ties
+from equipoise.tournament.tie_break_parts import Pairing, TieBreakRules, Unplayed
+from equipoise.tournament.uncertainty import SuperiorityPrior
+from equipoise.web.http.endpoints import (
     COLUMNS,
+    ApiRequest,
+    Body,
+    Endpoint,
     check_sweeps,
     check_table,
     compression_of,
     read_body,
     while_connected,
 )
+from equipoise.web.http.errors import MalformedError, TooLargeError
 
 #: Uploads are text: a compressed file may be much larger than its upload.
 GamesFormat: TypeAlias = Literal[

@@ -28,7 +28,7 @@ from equipoise.messages.matches import (
 )
 from equipoise.messages.upkeep import ErasureMessage
 from equipoise.pools import amending, erasing
-from equipoise.pools.posting.planning import Post
+from equipoise.pools.posting.posting import Post
 from equipoise.pools.reading import matches
 from equipoise.web.http.endpoints import (
     JSON,
@@ -39,16 +39,14 @@ from equipoise.web.http.endpoints import (
     Endpoint,
     IdText,
     PageQuery,
-)
-from equipoise.web.http.errors import without_lines
-from equipoise.web.http.reading import (
     check_media,
     decode_body,
     number_in_path,
     read_body,
     while_connected,
 )
-from equipoise.web.http.stream import LINE_MEDIA, take_stream
+from equipoise.web.http.errors import without_lines
+from equipoise.web.http.streams import LINE_MEDIA, take_stream
 
 MATCH = {
     "match": "m-1",

@@ -12,10 +12,14 @@ from msgspec import Meta, Struct
 
 from equipoise.errors import InvalidParameterError
 from equipoise.messages.histories import ExplainMessage
-from equipoise.messages.players import LeaderboardMessage, PlayerHistory, PlayerMessage
-from equipoise.messages.questions import BalanceRequest, PredictMessage, PredictRequest
-from equipoise.messages.teams import BalanceMessage
-from equipoise.pools.reading import explaining, leaderboard, players, questions
+from equipoise.messages.matches import LeaderboardMessage, PlayerHistory, PlayerMessage
+from equipoise.messages.questions import (
+    BalanceMessage,
+    BalanceRequest,
+    PredictMessage,
+    PredictRequest,
+)
+from equipoise.pools.reading import players, questions
 from equipoise.pools.reading.questions import LOBBY, PREDICTED_PLAYERS, SAMPLES
 from equipoise.web.http.endpoints import (
     ApiRequest,
@@ -27,8 +31,8 @@ from equipoise.web.http.endpoints import (
     PageQuery,
     TimeText,
     time_of,
+    while_connected,
 )
-from equipoise.web.http.reading import while_connected
 
 
 class LeaderboardQuery(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -85,7 +89,7 @@ async def show_leaderboard(request: ApiRequest) -> LeaderboardMessage:
     short = listed and query.around is None and query.limit <= _SHORT
     read = request.service.read_inline if short else request.read
     return await read(
-        leaderboard.leaderboard,
+        players.leaderboard,
         request.pool,
         cursor=query.cursor,
         limit=query.limit,
@@ -120,7 +124,7 @@ async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = request.query
     work = request.service.explain(
-        explaining.explain_player,
+        questions.explain_player,
         request.pool,
         request.path["player"],
         query.match,

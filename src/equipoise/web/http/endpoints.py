@@ -1,34 +1,47 @@
-"""Declarations of endpoints: used by the dispatcher, the checks and the OpenAPI document alike.
+"""The description of an endpoint of the API, and the input of its requests.
 
-Also here are the request that an endpoint gets, and the parameters that several queries share.
+The last part turns messages of msgspec into ours: the field, and the rule that it breaks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
     Concatenate,
     Literal,
+    NamedTuple,
     ParamSpec,
     TypeAlias,
     TypeVar,
+    get_args,
+    get_origin,
 )
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Meta
+from starlette.requests import ClientDisconnect
+from starlette.types import Receive
 
-from equipoise.messages.access import Role
+from equipoise.errors import EquipoiseError, InvalidDataError, Problem
+from equipoise.messages.histories import PerformanceMessage
+from equipoise.messages.upkeep import Role
+from equipoise.web.http.errors import MalformedError, MediaTypeError, TooLargeError
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
+    from starlette.types import Scope, Send
 
     from equipoise.store.connection import Store
     from equipoise.store.keys import KeyRecord
     from equipoise.web.service import Service
+
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -204,3 +217,336 @@ def time_of(text: str | None) -> str | int | None:
         if digits.isdecimal() and len(digits) < 19:
             return int(text)
     return text
+
+
+#: Maximum number of parameters of a query.
+_PARAMETERS = 1000
+#: Maximum numbers of columns and cells of a table in a body or an upload.
+COLUMNS, CELLS = 1_000, 2_000_000
+#: Lines among which the header of a table is.
+FIRST_LINES = 30
+#: Maximum number of characters of the players in the sweeps of a tournament. Without a bound it
+#: grows with the square of the players.
+_SWEEPS = 10_000_000
+#: Errors that msgspec raises for JSON that it cannot decode.
+JSON_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+_COMPRESSED = {
+    b"\x1f\x8b": "gzip",
+    b"PK": "zip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\xd0\xcf\x11\xe0": "a workbook",
+}
+
+#: With such a frame, which holds no data, a zstd file may begin too.
+_SKIPPED_FRAME = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
+
+_EXPECTED = re.compile(r"Expected `(?P<kind>[^`]*)`(?: (?P<rule>.*?))?(?:, got `(?P<got>[^`]*)`)?$")
+_RULES = (
+    (re.compile(r"of length (\S+) (\d+)$"), "must have {} {} characters or items"),
+    (re.compile(r"(>=|<=|>|<) (\S+)$"), "must be {} {}"),
+    (re.compile(r"matching regex '(.*)'$"), "must match {}"),
+)
+_COMPARED = {">=": "at least", "<=": "at most", ">": "more than", "<": "less than"}
+_FIELD = re.compile(r"Object (?P<what>missing required|contains unknown) field `(?P<name>[^`]*)`")
+_CHOICE = re.compile(r"Invalid enum value '?(?P<got>.*?)'?$")
+_KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "text",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "an array",
+    "null": "null",
+}
+#: Characters of a wrong value that are shown.
+_SHOWN = 200
+
+
+class NoQuery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The query of an endpoint that takes no parameters."""
+
+
+def read_query(shape: type[msgspec.Struct] | None, sent: bytes) -> Any:
+    """Return the query as its shape.
+
+    Raises : MalformedError     it is not a query
+    Raises : InvalidDataError   a parameter is unknown, is given twice or breaks its rule
+    """
+    shape = shape or NoQuery
+    if not sent:
+        return _converted(shape, {})
+    try:
+        pairs = parse_qsl(
+            sent.decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_PARAMETERS,
+        )
+    except ValueError:
+        raise MalformedError(
+            f"the query must be at most {_PARAMETERS} parameters in UTF-8, written with percent "
+            "signs"
+        ) from None
+    many = _repeatable(shape)
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in many:
+            values.setdefault(name, []).append(value)
+        elif name in values:
+            raise InvalidDataError([Problem("", None, name, "must be given once", "it twice")])
+        else:
+            values[name] = value
+    return _converted(shape, values)
+
+
+def _converted(shape: type[msgspec.Struct], values: dict[str, Any]) -> Any:
+    try:
+        return msgspec.convert(values, shape, strict=False)
+    except msgspec.ValidationError as error:
+        found = problem(error, shape)
+        got = values.get(found.field, found.got)
+        shown = Problem("", None, found.field, found.rule, str(got)[:200])
+        raise InvalidDataError([shown], "the query breaks a rule") from None
+
+
+@cache
+def _repeatable(shape: type[msgspec.Struct]) -> frozenset[str]:
+    return frozenset(
+        field.encode_name
+        for field in msgspec.structs.fields(shape)
+        if get_origin(_bare(field.type)) is tuple
+    )
+
+
+@cache
+def _types(shape: type[msgspec.Struct]) -> dict[str, Any]:
+    return {field.encode_name: field.type for field in msgspec.structs.fields(shape)}
+
+
+def _bare(shape: Any) -> Any:
+    """Return a type without its annotations."""
+    return get_args(shape)[0] if get_origin(shape) is Annotated else shape
+
+
+def whole_number(text: str, digits: int) -> int | None:
+    """Return a number with at most `digits` decimal digits, None for any other text."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= digits else None
+
+
+def number_in_path(request: ApiRequest, name: str, most: int) -> int | None:
+    """Return a part of the path that is a number from 1 to `most`, None if it is not."""
+    number = whole_number(request.path[name], len(str(most)))
+    return number if number is not None and 0 < number <= most else None
+
+
+def compression_of(content: bytes) -> str | None:
+    """Return the name of the format in which bytes are compressed, None for plain content."""
+    if _SKIPPED_FRAME.match(content):
+        return "zstd"
+    return next((name for magic, name in _COMPRESSED.items() if content.startswith(magic)), None)
+
+
+def check_table(content: bytes, format: str) -> None:
+    """Check the columns and cells of a table as text. Raises : TooLargeError."""
+    if format in ("pgn", "trf"):
+        return
+    separators = (b",", b";", b"\t", b"|")
+    if max(map(content.count, separators)) > CELLS:
+        raise TooLargeError(f"a table must have at most {CELLS:,} cells here")
+    # The header may be below lines with a title, and no row is wider than it.
+    lines = content.lstrip().split(b"\n", FIRST_LINES)[:FIRST_LINES]
+    widest = max(line.count(mark) for line in lines for mark in separators)
+    if format not in ("json", "jsonl") and widest >= COLUMNS:
+        raise TooLargeError(f"a table must have at most {COLUMNS:,} columns here")
+
+
+async def read_body(request: ApiRequest, most: int) -> bytes:
+    """Return the complete body.
+
+    Raises : MediaTypeError, TooLargeError, ClientDisconnect
+    """
+    check_media(request)
+    length = request.header(b"content-length")
+    if length is not None and length.isdecimal() and int(length[:20]) > most:
+        raise TooLargeError(f"the body must have at most {most} bytes; got {length[:20]}")
+    chunks: list[bytes] = []
+    size = 0
+    while True:
+        message = await request.receive()
+        if message["type"] == "http.disconnect":
+            raise ClientDisconnect
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > most:
+            raise TooLargeError(f"the body must have at most {most} bytes; got more")
+        chunks.append(chunk)
+        if not message.get("more_body", False):
+            return chunks[0] if len(chunks) == 1 else b"".join(chunks)
+
+
+async def while_connected(receive: Receive, work: Coroutine[Any, Any, T]) -> T:
+    """Return the result of some work. Cancel the work if the client goes away.
+
+    receive : of a request whose body has been read, or has none
+    Raises : ClientDisconnect, and what the work raises
+    """
+    working = asyncio.create_task(work)
+    watching = asyncio.create_task(_disconnected(receive))
+    try:
+        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise ClientDisconnect
+        return working.result()
+    finally:
+        for task in (working, watching):
+            task.cancel()
+        await asyncio.gather(working, watching, return_exceptions=True)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def check_sweeps(message: PerformanceMessage) -> PerformanceMessage:
+    """Return a performance table if its sweeps are not too large. Raises : TooLargeError."""
+    size = 0
+    for sweep in message.sweeps:
+        size += sum(len(str(name)) for name in (*sweep.winners, *sweep.losers))
+        if size > _SWEEPS:
+            raise TooLargeError(
+                "the games fall apart into too many groups for an answer here: use `equipoise "
+                "performance`"
+            )
+    return message
+
+
+def check_media(request: ApiRequest) -> str:
+    """Return the media type of the body, "" if there is none. Raises : MediaTypeError."""
+    encoding = request.header(b"content-encoding")
+    if encoding is not None and encoding.strip().lower() != "identity":
+        raise MediaTypeError(f"the body must not be compressed; got {encoding[:50]}")
+    media = media_of(request)
+    taken = request.endpoint.body.media if request.endpoint.body else ()
+    if media and taken and media not in taken and "*/*" not in taken:
+        raise MediaTypeError(f"the body must be {' or '.join(taken)}; got {media[:100]}")
+    return media
+
+
+def media_of(request: ApiRequest) -> str:
+    """Return the media type in the header of a request, "" if there is none."""
+    header = request.header(b"content-type") or ""
+    return header.partition(";")[0].strip().lower()
+
+
+def decode_body(declared: Body, content: bytes) -> Any:
+    """Return a body as its shape.
+
+    Raises : MalformedError     it is not JSON
+    Raises : InvalidDataError   it has another shape
+    """
+    if not content.strip():
+        if declared.required:
+            raise MalformedError("the body must be JSON; got nothing")
+        content = b"{}"
+    try:
+        return decoder(declared.shape).decode(content)
+    except JSON_ERRORS as error:
+        raise refused_json(error, declared.shape) from None
+
+
+@cache
+def decoder(shape: Any) -> msgspec.json.Decoder[Any]:
+    """Return the decoder of a shape."""
+    return msgspec.json.Decoder(shape)
+
+
+class _Complaint(NamedTuple):
+    """An error of msgspec in our words."""
+
+    field: str
+    rule: str
+    got: str
+
+
+def refused_json(error: Exception, shape: Any, line: int | None = None) -> EquipoiseError:
+    """Return our error for JSON that msgspec refused.
+
+    shape : what it should have been
+    line : number of the line, if the JSON is a line of a stream
+    """
+    if isinstance(error, msgspec.ValidationError):
+        return InvalidDataError([problem(error, shape, line)])
+    where = "the body" if line is None else f"line {line}"
+    if isinstance(error, RecursionError):
+        return MalformedError(f"{where} is nested too deeply")
+    if isinstance(error, UnicodeDecodeError):
+        return MalformedError(f"{where} must be UTF-8")
+    reason = str(error).removeprefix("JSON is malformed: ")
+    if reason.startswith("Input data was truncated"):
+        reason = "it ends too early"
+    return MalformedError(f"{where} must be JSON: {reason}")
+
+
+def problem(error: msgspec.ValidationError, shape: Any, line: int | None = None) -> Problem:
+    """Return what is wrong with which field, by its path: teams[0].rank."""
+    text, _, path = str(error).partition(" - at ")
+    found = _complaint(text, path.strip("`").removeprefix("$").removeprefix("."), shape)
+    return Problem("", line, found.field, found.rule, found.got[:_SHOWN])
+
+
+def _complaint(text: str, path: str, shape: Any) -> _Complaint:
+    found = _FIELD.match(text)
+    if found:
+        field = f"{path}.{found['name']}" if path else found["name"]
+        if found["what"] == "missing required":
+            return _Complaint(field, "must be given", "nothing")
+        return _Complaint(field, "unknown field", found["name"])
+    found = _CHOICE.match(text)
+    if found:
+        choices = ", ".join(map(str, _choices(shape, path)))
+        return _Complaint(path, f"must be one of {choices}", found["got"])
+    found = _EXPECTED.match(text)
+    if found:
+        rule = _rule(found["kind"], found["rule"])
+        got = "another value" if found["got"] is None else _kinds(found["got"])
+        return _Complaint(path, rule, got)
+    if "out of range" in text:
+        return _Complaint(path, "must be a smaller number", "a larger one")
+    return _Complaint(path, "must be valid", text)
+
+
+def _choices(shape: Any, path: str) -> list[Any]:
+    """Return the values that the field of a path accepts."""
+    shapes = [shape]
+    for name in path.split("."):
+        structs = [
+            one for part in shapes for one in _parts(part) if hasattr(one, "__struct_fields__")
+        ]
+        field = name.partition("[")[0]
+        shapes = [_types(one)[field] for one in structs if field in _types(one)]
+    literals = [one for part in shapes for one in _parts(part) if get_origin(one) is Literal]
+    return list(dict.fromkeys(choice for one in literals for choice in get_args(one)))
+
+
+def _parts(shape: Any) -> Iterator[Any]:
+    """Give a type, and all types that it is made of."""
+    yield shape
+    if get_origin(shape) is not Literal:
+        for part in get_args(shape):
+            yield from _parts(part)
+
+
+def _rule(kind: str, rest: str | None) -> str:
+    for pattern, words in _RULES:
+        found = pattern.match(rest or "")
+        if found:
+            return words.format(*(_COMPARED.get(part, part) for part in found.groups()))
+    return f"must be {_kinds(kind)}"
+
+
+def _kinds(types: str) -> str:
+    return " or ".join(_KINDS.get(one, one) for one in types.split(" | "))

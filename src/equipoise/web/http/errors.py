@@ -25,7 +25,7 @@ from equipoise.errors import (
     UnconfirmedError,
 )
 from equipoise.errors import UnavailableError as StoreUnavailableError
-from equipoise.messages.errors import error_message
+from equipoise.messages.conversion import error_message
 
 
 class MalformedError(EquipoiseError):
@@ -168,7 +168,7 @@ def http_status(error: EquipoiseError) -> int:
 
 
 def error_body(error: EquipoiseError) -> bytes:
-    """Return an error as JSON, in the one shape of `equipoise.messages.errors`."""
+    """Return an error as JSON, in the one shape of `equipoise.messages.conversion`."""
     message = error_message(error)
     try:
         return msgspec.json.encode(message)

@@ -25,20 +25,9 @@ from equipoise.web.http.errors import (
     UnavailableError,
     http_status,
 )
-from equipoise.web.page import (
-    access,
-    administration,
-    amendments,
-    balancing,
-    matches,
-    players,
-    pools,
-    rebalancing,
-    tournaments,
-)
+from equipoise.web.page import administration, balancing, matches, players, tournaments
 from equipoise.web.page.context import PageContext, authenticate
-from equipoise.web.page.rendering import static_file
-from equipoise.web.page.wording import path
+from equipoise.web.page.rendering import path, static_file
 
 View: TypeAlias = Callable[[PageContext], Awaitable[Response]]
 
@@ -63,16 +52,16 @@ _TITLES = {
 
 #: Ids come last, because they may contain slashes.
 _PAGES: tuple[tuple[str, str, View], ...] = (
-    ("GET", "/", pools.pools_page),
-    ("GET", "/pools/{pool}", pools.pool_page),
+    ("GET", "/", players.pools_page),
+    ("GET", "/pools/{pool}", players.pool_page),
     ("GET", "/pools/{pool}/leaderboard", players.leaderboard_page),
     ("GET", "/pools/{pool}/names", players.names),
     ("GET", "/pools/{pool}/players/{player:path}", players.player_page),
     ("GET", "/pools/{pool}/course/{player:path}", players.player_timeline),
     ("GET", "/pools/{pool}/matches", matches.matches_page),
     ("GET", "/pools/{pool}/matches/{match:path}", matches.match_page),
-    ("GET", "/pools/{pool}/amendments", amendments.amendments_page),
-    ("GET", "/pools/{pool}/amendments/{seq}", amendments.amendment_page),
+    ("GET", "/pools/{pool}/amendments", matches.amendments_page),
+    ("GET", "/pools/{pool}/amendments/{seq}", matches.amendment_page),
     ("GET", "/pools/{pool}/balance", balancing.balance_page),
     ("POST", "/pools/{pool}/balance", balancing.balance),
     ("GET", "/pools/{pool}/admin", administration.admin_page),
@@ -81,7 +70,7 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/settings/entry", administration.entry_page),
     ("POST", "/pools/{pool}/settings/entry", administration.change_entry),
     ("POST", "/pools/{pool}/delete", administration.delete_pool),
-    ("GET", "/pools/{pool}/seasons", pools.seasons_page),
+    ("GET", "/pools/{pool}/seasons", players.seasons_page),
     ("GET", "/pools/{pool}/seasons/end", administration.season_end_page),
     ("POST", "/pools/{pool}/seasons/end", administration.end_season),
     ("GET", "/pools/{pool}/webhooks", administration.webhooks_page),
@@ -93,27 +82,27 @@ _PAGES: tuple[tuple[str, str, View], ...] = (
     ("GET", "/pools/{pool}/post", matches.post_page),
     ("POST", "/pools/{pool}/post", matches.post_match),
     *(
-        ("GET", f"/pools/{{pool}}/{action}/{{id:path}}", amendments.form_page)
-        for action in amendments.ACTIONS
+        ("GET", f"/pools/{{pool}}/{action}/{{id:path}}", matches.form_page)
+        for action in matches.ACTIONS
     ),
     *(
-        ("POST", f"/pools/{{pool}}/{action}/{{id:path}}", amendments.perform)
-        for action in amendments.ACTIONS
+        ("POST", f"/pools/{{pool}}/{action}/{{id:path}}", matches.perform)
+        for action in matches.ACTIONS
     ),
-    ("GET", "/rebalance", rebalancing.rebalance_page),
-    ("POST", "/rebalance", rebalancing.rebalance),
+    ("GET", "/rebalance", balancing.rebalance_page),
+    ("POST", "/rebalance", balancing.rebalance),
     ("GET", "/tournament", tournaments.tournament_page),
     ("POST", "/tournament", tournaments.tournament),
-    ("GET", "/audit", access.audit_page),
-    ("GET", "/keys", access.keys_page),
-    ("POST", "/keys", access.create_key),
-    ("POST", "/keys/rotate", access.rotate_key),
-    ("POST", "/keys/revoke", access.revoke_key),
-    ("GET", "/sign-in", access.sign_in_page),
-    ("POST", "/sign-in", access.sign_in),
-    ("POST", "/sign-out", access.sign_out),
-    ("POST", "/sign-out/everywhere", access.sign_out_everywhere),
-    ("POST", "/theme", access.choose_theme),
+    ("GET", "/audit", administration.audit_page),
+    ("GET", "/keys", administration.keys_page),
+    ("POST", "/keys", administration.create_key),
+    ("POST", "/keys/rotate", administration.rotate_key),
+    ("POST", "/keys/revoke", administration.revoke_key),
+    ("GET", "/sign-in", administration.sign_in_page),
+    ("POST", "/sign-in", administration.sign_in),
+    ("POST", "/sign-out", administration.sign_out),
+    ("POST", "/sign-out/everywhere", administration.sign_out_everywhere),
+    ("POST", "/theme", administration.choose_theme),
 )
 
 

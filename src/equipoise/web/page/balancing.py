@@ -1,34 +1,42 @@
-"""The team balancer: a lobby as a form, and the fairest teams with the next best splits.
+"""Pages that make teams fair: of the players of a pool, or of a list.
 
 The form has rows of players with party and lock, pairs to separate, and a field to paste names.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast, get_args
+from typing import Any, cast, get_args
 
 from markupsafe import Markup
 from starlette.responses import Response
 
 from equipoise.data.lobby import NO_COST, Objective, constraint_in_words
+from equipoise.data.rebalancing import Method
 from equipoise.errors import EquipoiseError, InvalidDataError, Problem
 from equipoise.markup import element
 from equipoise.messages.pools import PoolMessage
-from equipoise.messages.questions import BalancePlayer, BalanceRequest
-from equipoise.messages.teams import BalanceMessage, ConstraintMessage
+from equipoise.messages.questions import (
+    BalanceMessage,
+    BalancePlayer,
+    BalanceRequest,
+    ComparedMessage,
+    ConstraintMessage,
+    RebalanceMessage,
+    rebalance_message,
+)
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.reading.players import ratings_of_players
 from equipoise.pools.reading.questions import balance_in_pool
 from equipoise.store.connection import Store
+from equipoise.web.http.endpoints import while_connected, whole_number
 from equipoise.web.http.errors import ForbiddenError
-from equipoise.web.http.reading import whole_number
-from equipoise.web.page.context import PageContext
+from equipoise.web.page.context import Form, PageContext, upload_limits
 from equipoise.web.page.figures import picture
-from equipoise.web.page.forms import Form
 
 #: Names of parties in the form.
 PARTIES = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -355,3 +363,103 @@ def _moves(
         if came:
             moves.append((number, sorted(came)))
     return moves
+
+
+#: Time limit of a search in seconds, and rows of the table of steps.
+_SECONDS, _ROWS = 5.0, 100
+
+_VALUES = {"ana": 70, "bo": 60, "cy": 40, "di": 55, "ed": 30, "flo": 65, "gil": 45, "hu": 50}
+_PARTIES = (("ana", "bo"), ("cy",), ("di",), ("ed", "flo"), ("gil",), ("hu",))
+
+#: The request with which the form begins.
+EXAMPLE: dict[str, Any] = {
+    "ruleset": {
+        "alliance": {
+            "min_number": 2,
+            "max_number": 2,
+            "player_min_number": 1,
+            "player_max_number": 4,
+        },
+        "matching_rule": [
+            {"attribute": "mmr", "criteria": "distance", "reference": 100, "max": 50}
+        ],
+    },
+    "parties": [
+        {
+            "party": f"Party {number}",
+            "players": [{"player": name, "attributes": {"mmr": _VALUES[name]}} for name in players],
+        }
+        for number, players in enumerate(_PARTIES, start=1)
+    ],
+}
+
+
+async def rebalance_page(context: PageContext) -> Response:
+    """Return the form."""
+    context.need_calculations()
+    return _rebalance_form(context, json.dumps(EXAMPLE, indent=1))
+
+
+async def rebalance(context: PageContext) -> Response:
+    """Return the teams of a request, and a comparison of all methods if requested."""
+    context.need_calculations()
+    form = await context.form(upload_limits(context.service.settings))
+    text, method = form.text("request"), form.text("method")
+    try:
+        chosen = form.choice("method", get_args(Method)) if method else None
+        content = text.encode("utf-8", "replace")
+        work = context.service.calculate(rebalanced, content, chosen, form.flag("compare"))
+        found, rows, values = await while_connected(context.request.receive, work)
+    except EquipoiseError as error:
+        return _rebalance_form(context, text, error, method=method, compare=form.flag("compare"))
+    return _rebalance_form(
+        context,
+        text,
+        method=method,
+        compare=form.flag("compare"),
+        found=found,
+        values=values,
+        steps=found.steps[:_ROWS],
+        more_steps=max(len(found.steps) - _ROWS, 0),
+        rows=rows,
+    )
+
+
+def rebalanced(
+    content: bytes, method: Method | None, compare: bool
+) -> tuple[RebalanceMessage, list[ComparedMessage], dict[str, str]]:
+    """Return the teams, the results of all methods if `compare`, and the players' attributes."""
+    from equipoise.analysis.balance import RebalanceOrder
+    from equipoise.analysis.balance.rebalance import compare_methods, rebalance_request
+
+    order = RebalanceOrder(source=content, method=method, time_limit=_SECONDS)
+    found = rebalance_message(rebalance_request(order).result)
+    values = _values_of(content)
+    if not compare:
+        return found, [], values
+    plain = RebalanceOrder(source=content, time_limit=_SECONDS)
+    return found, compare_methods(plain), values
+
+
+def _values_of(content: bytes) -> dict[str, str]:
+    """Return the attributes of the players in a request by their ids."""
+    document = json.loads(content)  # bytes may begin with a byte order mark
+    session = document.get("session") or {}
+    parties = list(document.get("parties") or [])
+    for team in session.get("teams") or []:
+        parties += team
+    return {
+        str(one["player"]): ", ".join(
+            f"{name} {value:g}" if isinstance(value, int | float) else f"{name} {value}"
+            for name, value in (one.get("attributes") or {}).items()
+        )
+        for party in parties
+        for one in party["players"]
+    }
+
+
+def _rebalance_form(
+    context: PageContext, text: str, error: EquipoiseError | None = None, **more: Any
+) -> Response:
+    given = {"method": "", "compare": False, "found": None, "rows": [], **more}
+    return context.render("rebalance.html", error, request=text, methods=get_args(Method), **given)

@@ -1,4 +1,4 @@
-"""Rendering: templates with their filters, headers of pages, and static files.
+"""Templates of the pages, and the words in them.
 
 Templates escape everything. The headers forbid scripts and styles from anywhere but this site.
 Static files are served from memory under a path that changes with their content.
@@ -8,15 +8,139 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import math
+from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from equipoise.data.intervals import half_width
-from equipoise.web.page import wording
+from equipoise.display import half_width
+from equipoise.messages.pools import PoolMessage
+
+_THIN = "\N{NARROW NO-BREAK SPACE}"
+_MINUS, _NONE = "\N{MINUS SIGN}", "\N{EN DASH}"
+#: Initial ratings from this on are shown in whole points, lower ones in hundredths.
+_COARSE = 100.0
+
+
+def digits_of(pool: PoolMessage) -> int:
+    """Return the decimals of a pool's ratings: none on a scale such as 1500 +- 350, else two."""
+    start = pool.parameters.get("initial_rating", 1500.0)
+    return 0 if isinstance(start, int | float) and abs(start) >= _COARSE else 2
+
+
+def number(value: float | None, digits: int = 0) -> str:
+    """Return a number with this many decimals and with thousands separators; a dash for None."""
+    if value is None or math.isnan(value):
+        return _NONE
+    if math.isinf(value):
+        return "\N{INFINITY}" if value > 0 else f"{_MINUS}\N{INFINITY}"
+    text = f"{value:,.{digits}f}".replace("-", _MINUS)
+    return text.lstrip(_MINUS) if not text.strip(f"{_MINUS}0.,") else text
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """Return a change with its sign."""
+    if value is None or math.isnan(value):
+        return _NONE
+    text = number(value, digits)
+    return f"+{text}" if value > 0 and text.strip("0.,") else text
+
+
+def percent(share: float | None, digits: int = 0) -> str:
+    """Return a share from 0 to 1 in percent; only 0 and 1 become 0 % and 100 %."""
+    if share is None or math.isnan(share):
+        return _NONE
+    text = number(100 * share, digits)
+    least = 10.0**-digits
+    if share > 0 and float(text) == 0:
+        return f"< {least:g}{_THIN}%"
+    if share < 1 and float(text) == 100:
+        return f"> {100 - least:g}{_THIN}%"
+    return f"{text}{_THIN}%"
+
+
+def halves(value: float) -> str:
+    """Return points, with a half as a fraction."""
+    whole, part = divmod(value, 1.0)
+    if part != 0.5:
+        return f"{value:g}"
+    return f"{whole:.0f}\N{VULGAR FRACTION ONE HALF}" if whole else "\N{VULGAR FRACTION ONE HALF}"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """Return a count with its noun."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def ordinal(place: int) -> str:
+    """Return 1st, 2nd, 3rd, 4th, ..."""
+    if place % 100 in (11, 12, 13):
+        return f"{place}th"
+    return f"{place}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(place % 10, 'th') }"
+
+
+def direction(value: float | None) -> str:
+    """Return the CSS class of a change: gain, loss or same."""
+    if value is None or not value:
+        return "same"
+    return "gain" if value > 0 else "loss"
+
+
+def seconds_of(time: int | str | None) -> float | None:
+    """Return a time of a pool in seconds since 1970, None for None."""
+    if time is None or isinstance(time, int):
+        return time
+    at = datetime.fromisoformat(time)
+    return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+
+
+def minute(time: int | str | None) -> Markup | str:
+    """Return a time as an element, to the minute in UTC; midnight as a day."""
+    seconds = seconds_of(time)
+    if seconds is None:
+        return _NONE
+    try:
+        found = datetime.fromtimestamp(seconds, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(time)
+    text = f"{found:%Y-%m-%d}" if seconds % 86_400 == 0 else f"{found:%Y-%m-%d %H:%M}"
+    return Markup('<time datetime="{}">{}</time>').format(found.isoformat(), text)
+
+
+def day(time: int | str | None) -> Markup | str:
+    """Return the day of a time as an element."""
+    seconds = seconds_of(time)
+    if seconds is None:
+        return _NONE
+    found = minute(int(seconds // 86_400 * 86_400))
+    return found if isinstance(found, Markup) else str(time)
+
+
+def path(*segments: object, **query: object) -> str:
+    """Return a path of segments, and a query without its None values.
+
+    The last segment may contain any character. Browsers resolve "." and ".." even if they are
+    encoded, so an id with such a part goes into the query.
+    """
+    last = str(segments[-1])
+    if len(segments) > 1 and any(part in ("", ".", "..") for part in last.split("/")):
+        segments = (*segments[:-1], "")
+        query = {"id": last, **query}
+    given = {name: value for name, value in query.items() if value is not None}
+    text = "/" + "/".join(quote(str(one), safe="/" if one is last else "") for one in segments)
+    return f"{text}?{urlencode(given)}" if given else text
+
+
+def utc(seconds: float) -> datetime:
+    """Return seconds since 1970 as a datetime."""
+    return datetime.fromtimestamp(seconds, UTC)
+
 
 _KINDS = {
     "css": "text/css; charset=utf-8",
@@ -95,16 +219,16 @@ def environment() -> Environment:
         undefined=StrictUndefined,
     )
     found.filters |= {
-        "number": wording.number,
+        "number": number,
         "half_width": half_width,
-        "signed": wording.signed,
-        "percent": wording.percent,
-        "ordinal": wording.ordinal,
-        "direction": wording.direction,
-        "minute": wording.minute,
-        "day": wording.day,
+        "signed": signed,
+        "percent": percent,
+        "ordinal": ordinal,
+        "direction": direction,
+        "minute": minute,
+        "day": day,
     }
-    found.globals |= {"path": wording.path, "plural": wording.plural, "static": static_path}
+    found.globals |= {"path": path, "plural": plural, "static": static_path}
     return found
 
 

@@ -15,16 +15,15 @@ from markupsafe import Markup
 from starlette.responses import Response
 
 from equipoise.arrays import Floats
-from equipoise.charts.axes import Scale, around
-from equipoise.data.tournaments.games import Games
+from equipoise.charts.theme import Scale, around
+from equipoise.data.games import Games
 from equipoise.errors import EquipoiseError
 from equipoise.markup import element
-from equipoise.messages.tournaments.performance import PerformanceMessage, PerformanceRow
-from equipoise.web.http.reading import check_sweeps, check_table, compression_of, while_connected
-from equipoise.web.page.context import PageContext
+from equipoise.messages.histories import PerformanceMessage, PerformanceRow
+from equipoise.web.http.endpoints import check_sweeps, check_table, compression_of, while_connected
+from equipoise.web.page.context import Form, PageContext, upload_limits, wrong
 from equipoise.web.page.figures import bar, dot, picture
-from equipoise.web.page.forms import Form, upload_limits, wrong
-from equipoise.web.page.wording import halves
+from equipoise.web.page.rendering import halves
 
 #: Players in the table, sweeps, and ids of a sweep.
 MOST_PLAYERS, MOST_SWEEPS, MOST_IDS = 500, 50, 12
@@ -143,8 +142,8 @@ async def tournament(context: PageContext) -> Response:
 
 def performance_of(content: bytes, kind: str, confidence: float, average: float | None) -> Rated:
     """Return the performance table and the cross table of games."""
-    from equipoise.analysis.files.performance import message_of, rate_performance
-    from equipoise.analysis.requests.tournaments import Anchors, PerformanceRequest
+    from equipoise.analysis.performance import Anchors, PerformanceRequest
+    from equipoise.analysis.performance.computation import message_of, rate_performance
 
     request = PerformanceRequest(
         games=io.BytesIO(content), format=kind, confidence=confidence, anchor=Anchors(average)

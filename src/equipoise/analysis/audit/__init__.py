@@ -1,0 +1,104 @@
+"""What to audit in a history."""
+
+from __future__ import annotations
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+
+from equipoise.analysis.requests import HistoryRequest, Threads, Title, Workers, typed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftRequest:
+    """What to measure, and where the answer goes.
+
+    active_days, active_matches : how long players are active after a match; at most one of them
+    output : path of a table, or of a chart (.svg, .png, .pdf); None writes neither
+    """
+
+    active_days: float | None = typed(
+        None,
+        "Number of days for which a player is active after a match. [default: 90, if there are "
+        "times]",
+        "DAYS",
+    )
+    active_matches: int | None = typed(
+        None,
+        "Number of matches of the history for which a player is active after a match. [default: a "
+        "tenth of the matches, if there are no times]",
+        "N",
+    )
+    points: int = typed(
+        25,
+        "Number of times to measure at, evenly spaced in time, or in matches if activity is "
+        "counted in matches.",
+    )
+    output: str | None = typed(
+        None,
+        "Write the table (.csv, .parquet, .json, .jsonl, .tsv) or the chart (.svg, .png, .pdf). "
+        "[default: print the table]",
+        "FILE",
+    )
+    details: bool = typed(
+        False,
+        "Print all times of every system, instead of only the last, and the players who got most "
+        "to hold the level.",
+    )
+    band: bool = typed(
+        True,
+        "Leave out the band of the standard deviation in the chart of FILE.",
+        name="--no-band",
+        off=True,
+        needs="output",
+    )
+    title: str | None = typed(None, "Chart title.", "TEXT", needs="output")
+    threads: Threads = 1
+    history: HistoryRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncentivesRequest:
+    """Whom to examine, with what effort, and where the answer goes.
+
+    players : ids as text; empty means the most active and some of medium activity
+    workers, executor : do independent parts of the work; they never change a number
+    """
+
+    players: tuple[str, ...] = typed(
+        (),
+        "A player to examine. Repeatable. [default: the two most active players and two of medium "
+        "activity]",
+        "ID",
+        name="--player",
+    )
+    others: str = typed(
+        "frozen",
+        "Ratings of the other players. frozen: they keep the ratings that they had before every "
+        "match. replayed: all matches are rated again with the worse places.",
+        "frozen|replayed",
+    )
+    matches: int = typed(
+        40, "Number of a player's last rated matches in which the place may be worse.", "N"
+    )
+    budget: int = typed(
+        500, "Largest number of plans for each player while the others are frozen.", "N"
+    )
+    replays: int = typed(
+        20, "Largest number of plans for each player if everything is replayed.", "N"
+    )
+    seed: int = typed(0, "Random seed of the plans.", "N")
+    output: str | None = typed(
+        None,
+        "Write a table of all matches considered (.csv, .parquet, .json, .jsonl, .tsv), instead "
+        "of printing one.",
+        "FILE",
+    )
+    chart: str | None = typed(
+        None, "Draw a chart of the player who gains most: .svg, .png or .pdf.", "FILE"
+    )
+    details: bool = typed(False, "Print the thrown matches too.")
+    title: Title = None
+    workers: Workers = None
+    executor: Executor | None = None
+    threads: Threads = 1
+    history: HistoryRequest

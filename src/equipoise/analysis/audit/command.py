@@ -1,0 +1,407 @@
+"""equipoise audit: whether ratings drift as a whole, and whether losing on purpose pays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from equipoise.analysis.audit import DriftRequest, IncentivesRequest
+from equipoise.cli import options
+from equipoise.cli.helping import create_group
+from equipoise.cli.options import add_command
+from equipoise.cli.report import (
+    Table,
+    cell,
+    minutes,
+    print_json,
+    print_lines,
+    print_table,
+    reading_lines,
+    say,
+    say_compiled,
+    table,
+    working,
+)
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.audit.computation import DriftAnswer, IncentivesAnswer
+    from equipoise.data.audits import Drift, Incentive, LevelGroup
+
+
+EXAMPLE = """\b
+Example:
+  equipoise audit drift examples/contests.csv --system elo-mmr --active-days 30
+  equipoise audit drift examples/contests.csv --system elo-mmr --system elo --output drift.svg"""
+
+
+def drift(*, systems: options.Systems, request: DriftRequest, as_json: options.Json) -> None:
+    """Measure how the ratings of active players rise or fall as a whole, and why.
+
+    Shows their mean rating and deviation over time; how much matches, new players and players who
+    become inactive moved the mean; how many points each match created; and, if the system scales
+    changes by performance, how much of that comes from scaling. Also shows where newcomers enter
+    and how they perform in their first match, the points that they bring in and that inactive
+    players hold, and what is handed out to hold the level, and to whom.
+    """
+    from equipoise.analysis.audit import computation as work
+
+    settings = systems.settings()
+    request = options.weighed(request, settings)
+    chosen = systems.chosen(settings)
+    with working("rating") as job:
+        answer = work.audit_drift(chosen, request, job.progress)
+    if as_json:
+        print_json(work.drift_json(answer))
+        return
+    output = request.output
+    _print(answer, request.details, to_file=output is not None)
+    if output is not None:
+        say(f"{'drew' if work.is_chart(output) else 'wrote'} {output}")
+    say_compiled(job.compilation)
+
+
+def _print(answer: DriftAnswer, details: bool, to_file: bool) -> None:
+    """Print the tables unless a file is written, and a summary on standard error."""
+    if not to_file:
+        every = details or len(answer.found) == 1
+        moves, shown = _moves(answer), _moments if every else _ends
+        more = {} if every else _ALL
+        print_table(shown(answer, {**_LEVEL, **moves, **more, **_INFLATION}))
+        print_lines("")
+        print_table(shown(answer, _newcomers(answer)))
+        if any(one.handed_by for one in answer.found.values()):
+            print_lines("")
+            print_table(_handed(answer))
+            if details:
+                print_lines("")
+                print_table(_receivers(answer))
+    say(*drift_lines(answer), *reading_lines(answer.reading))
+
+
+#: Field -> its column and format. "z" drops the minus sign of a number that rounds to 0.
+_LEVEL = {
+    "active": ("active", ",d"),
+    "rating": ("rating", "z.1f"),
+    "deviation": ("deviation", "z.1f"),
+    "spread": ("spread", "z.1f"),
+}
+_MOVES = {
+    "by_matches": ("by_matches", "+z.1f"),
+    "by_entering": ("by_entering", "+z.1f"),
+    "by_leaving": ("by_leaving", "+z.1f"),
+    "by_performance": ("by_perf", "+z.1f"),
+    "by_level": ("by_level", "+z.1f"),
+}
+_INFLATION = {
+    "inflation": ("inflation", "+z.3f"),
+    "inflation_by_performance": ("infl_perf", "+z.3f"),
+}
+_NEWCOMERS = {
+    "newcomers": ("newcomers", ",d"),
+    "entered": ("entered", "z.1f"),
+    "performed": ("performed", "z.1f"),
+    "entry": ("entry", "z.1f"),
+    "entry_weight": ("weight", ".1f"),
+    "brought": ("brought", "+z,.0f"),
+    "created": ("created", "+z,.0f"),
+    "lost": ("lost", "+z,.0f"),
+}
+_HELD = {
+    "level": ("level", "z.1f"),
+    "target": ("target", "z.1f"),
+    "handed": ("handed", "+z,.0f"),
+}
+_ALL = {"players": ("players", ",d"), "rating_all": ("rating_all", "z.1f")}
+
+
+def _moves(answer: DriftAnswer) -> Mapping[str, tuple[str, str]]:
+    """Return the parts of the movement of the mean; that of the level only if one is held."""
+    holds = any(one.holds for one in answer.found.values())
+    return {field: form for field, form in _MOVES.items() if holds or field != "by_level"}
+
+
+def _newcomers(answer: DriftAnswer) -> Mapping[str, tuple[str, str]]:
+    """Return the columns about newcomers and the level that this answer has."""
+    learns, holds = (
+        any(getattr(one, of) for one in answer.found.values()) for of in ("learns", "holds")
+    )
+    fields = {field: form for field, form in _NEWCOMERS.items() if learns or field[:5] != "entry"}
+    return {**fields, **(_HELD if holds else {})}
+
+
+def _by_system(
+    answer: DriftAnswer,
+    columns: Mapping[str, str],
+    rows_of: Callable[[Drift], Iterable[Sequence[object]]],
+) -> Table:
+    """Return the rows of one system after the other, with their labels if there are several."""
+    several = len(answer.found) > 1
+    rows = (
+        [label] * several + [*row] for label, one in answer.found.items() for row in rows_of(one)
+    )
+    return table({**({"system": ""} if several else {}), **columns}, rows)
+
+
+def _moments(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
+    """Return one row for each time measured."""
+    timed = next(iter(answer.found.values())).times is not None
+
+    def rows(one: Drift) -> Iterator[list[object]]:
+        for point in one.file_table().to_dicts():
+            time = [minutes(point["time"])] if timed else []
+            yield [point["matches"], *time, *(point[field] for field in fields)]
+
+    columns = {"matches": ",d", **({"time": ""} if timed else {}), **dict(fields.values())}
+    return _by_system(answer, columns, rows)
+
+
+def _ends(answer: DriftAnswer, fields: Mapping[str, tuple[str, str]]) -> Table:
+    """Return one row for each system: its last values, and the sums of moves of the mean."""
+    rows = (
+        (label, *(_at_end(one, field) for field in fields)) for label, one in answer.found.items()
+    )
+    return table({"system": "", **dict(fields.values())}, rows)
+
+
+def _handed(answer: DriftAnswer) -> Table:
+    """Return to whom points were handed out, by the number of earlier matches."""
+    columns = {"earlier_matches": ">", "participations": ",d", "handed": "+z,.1f", "each": "+z.2f"}
+    return _by_system(
+        answer,
+        columns,
+        lambda one: (
+            [_earlier(of), of.participations, of.points, of.points / of.participations]
+            for of in one.handed_by
+        ),
+    )
+
+
+def _receivers(answer: DriftAnswer) -> Table:
+    """Return the players who got most to hold the level."""
+    columns = {"player": "", "participations": ",d", "handed": "+z.1f", "rating": "z.1f"}
+    return _by_system(
+        answer,
+        columns,
+        lambda one: (
+            [str(who.player), who.participations, who.points, who.rating] for who in one.receivers
+        ),
+    )
+
+
+def _earlier(group: LevelGroup) -> str:
+    if group.last is None:
+        return f"{group.first}+"
+    return f"{group.first}" if group.first == group.last else f"{group.first}-{group.last}"
+
+
+def drift_lines(answer: DriftAnswer) -> list[str]:
+    """Return lines on what was measured and found."""
+    first = next(iter(answer.found.values()))
+    lines = [
+        f"{counted(len(first.matches), 'moment')} from match {first.matches[0]:,} to "
+        f"{first.matches[-1]:,}; active players have played in the last {answer.window}"
+    ]
+    for label, one in answer.found.items():
+        name = f"{label}: " if len(answer.found) > 1 else ""
+        if not math.isnan(one.start) and first.rated[-1]:
+            about = (_summary(one), _about_newcomers(one, int(first.players[-1])))
+            lines += [f"{name}{line}" for line in (*about, *_about_level(one))]
+    return lines
+
+
+def _about_newcomers(one: Drift, players: int) -> str:
+    """Return where newcomers entered, and how they performed, in words."""
+    how = "a learned" if one.learns else "a fixed"
+    entered = cell(_at_end(one, "entered"), ".0f")
+    performed = cell(_at_end(one, "performed"), ".0f") or "unknown"
+    return (
+        f"{counted(players, 'newcomer')} entered at {entered} on average ({how} entry); mean "
+        f"performance in their first match: {performed}"
+    )
+
+
+def _about_level(one: Drift) -> list[str]:
+    """Return what was handed out to hold the level, and to whom, in words."""
+    if not one.holds:
+        return []
+    handed = f"holding the level handed out {cell(_at_end(one, 'handed'), 'z,.0f')} points"
+    if not one.receivers:
+        return [handed]
+    most = one.receivers[0]
+    return [
+        f"{handed} to {counted(one.receiving, 'player')}; {most.player} got most, "
+        f"{most.points:.1f} points in {counted(most.participations, 'match', 'matches')}"
+    ]
+
+
+def _summary(one: Drift) -> str:
+    """Return how a system changed the ratings of all players, in words."""
+    added = f"matches added {cell(_at_end(one, 'added'), '+z.1f')} points per player"
+    if not one.scales:
+        return f"{added}; {one.system} does not scale changes by performance"
+    scaled = cell(_at_end(one, "added_by_performance"), "+z.1f")
+    return f"{added}, {scaled} of them by performance scaling"
+
+
+def _at_end(one: Drift, field: str) -> float | None:
+    """Return the last value of a field, or the sum of a field that moved the mean rating."""
+    values = getattr(one, field)
+    if field == "entered":
+        came = one.newcomers > 0
+        total = sum((one.newcomers * values)[came].tolist())
+        value = total / max(int(one.newcomers.sum()), 1)
+    elif field == "performed":
+        value = one.performed_all
+    elif field in (*_MOVES, "newcomers"):
+        value = sum(values.tolist())
+    else:
+        value = values.tolist()[-1]
+    return None if math.isnan(value) else value
+
+
+INCENTIVES_EXAMPLE = """\b
+Example:
+  equipoise audit incentives examples/contests.csv --system elo-mmr --player jade-kite
+  equipoise audit incentives examples/contests.csv --system elo-mmr --others replayed --details"""
+
+
+def incentives(
+    *,
+    systems: options.Systems,
+    request: IncentivesRequest,
+    cluster: options.Cluster,
+    as_json: options.Json,
+) -> None:
+    """Search for players who would have ended higher by coming in worse.
+
+    The last matches of a player are rated again with worse places, never with better ones. In a
+    system with aligned incentives no plan gains anything while the others are frozen. Systems that
+    measure how much results vary can be exploited. The gain found is a lower bound.
+    """
+    from equipoise.analysis.audit import computation as work
+
+    settings = systems.settings()
+    request = options.weighed(request, settings)
+    chosen = systems.chosen(settings)
+    with cluster.executor(request.workers) as executor, working("trying plans") as job:
+        asked = replace(request, executor=executor)
+        answer = work.audit_incentives(chosen, asked, job.progress)
+    if as_json:
+        print_json(work.incentives_json(answer))
+        return
+    _print_incentives(answer, request.details)
+    if request.output is not None:
+        say(f"wrote {request.output}")
+    if request.chart is not None:
+        say(f"drew {request.chart}")
+    say_compiled(job.compilation)
+
+
+def _print_incentives(answer: IncentivesAnswer, details: bool) -> None:
+    """Print the tables unless files are written, and a summary on standard error."""
+    gained = any(one.thrown.any() for found in answer.found.values() for one in found)
+    if answer.request.output is None:
+        print_table(players_table(answer))
+        if details and gained:
+            print_lines("")
+            print_table(thrown_table(answer))
+    say(*incentives_lines(answer), *reading_lines(answer.reading))
+
+
+def players_table(answer: IncentivesAnswer) -> Table:
+    """Return one row for each player and system."""
+    several, replayed = len(answer.found) > 1, answer.request.others == "replayed"
+    names = ["player", "played", "considered", "thrown", "honest", "by_plan", "gain"]
+    names += ["gain_frozen"] * replayed + ["plans"]
+    rows = (
+        [label] * several
+        + [str(one.player), f"{one.played:,d}", f"{len(one.honest):,d}", f"{one.thrown.sum():,d}"]
+        + [_points(one.honest[-1]), _points(one.planned[-1]), _points(one.gain, "+")]
+        + [_points(one.gain_frozen, "+")] * replayed
+        + [f"{one.plans:,d}{' (all)' if one.complete else ''}"]
+        for label, found in answer.found.items()
+        for one in found
+    )
+    return _table(["system"] * several + names, rows)
+
+
+def thrown_table(answer: IncentivesAnswer) -> Table:
+    """Return one row for each match that a plan throws."""
+    several = len(answer.found) > 1
+    timed = next(iter(answer.found.values()))[0].times is not None
+    names = ["player", "match"] + ["time"] * timed
+    names += ["teams", "place", "by_plan", "honest", "rating_by_plan"]
+    rows = (
+        [label] * several
+        + [str(one.player), str(match["match"])]
+        + ([minutes(match["time"])] if timed else [])
+        + [f"{match['teams']:,d}", _place(match["place"], match["tied"])]
+        + [_place(match["planned_place"], match["planned_tied"])]
+        + [_points(match["honest"]), _points(match["planned"])]
+        for label, found in answer.found.items()
+        for one in found
+        for match in one.file_table().to_dicts()
+        if match["thrown"]
+    )
+    return _table(["system"] * several + names, rows)
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[str | None]]) -> Table:
+    """Return rows of text as a table; all but names and times are aligned to the right."""
+    left = ("system", "player", "match", "time")
+    return table({name: "" if name in left else ">" for name in names}, rows)
+
+
+def incentives_lines(answer: IncentivesAnswer) -> list[str]:
+    """Return lines on what was searched and found."""
+    effort = answer.request
+    last = f"the last {counted(effort.matches, 'rated match', 'rated matches')} of each player"
+    tried = f"at most {counted(effort.budget, 'plan')} per player"
+    if answer.request.others == "replayed":
+        tried += f", {effort.replays:,} of them with everything replayed"
+    lines = [f"Worse places in {last}; {tried}."]
+    for label, found in answer.found.items():
+        name = f"{label}: " if len(answer.found) > 1 else ""
+        best = max(found, key=lambda one: one.gain)
+        lines.append(f"{name}{_incentives_summary(best)}, found in {answer.seconds[label]:.1f} s")
+        failed = sum(one.failed for one in found)
+        if failed:
+            plans = counted(failed, "plan leaves", "plans leave")
+            lines.append(f"{name}{plans} the player without a rating by {best.system}")
+    if not all(one.complete for found in answer.found.values() for one in found):
+        lines.append(
+            "Not all plans were tried: a larger gain may exist, and finding none proves nothing."
+        )
+    return lines
+
+
+def _incentives_summary(best: Incentive) -> str:
+    """Return the largest gain of a system in words."""
+    if not best.thrown.any():
+        return "no plan gains anything"
+    thrown = counted(int(best.thrown.sum()), "match", "matches")
+    return f"{best.player} gains {_points(best.gain)} points by throwing {thrown}"
+
+
+def _points(value: float, sign: str = "") -> str:
+    """Return rating points; a very large or very small number has more digits."""
+    if abs(value) >= 1e6:
+        return format(value, f"{sign}.2e")
+    small = sign and 0 < abs(value) < 0.05
+    return format(
+        value if small else round(value, 1) + 0.0, f"{sign}.6f" if small else f"{sign}.1f"
+    )
+
+
+def _place(place: int, tied: int) -> str:
+    return f"{place:,d}{'=' if tied else ''}"
+
+
+application = create_group(
+    "Audit rating systems: drift of the ratings, and incentives to throw matches."
+)
+add_command(application, "drift", drift, EXAMPLE)
+add_command(application, "incentives", incentives, INCENTIVES_EXAMPLE)

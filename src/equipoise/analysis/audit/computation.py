@@ -1,0 +1,302 @@
+"""Auditing drift and incentives: read the history, study each system, write tables and charts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast, get_args
+
+import polars as pl
+
+from equipoise.analysis.audit import DriftRequest, IncentivesRequest
+from equipoise.analysis.plot.computation import player_rows
+from equipoise.analysis.plot.values import drift_subtitle, incentives_subtitle
+from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
+from equipoise.analysis.requests import shared
+from equipoise.analysis.systems import audit_each, plain_parameters
+from equipoise.charts import theme
+from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others
+from equipoise.data.history import History
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import InvalidParameterError, NotFoundError, require
+from equipoise.evaluate.drift import check_window, default_window, drift
+from equipoise.evaluate.incentives import Effort, activity_of, incentives, sample
+from equipoise.formats import write_table
+from equipoise.formats.writing import check_target
+from equipoise.messages.conversion import plain
+from equipoise.rating.replay import check_fit
+from equipoise.rating.system import RatingSystem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriftAnswer:
+    """Result of a drift audit; `found` and `seconds` by label."""
+
+    history: History
+    reading: HistoryReading
+    systems: Mapping[str, RatingSystem]
+    window: ActivityWindow
+    found: Mapping[str, Drift]
+    seconds: Mapping[str, float]
+
+
+def audit_drift(
+    systems: Mapping[str, RatingSystem],
+    request: DriftRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> DriftAnswer:
+    """Read the history, replay every system through it, write the table or the chart.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    _check_drift(request, len(systems))
+    history, reading = read(request.history, systems)
+    window = _window(request, history)
+    audit = partial(
+        drift, history=history, window=window, points=request.points, threads=request.threads
+    )
+    found, seconds = audit_each(systems, audit, progress)
+    answer = DriftAnswer(
+        history=history,
+        reading=reading,
+        systems=systems,
+        window=window,
+        found=found,
+        seconds=seconds,
+    )
+    if request.output is not None:
+        _write_drift(answer, request, request.output)
+    return answer
+
+
+def _check_drift(request: DriftRequest, systems: int) -> None:
+    """Refuse wrong options and outputs that cannot be written, before reading."""
+    require(request.points >= 2, "--points", "at least 2", request.points)
+    if request.active_days is not None and request.active_matches is not None:
+        raise InvalidParameterError("--active-days cannot be combined with --active-matches")
+    days, matches = request.active_days, request.active_matches
+    require(days is None or 0 < days < math.inf, "--active-days", "positive", days)
+    require(matches is None or matches >= 1, "--active-matches", "at least 1", matches)
+    if request.output is None:
+        return
+    check_outputs(request.history, {"--output": request.output})
+    if not is_chart(request.output):
+        check_target(request.output)
+        return
+    from equipoise.analysis.audit.chart import MOST_SYSTEMS
+
+    theme.check_file(request.output)
+    require(systems <= MOST_SYSTEMS, "systems", f"at most {MOST_SYSTEMS} in a chart", systems)
+
+
+def is_chart(path: str) -> bool:
+    """Return whether a path is that of a chart."""
+    return Path(path).suffix.lower().removeprefix(".") in theme.FILE_KINDS
+
+
+def _window(request: DriftRequest, history: History) -> ActivityWindow:
+    """Return how long players are active after a match."""
+    if request.active_matches is not None:
+        window = ActivityWindow("matches", request.active_matches)
+    elif request.active_days is not None:
+        if history.time is None:
+            raise InvalidParameterError(
+                f"--active-days needs a history with times; this one {without_dates(history)}. "
+                "Use --active-matches"
+            )
+        window = ActivityWindow("days", request.active_days)
+    else:
+        window = default_window(history)
+    check_window(window, history)
+    return window
+
+
+def _write_drift(answer: DriftAnswer, request: DriftRequest, output: str) -> None:
+    """Write the chart, or the tables of all systems in one with a column for the label."""
+    if not is_chart(output):
+        tables = (
+            one.file_table().select(pl.lit(label).alias("system"), pl.all())
+            for label, one in answer.found.items()
+        )
+        write_table(pl.concat(tables), output)
+        return
+    from equipoise.analysis.audit.chart import drift_figure
+
+    labels = list(answer.found)
+    band = request.band and len(labels) == 1
+    figure = drift_figure(
+        answer.found,
+        title=request.title or f"Drift of {labels[0] if len(labels) == 1 else 'ratings'}",
+        subtitle=drift_subtitle(answer.window, band=band),
+        band=band,
+    )
+    theme.write(figure, output)
+
+
+#: Fields of a drift beside its points.
+_OF_SYSTEM = (
+    *("system", "scales", "learns", "holds", "start", "performed_all"),
+    *("handed_by", "receivers", "receiving"),
+)
+
+
+def drift_json(answer: DriftAnswer) -> dict[str, Any]:
+    """Return what `equipoise audit drift --json` prints."""
+    return {
+        "systems": [
+            {
+                "label": label,
+                **{name: plain(getattr(one, name)) for name in _OF_SYSTEM},
+                "parameters": plain_parameters(answer.systems[label]),
+                "points": [{"time": None, **point} for point in one.file_table().to_dicts()],
+                "seconds": answer.seconds[label],
+            }
+            for label, one in answer.found.items()
+        ],
+        "window": plain(answer.window),
+        "history": history_message(answer.history, answer.reading),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IncentivesAnswer:
+    """Result of an incentive audit; `found` (for the same players) and `seconds`, by label."""
+
+    history: History
+    reading: HistoryReading
+    systems: Mapping[str, RatingSystem]
+    request: IncentivesRequest
+    found: Mapping[str, list[Incentive]]
+    seconds: Mapping[str, float]
+
+
+def audit_incentives(
+    systems: Mapping[str, RatingSystem],
+    request: IncentivesRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> IncentivesAnswer:
+    """Read the history, search with every system, write table and chart.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    effort = Effort(**shared(request, Effort))
+    _check(request, len(systems))
+    history, reading = read(request.history, systems)
+    players = _players(next(iter(systems.values())), history, request.players)
+    audit = partial(
+        incentives,
+        history=history,
+        players=players,
+        **{**shared(request, incentives), "effort": effort, "workers": request.workers or 1},
+    )
+    found, seconds = audit_each(systems, audit, progress)
+    answer = IncentivesAnswer(
+        history=history,
+        reading=reading,
+        systems=systems,
+        request=request,
+        found=found,
+        seconds=seconds,
+    )
+    _write(answer)
+    return answer
+
+
+def _players(system: RatingSystem, history: History, named: tuple[str, ...]) -> list[object]:
+    """Return the ids of the named players, or of some that the first system rates often."""
+    check_fit(system, history)
+    rated = system.capabilities.rated(history)
+    rows = player_rows(history, named) or sample(activity_of(history, rated))
+    if not rows:
+        raise NotFoundError(f"{system.name} changes no rating in this history")
+    players: list[object] = history.player_ids[rows].tolist()
+    return players
+
+
+def _check(request: IncentivesRequest, systems: int) -> None:
+    """Refuse wrong options and outputs that cannot be written, before reading."""
+    known = get_args(Others)
+    require(request.others in known, "--others", f"one of {', '.join(known)}", request.others)
+    require(request.seed >= 0, "--seed", "at least 0", request.seed)
+    check_outputs(request.history, tables={"--output": request.output}, chart=request.chart)
+    if request.chart is not None:
+        from equipoise.analysis.audit.chart import MOST_SYSTEMS_ABREAST as MOST_ABREAST
+
+        require(systems <= MOST_ABREAST, "systems", f"at most {MOST_ABREAST} in a chart", systems)
+
+
+def _write(answer: IncentivesAnswer) -> None:
+    """Write the matches of all players and systems in one table, and the chart."""
+    request = answer.request
+    if request.output is not None:
+        tables = (
+            one.file_table().select(
+                pl.lit(label).alias("system"), pl.lit(one.player).alias("player"), pl.all()
+            )
+            for label, found in answer.found.items()
+            for one in found
+        )
+        write_table(pl.concat(tables), request.output)
+    if request.chart is not None:
+        from equipoise.analysis.audit.chart import incentives_figure
+
+        drawn = _drawn(answer)
+        player = next(iter(drawn.values())).player
+        figure = incentives_figure(
+            drawn,
+            title=request.title or f"What {player} gains by doing worse",
+            subtitle=incentives_subtitle(cast(Others, request.others)),
+        )
+        theme.write(figure, request.chart)
+
+
+def _drawn(answer: IncentivesAnswer) -> dict[str, Incentive]:
+    """Return the incentives of one player, by system: the player with the largest gain in any.
+
+    Systems can be compared only on the same player.
+    """
+    gains = [
+        max(one.gain for one in of_player) for of_player in zip(*answer.found.values(), strict=True)
+    ]
+    number = gains.index(max(gains))
+    return {label: found[number] for label, found in answer.found.items()}
+
+
+#: Fields of an incentive beside its matches.
+_OF_PLAYER = ("player", "played", "before", "gain", "gain_frozen", "plans", "failed", "complete")
+
+
+def incentives_json(answer: IncentivesAnswer) -> dict[str, Any]:
+    """Return what `equipoise audit incentives --json` prints."""
+    request = answer.request
+    return {
+        "systems": [
+            {
+                "label": label,
+                "system": answer.systems[label].name,
+                "parameters": plain_parameters(answer.systems[label]),
+                "players": [_player(one) for one in found],
+                "seconds": answer.seconds[label],
+            }
+            for label, found in answer.found.items()
+        ],
+        "others": request.others,
+        "last_matches": request.matches,
+        "budget": request.budget,
+        "replays": request.replays if request.others == "replayed" else None,
+        "seed": request.seed,
+        "history": history_message(answer.history, answer.reading),
+    }
+
+
+def _player(one: Incentive) -> dict[str, Any]:
+    return {
+        **{name: plain(getattr(one, name)) for name in _OF_PLAYER},
+        "honest": plain(one.honest[-1]),
+        "planned": plain(one.planned[-1]),
+        "thrown": int(one.thrown.sum()),
+        "matches": [{"time": None, **match} for match in one.file_table().to_dicts()],
+    }

@@ -1,0 +1,211 @@
+"""The figures of a backtest: calibration, values with their intervals, a metric along slices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Floats
+from equipoise.charts import theme
+from equipoise.charts.theme import around, shortened
+from equipoise.data.backtest import Calibration
+from equipoise.errors import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+#: With more lines than this, the lines of a chart cannot be distinguished.
+MOST_SYSTEMS = len(theme.PALETTE)
+#: Shapes of the marks, which can be distinguished without colours.
+MARKS = ("o", "s", "^", "D", "v", "P")
+_TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_LETTERS = 20
+#: Points from the edge of the axes to the labels.
+_LEAD = 12.0
+#: Area of the largest mark, in square points, and of the smallest.
+_LARGEST, _SMALLEST = 120.0, 8.0
+
+SIZE = theme.Size(7.5, 6.0)
+
+
+def calibration_figure(
+    found: Mapping[str, Calibration], *, title: str, subtitle: str, size: theme.Size = SIZE
+) -> Figure:
+    """Return the figure of the calibration of systems by label.
+
+    A mark is as large as the share of the participations in its bin.
+    Raises : InvalidParameterError   more systems than can be distinguished
+    """
+    require(1 <= len(found) <= MOST_SYSTEMS, "systems", f"1 to {MOST_SYSTEMS}", len(found))
+    with theme.style():
+        figure, axes = theme.new_figure(title, subtitle, size)
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(-0.02, 1.02)
+        axes.set_xticks(_TICKS)
+        axes.set_yticks(_TICKS)
+        axes.set_xlabel("expected score")
+        axes.set_ylabel("observed score")
+        axes.plot([0, 1], [0, 1], color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=1)
+        for number, one in enumerate(found.values()):
+            _draw(axes, one, number)
+        _label(figure, axes, found)
+    return figure
+
+
+def _draw(axes: Axes, one: Calibration, number: int) -> None:
+    """Draw one system: a line through its bins, and a mark for each."""
+    filled = one.participations > 0
+    colour = theme.PALETTE[number]
+    x, y = one.expected[filled], one.observed[filled]
+    share = one.participations[filled] / one.participations.sum()
+    axes.plot(x, y, color=colour, lw=1.8, zorder=3)
+    areas = np.maximum(_LARGEST * share / share.max(), _SMALLEST)
+    axes.scatter(
+        x, y, s=areas, marker=MARKS[number], color=colour, zorder=4, linewidths=0.8,
+        edgecolors=theme.PAGE,
+    )  # fmt: skip
+
+
+def _label(figure: Figure, axes: Axes, found: Mapping[str, Calibration]) -> None:
+    """Write each label beside the end of its line, without overlap."""
+    texts = [
+        theme.line_label(axes, f"{shortened(label, _LETTERS)}  {one.error:.3f}", number)
+        for number, (label, one) in enumerate(found.items())
+    ]
+    theme.fit_axes(figure, axes, right=_LEAD + max(map(theme.text_width, texts)))
+    ends = [float(one.observed[one.participations > 0][-1]) for one in found.values()]
+    theme.place_labels(axes, texts, ends, _LEAD)
+
+
+#: Inches: the width of a figure of intervals, its axis, and a row.
+_WIDTH, _AROUND, _ROW = 4.4, 0.65, 0.34
+#: Inches: a figure of slices without its legend, and a line of the legend.
+_SLICES, _LINE = theme.Size(5.4, 2.9), 0.26
+#: Names in a line of the legend, and letters of a name.
+_COLUMNS, _SLICE_LETTERS = 3, 18
+
+
+class Estimate(NamedTuple):
+    """A value with its interval.
+
+    text : the value, written at the right
+    value, lower, upper : NaN if unknown
+    number : of the system, which decides its colour
+    open : draw a ring instead of a dot
+    """
+
+    label: str
+    text: str
+    value: float
+    lower: float
+    upper: float
+    number: int
+    open: bool = False
+
+
+class Series(NamedTuple):
+    """A system's values.
+
+    number : of the system; None is the baseline, drawn as a dashed line
+    values : shape (parts,); NaN if nothing was scored
+    """
+
+    label: str
+    number: int | None
+    values: Floats
+
+
+def intervals_figure(rows: Sequence[Estimate], reference: float) -> Figure:
+    """Return the figure of values and intervals, one below the other.
+
+    reference : drawn as a dashed line, unless it is far away; NaN for none
+    """
+    seen = [value for row in rows for value in (row.value, row.lower, row.upper)]
+    scale = around(seen, 0.0, 1.0, [reference])
+    with theme.style():
+        size = theme.Size(_WIDTH, _AROUND + _ROW * len(rows))
+        figure, axes = theme.new_figure("", "", size)
+        axes.set_xlim(scale.low, scale.high)
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.grid(visible=True, axis="x")
+        axes.grid(visible=False, axis="y")
+        axes.ticklabel_format(axis="x", useOffset=False)
+        axes.locator_params(axis="x", nbins=4)
+        if scale.holds(reference):
+            axes.axvline(reference, color=theme.MUTED, lw=1.2, ls=(0, (4, 3)), zorder=1)
+        for place, row in enumerate(rows):
+            look = _look(row.number)
+            axes.plot([row.lower, row.upper], [place] * 2, color=look["color"], lw=2.5)
+            face = theme.PAGE if row.open else look["color"]
+            axes.plot(row.value, place, **{**look, "mfc": face, "mec": look["color"]}, ls="none")
+        axes.set_yticks(range(len(rows)), [shortened(row.label, _SLICE_LETTERS) for row in rows])
+        beside = [
+            axes.annotate(row.text, (1.0, place), (8, 0), ("axes fraction", "data"),
+                          textcoords="offset points", va="center")
+            for place, row in enumerate(rows)
+        ]  # fmt: skip
+        theme.fit_axes(figure, axes, right=8 + max(map(theme.text_width, beside)))
+    return figure
+
+
+def slices_figure(parts: Sequence[str], series: Sequence[Series]) -> Figure:
+    """Return the figure of a metric along two or more parts, with a legend above.
+
+    parts : their names
+    """
+    systems = [one for one in series if one.number is not None]
+    baseline = [value for one in series if one.number is None for value in one.values.tolist()]
+    scale = around([value for one in systems for value in one.values.tolist()], 0.0, 1.0, baseline)
+    legend = _LINE * math.ceil(len(series) / _COLUMNS)
+    with theme.style():
+        size = theme.Size(_SLICES.width, _SLICES.height + legend)
+        figure, axes = theme.new_figure("", "", size)
+        box = axes.get_position()
+        axes.set_position((box.x0, box.y0, box.width, box.height - legend / size.height))
+        axes.set_ylim(scale.low, scale.high)
+        axes.set_xticks(range(len(parts)), parts)
+        for one in series:
+            axes.plot(np.arange(len(parts)), one.values, label=shortened(one.label, _SLICE_LETTERS),
+                      **_line(one.number))  # fmt: skip
+        _note_outside(axes, series, scale.low, scale.high)
+        figure.legend(
+            loc="upper left", ncols=_COLUMNS, frameon=False, borderaxespad=0.2, handlelength=2.4
+        )
+        theme.fit_axes(figure, axes)
+    return figure
+
+
+def _look(number: int) -> dict[str, Any]:
+    """Return the dots of a system; after the last colour, other shapes get the colours again."""
+    colours = len(theme.PALETTE)
+    return {
+        "marker": MARKS[(number + number // colours) % len(MARKS)],
+        "color": theme.PALETTE[number % colours],
+        "ms": 7.0,
+    }
+
+
+def _line(number: int | None) -> dict[str, Any]:
+    """Return the line of a system; after the last colour, the lines are dashed."""
+    if number is None:
+        return {"color": theme.MUTED, "lw": 1.2, "ls": (0, (4, 3))}
+    again = number >= len(theme.PALETTE)
+    return {**_look(number), "lw": 1.8, "ls": (0, (6, 3)) if again else "-", "mec": theme.PAGE}
+
+
+def _note_outside(axes: Axes, series: Sequence[Series], low: float, high: float) -> None:
+    """Write where the baseline is, if it is not within the axes."""
+    for one in series:
+        known = one.values[np.isfinite(one.values)]
+        if one.number is not None or not len(known) or ((low <= known) & (known <= high)).any():
+            continue
+        below = bool(known.mean() < low)
+        arrow = "\N{DOWNWARDS ARROW}" if below else "\N{UPWARDS ARROW}"
+        place, side = (0.02, "bottom") if below else (0.98, "top")
+        note = axes.text(1.0, place, f"{one.label} {arrow}", transform=axes.transAxes)
+        note.set(color=theme.MUTED, ha="right", va=side)

@@ -1,0 +1,141 @@
+"""equipoise backtest: which system predicts a history best."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import typer
+
+from equipoise.analysis.backtest import BacktestRequest
+from equipoise.analysis.inspect.command import inspected
+from equipoise.cli import options
+from equipoise.cli.options import command_line, option
+from equipoise.cli.report import (
+    print_json,
+    print_lines,
+    print_table,
+    reading_lines,
+    say,
+    say_compiled,
+    table,
+    working,
+)
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.backtest.computation import BacktestAnswer
+
+
+EXAMPLE = """\b
+Example:
+  equipoise backtest examples/contests.csv --system elo-mmr --system elo --from 10%
+  equipoise backtest examples/contests.csv --system elo-mmr --system elo --report report.html
+  equipoise backtest examples/contests.csv --system all"""
+
+
+def backtest(
+    *,
+    context: typer.Context,
+    systems: options.Systems,
+    request: BacktestRequest,
+    details: bool = option(
+        False,
+        "Print scores by experience, intervals, differences, slices and calibration to standard "
+        "output too. A terminal always shows them.",
+    ),
+    cluster: options.Cluster,
+    dry_run: options.DryRun,
+    as_json: options.Json,
+) -> int | None:
+    """Compare how well rating systems predict a history.
+
+    Each match is predicted from the ratings before it, the prediction is scored, and then the match
+    is rated. The last row is a prediction without ratings. The first table is about players with
+    five or more earlier matches (--min-history). The second is about newcomers, players with few
+    matches, and all players; it goes to standard error unless --details is given. --system all
+    compares every system that can rate the history, unless its ratings run away in matches of many
+    teams, and notes name the others.
+    """
+    from equipoise.analysis.backtest import computation as work
+
+    settings = systems.settings()
+    request = options.weighed(request, settings)
+    chosen, added = systems.chosen_or_every(settings)
+    if dry_run:
+        needed = [system for label, system in chosen.items() if label not in added]
+        return inspected(context, request.history, as_json, systems=needed)
+    shown = command_line(context, ("source", "parameters", "initial", "output", "report"))
+    if settings_used := request.history.set_by_project:
+        # A comment, because the command may not have these options.
+        names = ", ".join(one.removeprefix("--") for one in settings_used)
+        shown += f"  # with {names} of equipoise.toml"
+    with cluster.executor(request.workers) as executor, working("backtest") as job:
+        asked = replace(request, if_able=added, command=shown, executor=executor)
+        answer = work.compare(chosen, asked, job.progress)
+    if as_json:
+        print_json(work.backtest_json(answer))
+        return None
+    first_table = request.output is None
+    _print(answer, first_table, details or (first_table and sys.stdout.isatty()))
+    if request.report is not None:
+        say(f"wrote {request.report}")
+    say_compiled(job.compilation)
+    return None
+
+
+def _print(answer: BacktestAnswer, first_table: bool, details: bool) -> None:
+    """Print the tables, and what was scored on standard error."""
+    from equipoise.analysis.backtest import tables
+    from equipoise.analysis.backtest.report import verdict_in_words
+
+    found = answer.found
+    by_experience = tables.groups_table(found)
+    if first_table:
+        one = tables.metrics_table(found, answer.seconds)
+        print_table(table(one.columns, one.rows))
+    if details:
+        for one in (by_experience, *tables.detail_tables(found)):
+            print_lines("", one.title)
+            print_table(table(one.columns, one.rows))
+    say(*_scoring_lines(answer), verdict_in_words(found))
+    if not details:
+        # A program that reads standard output gets one table.
+        say(f"{by_experience.title}:", *table(by_experience.columns, by_experience.rows).lines())
+    say(*reading_lines(answer.reading))
+
+
+def _scoring_lines(answer: BacktestAnswer) -> list[str]:
+    """Return lines on what was scored and what was not."""
+    from equipoise.data.backtest import LEAST_MATCHES
+
+    found, history = answer.found, answer.history
+    lines = [
+        f"scored {found.matches:,} of {counted(history.matches, 'match', 'matches')}, "
+        f"{found.participations:,} of {counted(history.participations, 'participation')}"
+    ]
+    if found.learned:
+        learned = counted(found.learned, "match was", "matches were")
+        lines.append(f"the first {learned} used only for learning")
+    if found.min_total is not None:
+        lines.append(
+            f"players with fewer than {counted(found.min_total, 'match', 'matches')} in the "
+            f"complete history are scored only in the table by earlier matches"
+        )
+    elif found.min_history:
+        lines.append(
+            "players with fewer than "
+            f"{counted(found.min_history, 'earlier match', 'earlier matches')} are scored only "
+            "in the table by earlier matches"
+        )
+    if found.resamples and found.matches < LEAST_MATCHES:
+        lines.append(
+            f"fewer than {LEAST_MATCHES} matches are scored, too few for a verdict on differences"
+        )
+    if found.undecided:
+        lines.append(
+            f"{counted(found.undecided, 'match is', 'matches are')} left with one tie: only "
+            "log_loss, brier and calibration count them"
+        )
+    return lines

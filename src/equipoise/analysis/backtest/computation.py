@@ -1,0 +1,637 @@
+"""Backtesting systems on a history: read, score, write the table and the page with the report.
+
+The usual rule scores players with five earlier matches, and searches on the first tenth of the
+matches. A short history, a tournament or ten matches of friends, may have nothing of that. Then the
+rule is relaxed step by step, and a note says how far. What the user has said is never changed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from equipoise.analysis.backtest import BacktestRequest
+from equipoise.analysis.backtest.report import BacktestReport, backtest_page
+from equipoise.analysis.rate.computation import initial_notes, initial_ratings
+from equipoise.analysis.reading import (
+    check_outputs,
+    history_message,
+    missing_notes,
+    notes_on_unused,
+    read,
+    without_dates,
+)
+from equipoise.analysis.requests import shared
+from equipoise.analysis.systems import plain_parameters, without_runaways
+from equipoise.analysis.tune import TuneRequest
+from equipoise.charts import theme
+from equipoise.data.backtest import (
+    METRICS,
+    Backtest,
+    Difference,
+    GroupScores,
+    Slice,
+    SystemScores,
+    judge,
+)
+from equipoise.data.files import check_place, whole_file
+from equipoise.data.history import History
+from equipoise.data.ratings import InitialRatings, Ratings
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import InvalidDataError, InvalidParameterError, require
+from equipoise.evaluate.backtest import backtest
+from equipoise.evaluate.scoring.tally import ADVICE, Scored
+from equipoise.formats import write_table
+from equipoise.formats.opening.joining import listed_files
+from equipoise.formats.times import moment, order_bound
+from equipoise.messages.conversion import plain
+from equipoise.messages.histories import HistoryMessage
+from equipoise.rating.registry import make_system, parameters_of
+from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
+
+#: Fewest earlier matches of players who are scored, if the user does not say [READINGS B9].
+USUAL_FEWEST = 5
+#: Shares of the matches to search on, if the user does not say: the first that leaves something to
+#: score on both sides.
+SEARCH_SHARES = ("10%", "25%", "50%")
+#: Where players with fewer earlier matches are scored, this share of the matches must be, so that
+#: a study does not hang on the one match of the two busiest players.
+_ENOUGH = 0.25
+#: Shares that an error may propose.
+_PROPOSED = ("10%", "25%", "50%", "75%")
+
+_UNDECIDED = (
+    "nothing to score: in every match of this history, all players or teams tie, or there is only "
+    "one. Check the column of ranks or scores"
+)
+
+
+class SearchPart(NamedTuple):
+    """Where the held-out matches begin, and whom to score.
+
+    share : the first matches as the user would write them; first : their number
+    fewest : earlier matches of players who are scored
+    notes : what was relaxed
+    """
+
+    share: str
+    first: int
+    fewest: int
+    notes: tuple[str, ...]
+
+
+def fewest_earlier(
+    history: History, first: int, given: int | None, min_total: int | None
+) -> tuple[int, tuple[str, ...]]:
+    """Return the fewest earlier matches of players that a backtest scores, and notes.
+
+    first : number of the first match to score; given : by the user
+    Raises : InvalidDataError   nothing is left to score; the message says what to type
+    """
+    choices = _choices(given) if min_total is None else [given or 0]
+    for fewest in choices:
+        if _can_score(history, fewest, first, min_total, least=_least(fewest, given)):
+            return fewest, _relaxed(fewest) if given is None and min_total is None else ()
+    if not _can_score(history, 0, 0, None):
+        raise InvalidDataError([], _UNDECIDED)
+    fewest = choices[0]
+    try:
+        Scored.of(history, min_history=fewest, first=first, min_total=min_total)
+    except InvalidDataError as error:
+        would = _scoring_for(history, first, min_total or fewest, min_total)
+        raise InvalidDataError([], f"{_plain(error)}. Try {would}") from None
+    raise AssertionError("unreachable")
+
+
+def split_for_search(
+    history: History,
+    given_share: str | None,
+    given_fewest: int | None,
+    matches_of: Callable[[str], int],
+) -> SearchPart:
+    """Return the matches to search on and those to compare on; both have something to score.
+
+    matches_of : number of the first matches that a share or time stands for
+    Raises : InvalidParameterError, InvalidDataError   the message says what to type
+    """
+    shares = SEARCH_SHARES if given_share is None else (given_share,)
+    tried = [(share, matches_of(share)) for share in shares]
+    if given_share is not None and not 0 < tried[0][1] < history.matches:
+        raise InvalidParameterError(
+            f"--first must leave matches for the search and for the comparison; {given_share} is "
+            f"{tried[0][1]:,} of {history.matches:,}{_try(_share_for(history, given_fewest))}"
+        )
+    for fewest in _choices(given_fewest):
+        for share, first in tried:
+            if _reason(history, first, fewest, least=_least(fewest, given_fewest)) is None:
+                notes = _relaxed(fewest) if given_fewest is None else ()
+                if given_share is None and share != SEARCH_SHARES[0]:
+                    notes = (_searched(share, first, history.matches), *notes)
+                return SearchPart(share, first, fewest, notes)
+    if not _can_score(history, 0, 0, None):
+        raise InvalidDataError([], _UNDECIDED)
+    share, first = tried[-1] if given_share is None else tried[0]
+    fewest = _choices(given_fewest)[-1] if given_share is None else _choices(given_fewest)[0]
+    if history.matches < 2:
+        raise InvalidDataError(
+            [],
+            "a search needs two matches or more: some to search on, others to compare on; this "
+            f"history has {counted(history.matches, 'match', 'matches')}",
+        )
+    where, reason = _reason(history, first, fewest) or ("", "")
+    would = _share_for(history, given_fewest)
+    raise InvalidDataError(
+        [],
+        f"{where} {counted(first, 'match', 'matches')} ({share}; see --first): {reason}"
+        f"{_try(would)}",
+    )
+
+
+def _choices(given: int | None) -> list[int]:
+    return list(range(USUAL_FEWEST, -1, -1)) if given is None else [given]
+
+
+def _least(fewest: int, given: int | None) -> float:
+    """Return the share of the matches that must be scored; 0 stands for a single match."""
+    return 0.0 if given is not None or fewest in (USUAL_FEWEST, 0) else _ENOUGH
+
+
+def _can_score(
+    history: History, fewest: int, first: int, min_total: int | None, *, least: float = 0.0
+) -> bool:
+    """Return whether matches from `first` on can be scored: one, and this share of them."""
+    try:
+        found = Scored.of(history, min_history=fewest, first=first, min_total=min_total)
+    except InvalidDataError:
+        return False
+    return int(found.scored.sum()) >= least * (history.matches - first)
+
+
+def _reason(
+    history: History, first: int, fewest: int, *, least: float = 0.0
+) -> tuple[str, str] | None:
+    """Return which part of a split has too little to score, and why; None if neither."""
+    if not 0 < first < history.matches:
+        return "the first", "one part has no matches"
+    for part, begin, where in (
+        (history.slice(0, first), 0, "the first"),
+        (history, first, "after"),
+    ):
+        try:
+            Scored.of(part, min_history=fewest, first=begin)
+        except InvalidDataError as error:
+            return where, _plain(error)
+        if not _can_score(part, fewest, begin, None, least=least):
+            return where, "too few matches can be scored"
+    return None
+
+
+def _share_for(history: History, given: int | None) -> str | None:
+    """Return options of a split that leaves something to score, None if there is none."""
+    for fewest, share in _splits(_choices(given)):
+        if _reason(history, history.matches * int(share.removesuffix("%")) // 100, fewest) is None:
+            fits = given is not None or fewest == USUAL_FEWEST
+            return f"--first {share}" + ("" if fits else f" --min-history {fewest}")
+    first = history.matches // 2
+    less = _largest(given or 0, lambda fewest: _reason(history, first, fewest) is None)
+    return None if less is None else f"--first 50% --min-history {less}"
+
+
+def _scoring_for(history: History, first: int, fewest: int, min_total: int | None) -> str:
+    """Return options of a backtest with something to score.
+
+    fewest : matches of players to score, earlier ones, or all of them with `min_total`
+    """
+    option = "--min-history" if min_total is None else "--min-total"
+
+    def works(number: int, first: int) -> bool:
+        total = None if min_total is None else number
+        return _can_score(history, number, first, total)
+
+    if works(fewest, 0):
+        return "--from 0%"
+    less = _largest(fewest, lambda number: works(number, first))
+    if less is not None:
+        return f"{option} {less}"
+    return f"--from 0% {option} {_largest(fewest, lambda number: works(number, 0)) or 0}"
+
+
+def _largest(below: int, works: Callable[[int], bool]) -> int | None:
+    """Return the largest number below another that works; smaller ones then do too."""
+    if not works(0):
+        return None
+    low, high = 0, below
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if works(middle) else (low, middle)
+    return low
+
+
+def _plain(error: InvalidDataError) -> str:
+    """Return the text of an error without the advice that it has for programs."""
+    return str(error).removesuffix(ADVICE)
+
+
+def _splits(fewest: Iterable[int]) -> Iterator[tuple[int, str]]:
+    return ((one, share) for one in fewest for share in _PROPOSED)
+
+
+def _relaxed(fewest: int) -> tuple[str, ...]:
+    """Return a note if players with fewer earlier matches than usual are scored."""
+    if fewest == USUAL_FEWEST:
+        return ()
+    scored = (
+        f"players with {counted(fewest, 'earlier match', 'earlier matches')} or more are"
+        if fewest
+        else "all players are"
+    )
+    return (
+        f"{scored} scored, because no match here has two with {USUAL_FEWEST}; --min-history sets "
+        "this number",
+    )
+
+
+def _searched(share: str, first: int, matches: int) -> str:
+    return (
+        f"the search is on the first {share} ({first:,} of {counted(matches, 'match', 'matches')})"
+        f", because {SEARCH_SHARES[0]} leave nothing to score; --first sets this share"
+    )
+
+
+def _try(options: str | None) -> str:
+    return "" if options is None else f". Try {options}"
+
+
+#: Times below this, in seconds since 1970 (March 1973), are taken to be numbers of rounds.
+_MOMENTS = 100_000_000
+
+#: Pairs of teams above which `--system all` leaves a system out; Thurstone-Mosteller compares about
+#: two million in a second.
+_MOST_PAIRS = 100_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestAnswer:
+    """Result of a backtest.
+
+    systems : the compared systems by label
+    seconds : to rate and score, by label
+    """
+
+    history: History
+    reading: HistoryReading
+    systems: Mapping[str, RatingSystem]
+    found: Backtest
+    seconds: Mapping[str, float]
+    seed: int
+
+
+def compare(
+    systems: Mapping[str, RatingSystem],
+    request: BacktestRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> BacktestAnswer:
+    """Read the history, backtest the systems on it, write the table and the page.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    _check_fewest(request)
+    least = least_differences(request.least_difference)
+    check_outputs(
+        request.history,
+        {"--initial": request.initial, "--report": request.report},
+        tables={"--output": request.output},
+    )
+    if request.report is not None:
+        check_page(request.report)
+    initial = initial_ratings(request.initial, request.initial_mapping, *systems.values())
+    history, reading = read(request.history)
+    systems, left_out = _able(systems, history, request.if_able)
+    unused = notes_on_unused(systems, history, request.history)
+    missing = _missing(systems.values(), history)
+    reading = replace(reading, notes=(*reading.notes, *left_out, *unused, *missing))
+    for system in systems.values():
+        check_times(system, history)
+    notes = initial_notes(initial, history, systems, strict=request.history.strict)
+    reading = replace(reading, notes=(*reading.notes, *notes))
+    first = first_scored(request.first, history, time_format=request.history.time_format)
+    fewest, relaxed = fewest_earlier(history, first, request.min_history, request.min_total)
+    request = replace(request, min_history=fewest)
+    reading = replace(reading, notes=(*reading.notes, *relaxed))
+    answer = scored(
+        systems, request, history, reading, first, progress, least=least, initial=initial
+    )
+    _write(answer, request)
+    return answer
+
+
+def _missing(systems: Iterable[RatingSystem], history: History) -> list[str]:
+    """Return notes on what systems miss in a history, each once."""
+    every = (missing_notes(system, history, resumed=False) for system in systems)
+    return list(dict.fromkeys(note for notes in every for note in notes))
+
+
+def _able(
+    systems: Mapping[str, RatingSystem], history: History, if_able: frozenset[str]
+) -> tuple[dict[str, RatingSystem], list[str]]:
+    """Return the systems to compare, and a note for each reason why others are left out.
+
+    Raises : InvalidDataError   none is left
+    """
+    systems, notes = without_runaways(systems, history, if_able)
+    able: dict[str, RatingSystem] = {}
+    reasons: dict[str, list[str]] = {}
+    slow: list[str] = []
+    for label, system in systems.items():
+        if label in if_able and _pairs(system, history) > _MOST_PAIRS:
+            slow.append(label)
+            continue
+        misfits = system.capabilities.misfits(history) if label in if_able else []
+        if misfits:
+            reasons.setdefault("; ".join(misfits), []).append(label)
+        else:
+            able[label] = system
+    notes += [
+        f"left out, because {'it' if len(labels) == 1 else 'they'} cannot rate {reason}: "
+        f"{', '.join(labels)}"
+        for reason, labels in reasons.items()
+    ]
+    if slow:
+        notes.append(
+            "left out, because comparing all pairs of the teams of a match would take long: "
+            f"{', '.join(slow)}; --system {slow[0]} compares them all the same"
+        )
+    if not able:
+        raise InvalidDataError([], f"no system can rate this history; {'; '.join(notes)}")
+    return able, notes
+
+
+def _pairs(system: RatingSystem, history: History) -> int:
+    """Return how many pairs of teams a system compares; 0 for systems that compare none."""
+    return int(system.compared_pairs(history)) if hasattr(system, "compared_pairs") else 0
+
+
+def scored(
+    systems: Mapping[str, RatingSystem],
+    request: BacktestRequest | TuneRequest,
+    history: History,
+    reading: HistoryReading,
+    first: int,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    least: Mapping[str, float],
+    initial: InitialRatings | Ratings | None = None,
+) -> BacktestAnswer:
+    """Return how well systems predict a history from match number `first` on.
+
+    least : metric -> differences below this do not matter, if not the default
+    initial : known ratings with which players begin
+    """
+    seconds: dict[str, float] = {}
+    own = {
+        "min_history": USUAL_FEWEST if request.min_history is None else request.min_history,
+        "first": first,
+        "initial": initial,
+        "workers": request.workers or 1,
+    }
+    found = backtest(
+        systems,
+        history,
+        rng=np.random.default_rng(request.seed),
+        least_differences=least,
+        progress=progress,
+        timed=seconds.__setitem__,
+        **{**shared(request, backtest), **own},
+    )
+    return BacktestAnswer(
+        history=history,
+        reading=reading,
+        systems=systems,
+        found=found,
+        seconds=seconds,
+        seed=request.seed,
+    )
+
+
+def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
+    """Write the table and the page, after all steps that can fail before writing."""
+    page = None
+    if request.report is not None:
+        report = report_of(answer, request.history.source, request.command)
+        page = backtest_page(report).encode()
+    if request.output is not None:
+        write_table(answer.found.to_polars(), request.output)
+    if request.report is not None and page is not None:
+        with whole_file(request.report) as file:
+            file.write(page)
+
+
+def check_page(path: str) -> None:
+    """Refuse a path to which a page cannot be written.
+
+    Raises : InvalidParameterError; EquipoiseError without matplotlib or Jinja2
+    """
+    require(path.lower().endswith(".html"), "--report", "a file that ends in .html", path)
+    check_place(path)
+    for library in ("matplotlib", "jinja2"):
+        theme.check_available(library, "HTML reports")
+
+
+def report_of(answer: BacktestAnswer, source: object, command: str) -> BacktestReport:
+    """Return the content of the page, with names of files and without their folders.
+
+    It has neither a date nor the seconds of the run: the same history gives the same page.
+    source : path, several paths, or a stream; command : the command that made the page
+    """
+    return BacktestReport(
+        found=answer.found,
+        parameters={label: plain_parameters(one) for label, one in answer.systems.items()},
+        chosen={label: _chosen(one) for label, one in answer.systems.items()},
+        history=_without_folders(history_message(answer.history, answer.reading)),
+        source=_named(source),
+        period=period(answer.history),
+        seed=answer.seed,
+        command=command,
+        version=version("equipoise"),
+    )
+
+
+def _named(source: object) -> str:
+    """Return the name of a source without its folders."""
+    if isinstance(source, list):
+        return listed_files([_named(one) for one in source])
+    return Path(source).name if isinstance(source, str) else "standard input"
+
+
+def period(history: History) -> tuple[str, str] | None:
+    """Return the first and the last time of a history as text; None if it has no times."""
+    if history.order is not None and history.matches:
+        return str(history.order[0]), str(history.order[-1])
+    if history.time is None or not history.matches:
+        return None
+    first, last = int(history.time[0]), int(history.time[-1])
+    if history.time_kind == "seconds" and last < _MOMENTS * 1_000_000:
+        return str(first // 1_000_000), str(last // 1_000_000)
+    days = history.time[[0, -1]].astype("datetime64[us]").astype("datetime64[D]")
+    return str(days[0]), str(days[1])
+
+
+def _chosen(system: RatingSystem) -> set[str]:
+    """Return the names of the parameters that differ from the defaults."""
+    defaults = parameters_of(make_system(system.name))
+    return {name for name, value in parameters_of(system).items() if value != defaults[name]}
+
+
+def _without_folders(history: HistoryMessage) -> HistoryMessage:
+    problems = [
+        msgspec.structs.replace(found, file=Path(found.file).name) for found in history.problems
+    ]
+    return msgspec.structs.replace(history, problems=problems)
+
+
+def first_scored(
+    text: str, history: History, option: str = "--from", time_format: str | None = None
+) -> int:
+    """Return the number of the first match to score.
+
+    text : a share of the matches ("10%", "0.1"), rounded down to whole matches, or a time
+    option : its name for users; time_format : format of the times of the history
+    Raises : InvalidParameterError
+    """
+    written = text.strip()
+    number = _number(written.removesuffix("%").strip())
+    share = None if number is None else number / 100 if written.endswith("%") else number
+    if share is not None and (written.endswith("%") or abs(share) < 1):
+        require(0 <= share < 1, option, "a share from 0% to less than 100%, or a time", text)
+        # 0.29 and 29% of 100 matches are 29, although 0.29 * 100 is less as a float.
+        return math.floor(share * history.matches + 1e-9)
+    if history.order is not None:
+        return int(np.searchsorted(history.order, order_bound(written, option)))
+    since = moment(written, option, time_format)
+    if history.time is None:
+        raise InvalidParameterError(
+            f"{option} a time needs a history with times; this one has no time column. A share "
+            "like 10% is counted in matches"
+        )
+    return int(np.searchsorted(history.time, since))
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def least_differences(
+    texts: Sequence[str], metric: str | None = None, option: str = "--least-difference"
+) -> dict[str, float]:
+    """Return {metric: value} of METRIC=VALUE texts.
+
+    metric : of a text without a name; None if every text needs one
+    Raises : InvalidParameterError
+    """
+    found: dict[str, float] = {}
+    for text in texts:
+        name, equals, written = (part.strip() for part in text.rpartition("="))
+        if not equals:
+            if metric is None:
+                raise InvalidParameterError(
+                    f"{option} takes METRIC=VALUE, for instance log_loss=0.001; got {text!r}"
+                )
+            name = metric
+        require(name in METRICS, option, f"about one of {', '.join(METRICS)}", name)
+        if name in found:
+            raise InvalidParameterError(f"{option} names {name} twice")
+        value = _number(written)
+        if value is None or not 0 <= value < math.inf:
+            raise InvalidParameterError(
+                f"{option} of {name} must be a number of at least 0; got {written!r}"
+            )
+        found[name] = value
+    return found
+
+
+def _check_fewest(request: BacktestRequest) -> None:
+    """Refuse both least numbers of matches of players to score. Raises : InvalidParameterError."""
+    if request.min_history is not None and request.min_total is not None:
+        raise InvalidParameterError(
+            "--min-total cannot be combined with --min-history: it counts all matches of a player "
+            "instead of the earlier ones"
+        )
+
+
+def check_times(system: RatingSystem, history: History) -> None:
+    """Refuse parameters that count days if the history has no times."""
+    if history.time is None and system.capabilities.needs_time:
+        raise InvalidParameterError(
+            f"{system.name} with these parameters needs times, and this history "
+            f"{without_dates(history)}"
+        )
+
+
+#: Fields of a backtest that say how it was scored.
+_SCORING = (
+    *("for_whom", "learned", "undecided", "min_history", "min_total", "ties_as_authors"),
+    *("confidence", "resamples", "least_differences"),
+)
+
+
+def backtest_json(answer: BacktestAnswer) -> dict[str, Any]:
+    """Return what `equipoise backtest --json` prints."""
+    found = answer.found
+    return {
+        "systems": [_system(scores, answer) for scores in found.systems],
+        "differences": [_difference(one, found.least_differences) for one in found.differences],
+        "groups": [
+            {
+                **plain(group, "systems", "differences", "over_baseline"),
+                "systems": [_flat(scores) for scores in group.systems],
+                "differences": [
+                    _difference(one, found.least_differences) for one in group.differences
+                ],
+            }
+            for group in found.groups
+        ],
+        "scoring": {
+            **{name: plain(getattr(found, name)) for name in _SCORING},
+            "seed": answer.seed,
+        },
+        "history": history_message(answer.history, answer.reading),
+    }
+
+
+def _flat(scores: SystemScores | GroupScores | Slice, *left_out: str) -> dict[str, Any]:
+    """Return scores as JSON, with every metric beside the other fields."""
+    return {**plain(scores, "metrics", *left_out), **plain(scores.metrics)}
+
+
+def _system(scores: SystemScores, answer: BacktestAnswer) -> dict[str, Any]:
+    system = answer.systems.get(scores.label)
+    bins = scores.calibration.to_polars().rename({"from": "low", "to": "high"})
+    return {
+        **_flat(scores, "calibration", "slices"),
+        "parameters": {} if system is None else plain_parameters(system),
+        "three_way": None,
+        "calibration": {"error": plain(scores.calibration.error), "bins": bins.to_dicts()},
+        "matches": answer.found.matches,
+        "participations": answer.found.participations,
+        "seconds": answer.seconds.get(scores.label),
+        "slices": [_flat(part) for part in scores.slices],
+    }
+
+
+def _difference(one: Difference, least: Mapping[str, float]) -> dict[str, Any]:
+    judgements = {
+        name: judge(value, one.intervals.get(name, (math.nan, math.nan)), least[name])
+        for name, value in one.metrics.items()
+    }
+    return {**plain(one), "judgements": judgements}

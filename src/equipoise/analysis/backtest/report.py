@@ -1,0 +1,599 @@
+"""The verdict of a backtest in sentences, and its page: one HTML file made from a template."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from markupsafe import Markup
+
+from equipoise.analysis.backtest import tables
+from equipoise.analysis.backtest.chart import (
+    MOST_SYSTEMS,
+    Estimate,
+    Series,
+    calibration_figure,
+    intervals_figure,
+    slices_figure,
+)
+from equipoise.analysis.backtest.tables import (
+    CALIBRATION,
+    METRIC,
+    NOTHING,
+    PART,
+    Measure,
+    Metric,
+    Noted,
+    Table,
+    between,
+    parts_of,
+    shown_metrics,
+    typeset,
+)
+from equipoise.charts import theme
+from equipoise.data.backtest import (
+    BASELINE,
+    GROUP_METRICS,
+    HIGHER_IS_BETTER,
+    LEAST_DIFFERENCE,
+    LEAST_MATCHES,
+    Backtest,
+    Difference,
+    Slice,
+    judge,
+    players_with,
+)
+from equipoise.evaluate.standings import UNKNOWN, Standing, standings
+from equipoise.markup import allowed, element, joined
+from equipoise.messages.histories import HistoryMessage
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from matplotlib.figure import Figure
+
+
+def given(text: str) -> Markup:
+    """Return text of a user for use in a sentence, isolated from its direction of writing."""
+    return element("bdi", text)
+
+
+def enumerated(labels: Sequence[str]) -> Markup:
+    """Return labels as part of a sentence."""
+    *others, last = map(given, labels)
+    return joined(joined(others, by=", "), " and ", last) if others else last
+
+
+def lead(standing: Sequence[Standing], unknown: str) -> Markup:
+    """Return one or two sentences: which system is best, and how sure that is.
+
+    unknown : why this is not known, "" if it is
+    """
+    if not standing:
+        return joined("There was nothing to score.")
+    if not any(one.rivals for one in standing):
+        only = given(standing[0].best)
+        return joined(only, " is the only system. It is compared with the baseline.")
+    metrics: dict[tuple[str, ...], list[str]] = {}
+    for one in standing:
+        metrics.setdefault(one.leaders, []).append(one.metric)
+    if len(metrics) == 1:
+        return joined(_leading(standing), ". ", unknown or _over_whom(standing))
+    # Sorting is stable: among systems that lead equally often, the first metric decides.
+    most = sorted(metrics.items(), key=lambda entry: -len(entry[1]))
+    parts = (joined(_named(keys), ": ", _level(labels)) for labels, keys in most)
+    return joined("Best by ", joined(parts, by="; by "), ". ", unknown or _how_often(standing))
+
+
+def _leading(standing: Sequence[Standing]) -> Markup:
+    """Return which system is best by which metrics."""
+    labels, count = standing[0].leaders, len(standing)
+    metrics = {1: "the only metric", 2: "both metrics"}.get(count, f"all {count} metrics")
+    if len(labels) == 1:
+        return joined(given(labels[0]), f" predicts best by {metrics}")
+    if len(labels) == 1 + len(standing[0].rivals):
+        return joined(enumerated(labels), f" are tied by {metrics}")
+    return joined(enumerated(labels), f" predict best by {metrics}, tied")
+
+
+def _level(labels: Sequence[str]) -> Markup:
+    return joined(enumerated(labels), ", tied" if len(labels) > 1 else "")
+
+
+def _named(metrics: Sequence[str]) -> str:
+    """Return metrics as part of a sentence."""
+    *others, last = (METRIC[key].inside for key in metrics)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+_NO_INTERVALS = "Nothing was resampled, so noise may explain any lead."
+_TOO_FEW = f"Fewer than {LEAST_MATCHES} matches were scored, too few for a verdict on any lead."
+
+
+def no_verdict(found: Backtest, differences: Sequence[Difference]) -> str:
+    """Return why differences have no intervals; "" if they have."""
+    if not found.resamples:
+        return _NO_INTERVALS
+    bounds = [bound for one in differences for pair in one.intervals.values() for bound in pair]
+    return _TOO_FEW if all(math.isnan(bound) for bound in bounds) else ""
+
+
+def _over_whom(standing: Sequence[Standing]) -> Markup:
+    """Return over which systems a lead by every metric is significant."""
+    judged: dict[str, list[str]] = {}
+    for one in standing:
+        for rival in one.behind:
+            of_rival = judged.setdefault(rival.label, [])
+            if one.judged(rival) != "no difference that matters":
+                of_rival.append(one.judged(rival))
+    beyond = {label: [one == "beyond noise" for one in found] for label, found in judged.items()}
+    small = [label for label, clear in beyond.items() if not clear]
+    never = [label for label, clear in beyond.items() if clear and not any(clear)]
+    partly = [label for label, clear in beyond.items() if any(clear) and not all(clear)]
+    rest = len(beyond) - len(small) - len(never) - len(partly)
+    sentences = []
+    if small:
+        sentences.append(joined("The lead over ", enumerated(small), " is too small to matter."))
+    if never or partly:
+        parts = [
+            joined("over ", enumerated(labels), f" by {which}")
+            for labels, which in ((never, "every metric"), (partly, "some metrics"))
+            if labels
+        ]
+        end = "; over the others it is significant." if rest else "."
+        sentences.append(joined("Noise may explain the lead ", joined(parts, by=", and "), end))
+    elif rest:
+        whom = "the others" if small else "every other system"
+        sentences.append(joined(f"The lead over {whom} is significant."))
+    return joined(sentences, by=" ")
+
+
+def _how_often(standing: Sequence[Standing]) -> str:
+    """Return by which metrics the best system is significantly ahead of all others."""
+    clear = [
+        one.metric
+        for one in standing
+        if one.behind and all(one.judged(rival) == "beyond noise" for rival in one.behind)
+    ]
+    if len(clear) == len(standing):
+        return "Its lead over every other system is significant by each of these metrics."
+    if not clear:
+        return "The lead over all others is not significant by any metric."
+    return f"The lead over all others is significant only by {_named(clear)}."
+
+
+def by_experience(found: Backtest) -> Iterator[Markup]:
+    """Yield a verdict on every other group of players by earlier matches."""
+    for group in found.groups:
+        name = players_with(group.first, group.last)
+        if name == found.for_whom:
+            continue
+        many = counted(group.participations, "participation", "participations")
+        said = lead(standings(found, group), no_verdict(found, group.differences))
+        yield joined(f"{name[0].upper()}{name[1:]} ({many}): ", said)
+
+
+def against_baseline(found: Backtest) -> Iterator[Markup]:
+    """Yield whether predictions of the scored players are better than predictions without ratings.
+
+    Then yield a sentence for every other group of players in which a system is behind the baseline.
+    """
+    keys = [metric.key for metric in shown_metrics(found)]
+    short = _short_of_baseline(found.over_baseline, keys, found.least_differences)
+    if short:
+        yield joined(f"For {found.for_whom}: ", joined(short, by="; "), ".")
+    else:
+        one, *others = found.over_baseline
+        who = joined("every system" if others else given(one.first), " is better than the baseline")
+        unknown = no_verdict(found, found.over_baseline)
+        sure = f". {unknown}" if unknown else ", and the difference is significant."
+        text = f", which has no ratings, by every metric{sure}"
+        yield joined(f"For {found.for_whom}, ", who, text)
+    for group in found.groups:
+        name = players_with(group.first, group.last)
+        if name == found.for_whom:
+            continue
+        behind = _short_of_baseline(
+            group.over_baseline, GROUP_METRICS, found.least_differences, ahead=False
+        )
+        if behind:
+            yield joined(f"For {name}: ", joined(behind, by="; "), ".")
+
+
+def _short_of_baseline(
+    differences: Sequence[Difference],
+    keys: Sequence[str],
+    least: Mapping[str, float],
+    ahead: bool = True,
+) -> list[Markup]:
+    """Return the metrics by which systems are behind the baseline; the same are said once.
+
+    ahead : also name metrics by which they are level, or ahead by a difference that does not matter
+      or that noise may explain
+    """
+    #: What is said -> the systems that it is said of.
+    said: dict[tuple[str, str, str], list[str]] = {}
+
+    def say(label: str, one: str, many: str, rest: str) -> None:
+        said.setdefault((one, many, rest), []).append(label)
+
+    noise = ", which noise may explain"
+    for one in differences:
+        worse: list[str] = []
+        perhaps: list[str] = []
+        level: list[str] = []
+        unsure: list[str] = []
+        for key in keys:
+            change = one.metrics[key]
+            if math.isnan(change):
+                continue
+            judged = judge(change, one.intervals.get(key, UNKNOWN), least[key])
+            better = (change > 0) == (key in HIGHER_IS_BETTER)
+            if judged == "not known" and better:
+                continue
+            if judged in ("level", "no difference that matters"):
+                level.append(key)
+            elif judged in ("within noise", "not known"):
+                (unsure if better else perhaps).append(key)
+            elif not better:
+                worse.append(key)
+        if worse:
+            say(one.first, "is", "are", f"worse than the baseline by {_named(worse)}")
+        if perhaps:
+            say(one.first, "is", "are", f"behind the baseline by {_named(perhaps)}{noise}")
+        if level and ahead:
+            rest = f"not differ from the baseline by {_named(level)} in a way that matters"
+            say(one.first, "does", "do", rest)
+        if unsure and ahead:
+            say(one.first, "is", "are", f"ahead of the baseline by {_named(unsure)}{noise}")
+    return [
+        joined(enumerated(labels), f" {singular if len(labels) == 1 else plural} {rest}")
+        for (singular, plural, rest), labels in said.items()
+    ]
+
+
+def verdict_table(found: Backtest, standing: Sequence[Standing]) -> Table:
+    """Return the best system by every metric and its lead; a single system leads the baseline."""
+    if not any(one.rivals for one in standing):
+        values = [(METRIC[one.metric], one.value) for one in standing]
+        baseline = found.of(BASELINE).metrics
+        return Table(
+            "Compared with the baseline",
+            {"metric": "", found.systems[0].label: ">", BASELINE: ">"},
+            [
+                [
+                    Noted(one.heading, one.better),
+                    *(one.number(x) for x in (value, baseline[one.key])),
+                ]
+                for one, value in values
+            ],
+        )
+    columns = {"metric": "", "best": "", "value": ">", "next best": "", "behind by": ">"}
+    columns |= {"that is": "", "indistinguishable from": ""} if found.resamples else {}
+    rows = [_verdict(one)[: len(columns)] for one in standing]
+    return Table("Who is best", columns, rows)
+
+
+def _verdict(one: Standing) -> list[object]:
+    metric = METRIC[one.metric]
+    row = [Noted(metric.heading, metric.better), enumerated(one.leaders), metric.number(one.value)]
+    if not one.behind:
+        return [*row, None, None, None, None]
+    nearest = one.behind[0]
+    behind = Noted(metric.number(nearest.behind), metric.interval(nearest.lower, nearest.upper))
+    alike = enumerated(one.not_told_apart) if one.not_told_apart else None
+    return [*row, nearest.label, behind, one.judged(nearest), alike]
+
+
+#: Largest number of problems listed, and of matches named; the rest is only counted.
+_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BacktestReport:
+    """The content of the page.
+
+    found : the backtest
+    parameters, chosen : of every system, by label; the chosen are those that differ from the
+      defaults
+    history, source, period : the history, its name, and its first and last time
+    seed : of the resamples
+    command, version : of the program that made it; "" if it was no command
+    """
+
+    found: Backtest
+    parameters: Mapping[str, Mapping[str, object]]
+    chosen: Mapping[str, set[str]]
+    history: HistoryMessage
+    source: str
+    period: tuple[str, str] | None
+    seed: int
+    command: str
+    version: str
+
+
+def _standing(found: Backtest) -> list[Standing]:
+    """Return the order of the systems by every metric that is shown."""
+    metrics = shown_metrics(found)
+    return [one for one in standings(found) if METRIC[one.metric] in metrics]
+
+
+def verdict_in_words(found: Backtest) -> str:
+    """Return which system is best and how sure that is, or if the only one beats the baseline."""
+    standing = _standing(found)
+    if any(one.rivals for one in standing):
+        return lead(standing, no_verdict(found, found.differences)).striptags()
+    return next(against_baseline(found)).striptags()
+
+
+def backtest_page(report: BacktestReport) -> str:
+    """Return the page as HTML; the same report gives the same text."""
+    found = report.found
+    metrics, standing = shown_metrics(found), _standing(found)
+    unknown = no_verdict(found, found.differences)
+    page = _template().render(
+        report=report,
+        found=found,
+        sections=_sections(report, standing),
+        metrics=metrics,
+        standing=standing,
+        verdict={
+            "lead": lead(standing, unknown),
+            "groups": list(by_experience(found)),
+            "table": verdict_table(found, standing),
+            "baseline": list(against_baseline(found)),
+        },
+        metric_charts=list(_metric_charts(found)),
+        difference_charts=list(_difference_charts(found, standing)),
+        calibration_charts=list(_calibration_charts(found)),
+        slice_charts={by: list(_slice_charts(found, by)) for by in tables.SLICES},
+        read=_read(report),
+        problems=_problems(report.history),
+        limits=_limits(found.least_differences),
+        share=f"{100 * found.confidence:g}\N{NO-BREAK SPACE}%",
+    )
+    return str(allowed(page))
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    pages = Environment(
+        loader=PackageLoader("equipoise.analysis.backtest", ""),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    filters: dict[str, Callable[..., object]] = {
+        "below": _below, "counted": counted, "written": _written, "zip": zip
+    }  # fmt: skip
+    pages.filters.update(filters)
+    pages.tests["outstanding"] = lambda value: isinstance(value, Measure) and value.stands_out
+    pages.globals.update(
+        tables=tables, range_of=_range_of, most=_SHOWN, least_matches=LEAST_MATCHES
+    )
+    return pages.get_template("backtest.html")
+
+
+def _written(value: object, form: str) -> str:
+    """Return a value of a table as the page shows it."""
+    if value is None:
+        return NOTHING
+    if isinstance(value, Noted):
+        return value.text
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float | Measure):
+        return typeset(value, form)
+    # Text may be markup, which `str` would turn into text.
+    return value if isinstance(value, str) else str(value)
+
+
+def _below(value: object, form: str) -> str:
+    """Return the small text below a value."""
+    if isinstance(value, Measure):
+        return between(value.lower, value.upper, form)
+    return value.below if isinstance(value, Noted) else ""
+
+
+def _sections(report: BacktestReport, standing: Sequence[Standing]) -> dict[str, str]:
+    """Return the headings of the sections by their names."""
+    compared, typed = any(one.rivals for one in standing), bool(report.command)
+    return {
+        "verdict": "Verdict",
+        "metrics": "Metrics",
+        **({"differences": "Is the difference real?"} if compared else {}),
+        "calibration": "Calibration",
+        "slices": "By experience and size",
+        "systems": "Systems",
+        "history": "History",
+        "scoring": "How it was scored",
+        **({"command": "Command"} if typed else {}),
+    }
+
+
+class Chart(NamedTuple):
+    """A chart on the page; alt : what it shows, in words."""
+
+    heading: str
+    below: str
+    alt: str
+    image: str
+
+
+def _chart(figure: Figure, heading: str, below: str, alt: str) -> Chart:
+    return Chart(heading, below, alt, theme.page_image(figure))
+
+
+def _numbered(found: Backtest) -> dict[str, int]:
+    """Return the number of every system, which decides its colour; the baseline has none."""
+    labels = [one.label for one in found.systems if one.label != BASELINE]
+    return {label: number for number, label in enumerate(labels)}
+
+
+def _metric_charts(found: Backtest) -> Iterator[Chart]:
+    """Yield a chart for each metric: values and intervals, the baseline as a line."""
+    for metric in shown_metrics(found):
+        rows = []
+        for label, number in _numbered(found).items():
+            value, bounds = _value(found, label, metric)
+            rows.append(Estimate(label, metric.number(value), value, *bounds, number))
+        value, _ = _value(found, BASELINE, metric)
+        baseline = f"{BASELINE} {metric.number(value)}"
+        yield _chart(
+            intervals_figure(rows, value),
+            metric.heading,
+            f"{metric.better}; dashed: {baseline}",
+            f"{metric.heading} of every system. {metric.better.capitalize()}. "
+            f"{_listed(rows, metric)}; {baseline}.",
+        )
+
+
+def _value(found: Backtest, label: str, metric: Metric) -> tuple[float, tuple[float, float]]:
+    one = found.of(label)
+    return one.metrics[metric.key], one.intervals.get(metric.key, UNKNOWN)
+
+
+def _listed(rows: Sequence[Estimate], metric: Metric, words: Sequence[str] = ()) -> str:
+    """Return values with their intervals in words."""
+    parts = []
+    for number, row in enumerate(rows):
+        interval = metric.interval(row.lower, row.upper)
+        text = f"{row.label} {row.text}" + (f" ({interval})" if interval else "")
+        parts.append(f"{text}, {words[number]}" if words else text)
+    return "; ".join(parts)
+
+
+def _difference_charts(found: Backtest, standing: Sequence[Standing]) -> Iterator[Chart]:
+    """Yield one chart for each metric: how far every other system is behind the best."""
+    numbers = _numbered(found)
+    for one in standing:
+        metric, judged = METRIC[one.metric], [one.judged(rival) for rival in one.rivals]
+        rows = [
+            Estimate(
+                rival.label,
+                metric.number(rival.behind),
+                *(rival.behind, rival.lower, rival.upper, numbers[rival.label]),
+                open=judgement != "beyond noise",
+            )
+            for rival, judgement in zip(one.rivals, judged, strict=True)
+        ]
+        if rows:
+            yield _chart(
+                intervals_figure(rows, 0.0),
+                metric.heading,
+                f"behind {one.best}",
+                f"{metric.heading}: distance of the others from {one.best}. "
+                f"{_listed(rows, metric, judged)}.",
+            )
+
+
+def _calibration_charts(found: Backtest) -> Iterator[Chart]:
+    """Yield the calibration of all systems, six in a chart."""
+    labels = list(_numbered(found))
+    for start in range(0, len(labels), MOST_SYSTEMS):
+        shown = {
+            label: found.of(label).calibration for label in labels[start : start + MOST_SYSTEMS]
+        }
+        errors = "; ".join(
+            f"{label} {CALIBRATION.number(one.error)}" for label, one in shown.items()
+        )
+        yield _chart(
+            calibration_figure(shown, title="", subtitle=""),
+            "Observed by expected score",
+            "with the calibration error of every system",
+            f"Calibration of {', '.join(shown)}. Mean distance of observed from expected scores: "
+            f"{errors}.",
+        )
+
+
+def _slice_charts(found: Backtest, by: str) -> Iterator[Chart]:
+    """Yield one chart for each metric along the slices of one kind, if there are two or more."""
+    parts = parts_of(found.systems[0], by)
+    if len(parts) < 2:
+        return
+    names = [
+        f"{_range_of(part).replace(' or more', '+')}\n{_short(part.participations)}"
+        for part in parts
+    ]
+    numbers = _numbered(found)
+    for metric in PART:
+        if metric in shown_metrics(found):
+            series = [
+                Series(
+                    one.label,
+                    numbers.get(one.label),
+                    np.array([part.metrics[metric.key] for part in parts_of(one, by)]),
+                )
+                for one in found.systems
+            ]
+            along = tables.SLICES[by].lower()
+            yield _chart(
+                slices_figure(names, series),
+                metric.heading,
+                metric.better,
+                f"{metric.heading} {along}. {metric.better.capitalize()}. The numbers are in the "
+                "table below.",
+            )
+
+
+def _short(count: int) -> str:
+    """Return a count in at most four characters and a unit."""
+    if count < 10_000:
+        return f"{count:,}"
+    unit = min(int(math.log10(count)) // 3, 3)
+    return f"{count / 1000**unit:.3g}{' kMG'[unit]}"
+
+
+def _range_of(part: Slice) -> str:
+    """Return the first and last number of a slice as text."""
+    if part.last is None:
+        return f"{part.first:,} or more"
+    return (
+        f"{part.first:,}" if part.first == part.last else f"{part.first:,}\N{EN DASH}{part.last:,}"
+    )
+
+
+def _read(report: BacktestReport) -> Table:
+    """Return what was read, and what was left out."""
+    history, found = report.history, report.found
+    many = counted(found.participations, "participation", "participations")
+    left_out = [
+        ("matches marked as not rated, left out", history.unrated),
+        ("matches filtered out", history.filtered),
+        ("bad matches dropped", len(history.dropped_matches)),
+        ("bad rows dropped, whose matches were kept", history.dropped_rows),
+    ]
+    rows: list[tuple[str, object]] = [
+        ("source", report.source),
+        ("matches", history.matches),
+        ("participations", history.participations),
+        ("players", history.players),
+        ("period", " to ".join(report.period) if report.period else "without times"),
+        ("scored", f"{many} in {counted(found.matches, 'match', 'matches')}"),
+        *((name, count) for name, count in left_out if count),
+    ]
+    return Table("What was read", {"item": "", "value": ""}, rows)
+
+
+def _problems(history: HistoryMessage) -> Table:
+    """Return the first problems of what was dropped."""
+    more = len(history.problems) - _SHOWN
+    return Table(
+        "Problems" + (f", the first {_SHOWN}; there are {more:,} more" if more > 0 else ""),
+        {"file": "", "line": "d", "field": "", "rule": "", "got": ""},
+        [(one.file, one.line, one.field, one.rule, one.got) for one in history.problems[:_SHOWN]],
+    )
+
+
+def _limits(least: Mapping[str, float]) -> str:
+    """Return below which a difference does not matter."""
+    if dict(least) == dict(LEAST_DIFFERENCE):
+        return "0.05 of a metric in percent and 0.0005 of any other"
+    return ", ".join(f"{METRIC[name].inside} {value:g}" for name, value in least.items())

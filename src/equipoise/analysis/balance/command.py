@@ -1,0 +1,410 @@
+"""equipoise balance and rebalance: a lobby or matched parties in, even teams out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from equipoise.analysis.balance import BalanceRequest, RebalanceOrder
+from equipoise.cli import options
+from equipoise.cli.options import option
+from equipoise.cli.report import (
+    Table,
+    cut,
+    minutes,
+    print_json,
+    print_lines,
+    print_table,
+    say,
+    table,
+)
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.balance.computation import BalanceAnswer
+    from equipoise.analysis.balance.rebalance import RebalanceAnswer
+    from equipoise.data.lobby import Balance, Constraint
+    from equipoise.data.rebalancing import PartyIds, Rebalance, Step
+    from equipoise.messages.questions import ComparedMessage
+
+
+EXAMPLE = """\b
+Example:
+  equipoise balance examples/lobby.csv"""
+
+
+def balance(*, request: BalanceRequest, as_json: options.Json) -> None:
+    """Split a lobby into fair teams.
+
+    With --state, the fairest split has the smallest difference of the chances to win, which are
+    those of `equipoise predict`, and players who are not in the state are newcomers. Without a
+    system that predicts such teams, it has the smallest difference of mean effective ratings plus
+    0.8 times the difference of uncertainty; then the two best players are in different teams, and
+    if sizes differ, the best player is in the smaller team, unless a party makes that impossible.
+    Parties stay together, locked players are in their teams, and players who avoid each other are
+    in different teams.
+    """
+    from equipoise.analysis.balance.computation import balance_lobby, message_of
+
+    answer = balance_lobby(request)
+    if as_json:
+        print_json(message_of(answer))
+    else:
+        _print_balance(answer, uncertainty_weight=request.split.uncertainty_weight)
+
+
+#: Width of a team in the table of alternatives.
+_NAME = 60
+
+
+def _print_balance(answer: BalanceAnswer, *, uncertainty_weight: float) -> None:
+    """Print the teams, how fair they are, what constraints cost, and the next best splits."""
+    for number in range(len(answer.balance.teams)):
+        _print_team(answer, number)
+    lines = [
+        *_chance_lines(answer),
+        *_fairness(answer, uncertainty_weight),
+        *_constraint_lines(answer),
+        *_proof(answer),
+    ]
+    print_lines(*lines)
+    _print_alternatives(answer.balance)
+    say(*answer.balance.notes, *answer.notes)
+    if answer.balance.stopped:
+        say("--time-limit ended the search; more time may find fairer teams.")
+
+
+def _print_team(answer: BalanceAnswer, number: int) -> None:
+    """Print a team as a table under its name, win probability and mean."""
+    lobby, team = answer.lobby, answer.balance.teams[number]
+    row_of = {one: row for row, one in enumerate(lobby.player_ids.tolist())}
+    rows = [row_of[one] for one in team]
+    mean = float(lobby.strength[rows].mean())
+    locked = sorted({lobby.team[row] for row in rows} - {None}) if lobby.team is not None else []
+    name = f"Team {number + 1}" + (f" ({locked[0]})" if locked else "")
+    size = counted(len(team), "player")
+    print_lines(f"{name}: {size}, mean {mean:.1f}, {_chance(answer, number)}")
+    names = [f"{one} (new)" if one in lobby.newcomers else str(one) for one in team]
+    columns = {"player": "", "effective": ".1f", "rating": ".1f", "deviation": ".1f"}
+    values = [names, lobby.strength[rows], lobby.rating[rows], lobby.deviation[rows]]
+    if lobby.party is not None:
+        columns["party"] = ""
+        values.append(lobby.party[rows])
+    print_table(table(columns, zip(*values, strict=True)))
+    print_lines("")
+
+
+def _chance(answer: BalanceAnswer, number: int) -> str:
+    """Return the win probability of a team, in words."""
+    expects = answer.prediction
+    if len(answer.balance.teams) > 2:
+        return f"beats another team in {100 * expects.expected[number]:.1f} % of cases"
+    chances = expects.expected if expects.win is None else expects.win
+    return f"wins {100 * chances[number]:.1f} %"
+
+
+def _chance_lines(answer: BalanceAnswer) -> list[str]:
+    """Return lines on the draw probability and on the source of the probabilities, if needed."""
+    from equipoise.data.prediction import ESTIMATE, TEAM_MEAN
+
+    expects = answer.prediction
+    lines = []
+    if expects.draw is not None:
+        how = ", estimated from earlier draws" if expects.draw_by == ESTIMATE else ""
+        lines.append(f"The draw probability is {100 * expects.draw:.1f} %{how}.")
+    as_of = "" if answer.at is None else f", as of {minutes(answer.at)}"
+    if as_of or expects.by != TEAM_MEAN:
+        lines.append(f"Win probabilities are from {expects.by}{as_of}.")
+    return lines
+
+
+def _amount(found: Balance, value: float) -> str:
+    """Return a difference of objectives with its unit."""
+    if found.objective_kind == "chance":
+        return f"{100 * value:.2f} percentage points"
+    return f"{value:.2f} points"
+
+
+def _fairness(answer: BalanceAnswer, weight: float) -> list[str]:
+    """Return how different the teams are, in words."""
+    found = answer.balance
+    far = "the teams" if len(found.teams) == 2 else "the two teams that differ most"
+    if found.objective_kind == "chance":
+        return [f"The chances to win of {far} differ by {_amount(found, found.objective)}."]
+    if found.objective_kind == "sum":
+        return [f"The sums of effective ratings of {far} differ by {found.objective:.2f} points."]
+    return [
+        f"The mean effective ratings of {far} differ by {found.rating_difference:.2f} points,",
+        f"and their uncertainties by {found.deviation_difference:.2f}, which counts "
+        f"{weight:g} times: {found.objective:.2f} in all.",
+    ]
+
+
+def _proof(answer: BalanceAnswer) -> list[str]:
+    """Return whether fairer teams can exist."""
+    found = answer.balance
+    if found.compared == 1:
+        return ["There is only one possible split."]
+    if found.compared is not None:
+        return [f"All {found.compared:,} splits were compared: none is fairer."]
+    if found.gap == 0:
+        return ["It is proved that no split is fairer."]
+    return [
+        "There are too many splits to compare them all. No split can be below "
+        f"{_amount(found, found.bound)}, so a fairer one gains at most "
+        f"{_amount(found, found.gap)}.",
+    ]
+
+
+def _constraint_lines(answer: BalanceAnswer) -> list[str]:
+    """Return a line for each constraint that was waived or has a cost, and one for the others."""
+    from equipoise.data.lobby import NO_COST
+
+    found = answer.balance
+    lines, free = [], []
+    for one in found.constraints:
+        what = _in_words(one, len(found.teams))
+        if one.status == "waived":
+            lines.append(
+                f"Waived, because parties, locks and avoid pairs make it impossible: {what}."
+            )
+        elif one.objective_without is None:
+            lines.append(f"Kept: {what}.")
+        elif found.objective - one.objective_without < NO_COST[found.objective_kind]:
+            free.append(what)
+        else:
+            cost = _amount(found, found.objective - one.objective_without)
+            lines.append(f"Kept: {what}; without it the teams could be {cost} closer.")
+    if free:
+        lines.append(f"Kept at no cost: {'; '.join(free)}.")
+    return lines
+
+
+def _in_words(constraint: Constraint, teams: int) -> str:
+    """Return what a constraint requires."""
+    from equipoise.data.lobby import constraint_in_words
+
+    pieces = constraint_in_words(constraint.kind, constraint.players, constraint.label, teams)
+    return "".join(text for text, _ in pieces)
+
+
+def _print_alternatives(found: Balance) -> None:
+    """Print the next best splits: two teams in full, more teams only by how fair they are."""
+    splits = found.alternatives
+    if not splits:
+        return
+    print_lines("", "Next best")
+    columns = {"in all": ".2f", "ratings": ".2f", "uncertainty": ".2f"}
+    if found.objective_kind != "mean":
+        columns = {"difference": ".2%" if found.objective_kind == "chance" else ".2f"}
+    numbers = ("objective", "rating_difference", "deviation_difference")[: len(columns)]
+    two = len(splits[0].teams) == 2
+    if two:
+        columns |= {"team 1": "", "team 2": ""}
+    rows = (
+        [getattr(split, number) for number in numbers]
+        + [cut(", ".join(map(str, team)), _NAME) for team in split.teams if two]
+        for split in splits
+    )
+    print_table(table(columns, rows))
+
+
+REBALANCE_EXAMPLE = """\b
+Example:
+  equipoise rebalance examples/rebalance.json --all"""
+
+
+def rebalance(
+    *,
+    order: RebalanceOrder,
+    compare: bool = option(
+        False, "Compare all methods, and `equipoise balance` for two teams: distance, gap and time."
+    ),
+    as_json: options.Json,
+) -> None:
+    """Make even teams of matched parties, by the method of the ruleset.
+
+    Parties stay together, and members of a session stay in their teams. Numbers of players are made
+    as equal as possible first, then mean attributes. A session or a loose ruleset is rebalanced by
+    permutation, a strict ruleset by combination up to 12 players and by greedy above that.
+    """
+    from equipoise.analysis.balance.rebalance import compare_methods, rebalance_request
+    from equipoise.messages.questions import rebalance_message
+
+    if compare:
+        rows = compare_methods(order)
+        if as_json:
+            print_json({"methods": rows})
+        else:
+            _print_comparison(rows)
+        return
+    answer = rebalance_request(order)
+    if as_json:
+        print_json(rebalance_message(answer.result))
+    else:
+        _print_rebalance(answer)
+
+
+#: Width of a cell, and number of rows of a table; `--json` has everything.
+_CELL, _ROWS = 60, 200
+
+
+def _print_rebalance(answer: RebalanceAnswer) -> None:
+    """Print the method and its reason, the teams, how even they are, and the sequences tried."""
+    result = answer.result
+    print_lines(f"{result.method.capitalize()}: {result.reason}.")
+    for number in range(len(result.teams)):
+        _print_rebalanced(answer, number)
+    print_lines("", *_evenness(result), *(f"Note: {note}." for note in result.notes))
+    if result.steps:
+        _print_steps(result)
+    if result.candidates:
+        _print_candidates(result)
+
+
+def _print_rebalanced(answer: RebalanceAnswer, number: int) -> None:
+    """Print a team as a table under its size and means."""
+    from equipoise.teams.party_placing import Matched
+
+    request, team = answer.request, answer.result.teams[number]
+    matched = Matched(request)
+    names = [rule.attribute for rule in request.ruleset.rules]
+    known = {party.ids: (path, party) for path, party in request.everyone()}
+    rows, values = [], []
+    for ids in team:
+        path, party = known[ids]
+        own = [[matched.attribute(one, name) for name in names] for one in party.players]
+        values += own
+        label = "" if party.party is None else str(party.party)
+        there = "in session" if path.startswith("session") else ""
+        rows.append([cut(label, _CELL), _listed(ids), *_means(own), there])
+    means = ", ".join(
+        f"mean {name} {mean}" for name, mean in zip(names, _means(values), strict=False)
+    )
+    count = sum(len(ids) for ids in team)
+    players = counted(count, "player")
+    print_lines("", f"Team {number + 1}: {players}{', ' if means else ''}{means}")
+    if rows:
+        columns = ["party", "players", *names, ""]
+        if not any(row[-1] for row in rows):
+            columns, rows = columns[:-1], [row[:-1] for row in rows]
+        print_table(Table(columns, rows, set(names)))
+
+
+def _means(values: Sequence[Sequence[float]]) -> list[str]:
+    """Return the means of columns."""
+    return [f"{sum(column) / len(column):.2f}" for column in zip(*values, strict=True)]
+
+
+def _evenness(result: Rebalance) -> list[str]:
+    """Return how even the teams are, and whether more even ones exist."""
+    lines = [
+        f"The numbers of members differ by {result.member_count_difference}; the distance is "
+        f"{result.distance:.2f}."
+    ]
+    best = result.optimum
+    if best is not None:
+        same = best.member_count_difference == result.member_count_difference
+        if same and result.distance - best.distance <= 1e-9:
+            more = "No teams are more even." if best.proved else _bound(result)
+        else:
+            more = (
+                f"More even teams exist: their numbers of members differ by "
+                f"{best.member_count_difference}, and the distance is {best.distance:.2f}."
+            )
+        lines.append(more)
+    if result.sequences > 1:
+        many = "more than 9 x 10^15" if result.sequences >= 2**53 else f"{result.sequences:,}"
+        lines.append(f"Chosen from {many} sequences.")
+    return lines
+
+
+def _bound(result: Rebalance) -> str:
+    best = result.optimum
+    assert best is not None
+    if best.bound_difference == result.member_count_difference:
+        return (
+            "No more even teams are known. It is proved that no distance is below "
+            f"{best.bound_distance:.2f}."
+        )
+    return (
+        "No more even teams are known. It is proved that the numbers of members differ by at least "
+        f"{best.bound_difference}."
+    )
+
+
+def _print_steps(result: Rebalance) -> None:
+    """Print the steps of the greedy method."""
+    print_lines("", "Steps")
+    columns = {"step": "d", "totals of teams": "", "party": "", "total": "g", "to team": "d"}
+    rows = (
+        (number, cut(_totals(step), _CELL), _braces(step.party), step.total, step.team)
+        for number, step in enumerate(result.steps[:_ROWS], start=1)
+    )
+    print_table(table(columns, rows))
+    _say_more(len(result.steps))
+
+
+def _totals(step: Step) -> str:
+    return "  ".join(f"{team}: {total:g}" for team, total in step.order)
+
+
+def _print_candidates(result: Rebalance) -> None:
+    """Print every sequence, with a mark at the chosen one."""
+    print_lines("", "Sequences")
+    rows = (
+        (
+            f"{number}{' *' if one == result.best else ''}",
+            *(cut(" ".join(map(_braces, some)), _CELL) for some in (one.sequence, *one.teams)),
+            *(one.member_count_difference, one.distance),
+        )
+        for number, one in enumerate(result.candidates[:_ROWS], start=1)
+    )
+    teams = {f"team {number}": "" for number in range(1, len(result.teams) + 1)}
+    columns = {"": "", "sequence": "", **teams, "members": "d", "distance": ".2f"}
+    print_table(table(columns, rows))
+    _say_more(len(result.candidates))
+
+
+def _say_more(count: int) -> None:
+    if count > _ROWS:
+        print_lines(f"... and {count - _ROWS:,} more; --json has them all")
+
+
+def _print_comparison(rows: Sequence[ComparedMessage]) -> None:
+    """Print the result of every method."""
+    cells = (
+        (
+            f"{row.method}{' *' if row.chosen else ''}",
+            *(row.member_count_difference, row.distance),
+            *(_gap(row), f"{1000 * row.seconds:.1f} ms", _remark(row)),
+        )
+        for row in rows
+    )
+    columns = {"method": "", "members": "d", "distance": ".2f", "gap": ">", "time": ">", "": ""}
+    print_table(table(columns, cells))
+    if any(row.chosen for row in rows):
+        print_lines(
+            "",
+            "* the method of the ruleset. The gap is measured from a bound that no teams can beat.",
+        )
+
+
+def _gap(row: ComparedMessage) -> str:
+    if row.gap_member_count_difference:
+        return counted(row.gap_member_count_difference, "member")
+    return "" if row.gap_distance is None else f"{row.gap_distance:.2f}"
+
+
+def _remark(row: ComparedMessage) -> str:
+    if row.objective is not None:
+        return f"J {row.objective:.2f}"
+    return row.note or ("not all sequences were tried" if row.truncated else "")
+
+
+def _braces(party: PartyIds) -> str:
+    return "{" + _listed(party) + "}"
+
+
+def _listed(ids: PartyIds) -> str:
+    return cut(",".join(map(str, ids)), _CELL)

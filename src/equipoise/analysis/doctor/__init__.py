@@ -1,0 +1,502 @@
+"""What `equipoise doctor` looks at: libraries, extras, compiled kernels, the machine.
+
+Of the requirements that the installed package names, only what pyproject.toml uses is understood:
+lower bounds, extras, and conditions on the system and on the version of Python. A test compares
+this with the library that pip uses, which is not installed with this package.
+
+Libraries are imported in another process. One that is broken may end its process, and none of them
+should be able to end this one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from itertools import zip_longest
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
+from urllib.parse import unquote, urlsplit
+from urllib.request import url2pathname
+
+from equipoise.errors import InvalidParameterError
+from equipoise.wording import counted
+
+#: "ok"; "absent": not installed or not done, and not needed; "warning": it works, but not as well
+#: as it could; "failed": needed and not in order.
+Status: TypeAlias = Literal["ok", "absent", "warning", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    topic : the heading under which it stands
+    detail : what was found
+    remedy : a command that puts it in order; "" where there is none or nothing to do
+    """
+
+    topic: str
+    name: str
+    status: Status
+    detail: str
+    remedy: str = ""
+
+
+def first_line(error: BaseException) -> str:
+    """Return kind and first line of an error."""
+    line = str(error).strip().partition("\n")[0]
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+
+
+#: The parts of a requirement: name, extras of it, lower bound, condition.
+_REQUIREMENT = re.compile(
+    r"([A-Za-z0-9._-]+)\s*(\[[^\]]*\])?\s*\(?(?:>=\s*([^;)\s]+))?\)?\s*(?:;(.*))?"
+)
+_EXTRA = re.compile(r"\bextra\s*==\s*['\"]([^'\"]+)['\"]")
+_CONDITION = re.compile(r"\b(sys_platform|python_version)\s*(==|!=|<|>=)\s*['\"]([^'\"]+)['\"]")
+#: Numbers of a version, and what follows them where it is not finished yet: 2.0rc1, 2.0.dev3.
+_VERSION = re.compile(r"v?(\d+(?:\.\d+)*)(?:[.-]?(a|b|rc|dev|alpha|beta)\.?\d*)?")
+
+#: Libraries whose module has another name, by the name of the library.
+_MODULES = {
+    "backports.zstd": "backports.zstd",
+    "opentelemetry-exporter-otlp-proto-http": "opentelemetry.exporter.otlp.proto.http",
+    "opentelemetry-sdk": "opentelemetry.sdk",
+}
+
+
+class Requirement(NamedTuple):
+    """A library that the package needs, or that one of its extras needs.
+
+    extra : name of the extra; "" for what is always needed
+    written : as in the package's metadata, without the condition: "numpy>=2.0"
+    least : the lower bound of its version; "" for any
+    """
+
+    name: str
+    extra: str
+    written: str
+    least: str
+
+    @property
+    def module(self) -> str:
+        """Return the name under which it is imported."""
+        return _MODULES.get(self.name, self.name.replace("-", "_"))
+
+
+def requirements_of(lines: Iterable[str]) -> list[Requirement]:
+    """Return the requirements that hold for this system and this Python.
+
+    lines : as in the metadata: "uvloop>=0.19; sys_platform != 'win32' and extra == 'service'"
+    Raises : ValueError
+    """
+    found = []
+    for line in lines:
+        parts = _REQUIREMENT.fullmatch(line.strip())
+        if parts is None:
+            raise ValueError(f"the requirement {line!r} is not understood")
+        # Names are compared without case, and with one kind of hyphen.
+        name, condition = re.sub(r"[-_.]+", "-", parts[1]).lower(), parts[4] or ""
+        name = "backports.zstd" if name == "backports-zstd" else name
+        if all(_holds(*one) for one in _CONDITION.findall(condition)):
+            extra = _EXTRA.search(condition)
+            written = f"{name}{parts[2] or ''}" + (f">={parts[3]}" if parts[3] else "")
+            found.append(Requirement(name, extra[1] if extra else "", written, parts[3] or ""))
+    return found
+
+
+def _holds(what: str, operator: str, value: str) -> bool:
+    """Return whether a condition on the system or on the version of Python holds here."""
+    if what == "sys_platform":
+        return (sys.platform == value) == (operator == "==")
+    here = f"{sys.version_info.major}.{sys.version_info.minor}"
+    reaches = is_at_least(here, value)
+    same = reaches and is_at_least(value, here)
+    return {"==": same, "!=": not same, "<": not reaches, ">=": reaches}[operator]
+
+
+def is_at_least(version: str, least: str) -> bool:
+    """Return whether a version is not before another. "2.0rc1" is before "2.0"."""
+    if not least:
+        return True
+    (one, one_before), (other, other_before) = _parts(version), _parts(least)
+    for a, b in zip_longest(one, other, fillvalue=0):
+        if a != b:
+            return a > b
+    return other_before or not one_before
+
+
+def _parts(version: str) -> tuple[list[int], bool]:
+    """Return the numbers of a version, and whether it comes before the release of that number."""
+    found = _VERSION.match(version)
+    if found is None:
+        return [], True
+    return [int(number) for number in found[1].split(".")], found[2] is not None
+
+
+#: What each extra is for. A test compares the names with pyproject.toml.
+EXTRAS = {
+    "amg": "performance ratings of very large tournaments whose players form long chains",
+    "charts": "charts in files and HTML reports: `--output`, `--chart`, `--report`",
+    "client": "the Python client of the service, equipoise.client, and files at https:// addresses",
+    "cluster": "work on the workers of a Dask scheduler: `--cluster`",
+    "excel": "workbooks: .xlsx, .xlsm, .xls and .ods",
+    "postgresql": "databases of PostgreSQL",
+    "service": "`equipoise serve` and all commands with `--database`",
+    "tracing": "traces of the service for OpenTelemetry",
+    "tune": "`equipoise tune` with samples, and studies that can be continued",
+    "zstd": "files that are compressed with zstd, before Python 3.14",
+}
+
+#: The folder of the package.
+_PLACE = Path(__file__).parents[2]
+#: Seconds after which an import counts as broken.
+_PATIENCE = 60
+#: Imports modules one after another, and writes a line after each: "" or the reason it failed.
+_IMPORT = """
+import importlib, json, os, sys
+said = os.fdopen(os.dup(1), "w", buffering=1)
+os.dup2(2, 1)
+for name in sys.argv[1:]:
+    wrong = ""
+    try:
+        importlib.import_module(name)
+    except BaseException as error:
+        wrong = type(error).__name__ + ": " + str(error).strip().partition("\\n")[0]
+    said.write(json.dumps([name, wrong]) + "\\n")
+os._exit(0)
+"""
+
+
+@dataclass(slots=True)
+class Installation:
+    """The installed package and its libraries.
+
+    package : None if the package has no metadata, as in a folder that is only in PYTHONPATH
+    versions : library -> its version, for those that are installed
+    broken : library -> why it cannot be imported
+    """
+
+    package: Distribution | None
+    requirements: Sequence[Requirement]
+    versions: Mapping[str, str]
+    broken: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def look(cls) -> Installation:
+        """Return what is installed here. It imports everything, in another process."""
+        try:
+            package = distribution("equipoise")
+        except PackageNotFoundError:
+            return cls(None, (), {})
+        requirements = requirements_of(package.requires or ())
+        versions = {}
+        for one in requirements:
+            # A library whose files are damaged counts as one that is not there.
+            with suppress(PackageNotFoundError, OSError, ValueError):
+                versions[one.name] = distribution(one.name).version or "of unknown version"
+        modules = {one.module: one.name for one in requirements if one.name in versions}
+        broken = {modules[name]: reason for name, reason in broken_imports(list(modules)).items()}
+        return cls(package, requirements, versions, broken)
+
+    @property
+    def extras(self) -> set[str]:
+        """Return the names of the extras that the package's metadata have."""
+        return set(self.package.metadata.get_all("Provides-Extra") or ()) if self.package else set()
+
+    def fault_of(self, one: Requirement) -> str:
+        """Return what is wrong with a library, "" if it is in order."""
+        version = self.versions.get(one.name)
+        if version is None:
+            return f"{one.name} is not installed"
+        if not is_at_least(version, one.least):
+            return f"{one.name} {version} is older than {one.least}"
+        if one.name in self.broken:
+            return f"{one.name} {version} cannot be imported: {self.broken[one.name]}"
+        return ""
+
+
+def broken_imports(modules: Sequence[str]) -> dict[str, str]:
+    """Return why modules cannot be imported, for those that cannot."""
+    broken = {}
+    waiting = list(modules)
+    while waiting:
+        command = [sys.executable, "-c", _IMPORT, *waiting]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=_PATIENCE, check=False)
+            said, end = done.stdout, _end_of(done.returncode)
+        except subprocess.TimeoutExpired as error:
+            said, end = error.stdout or b"", f"the import takes longer than {_PATIENCE} s"
+        except OSError as error:
+            return dict.fromkeys(waiting, first_line(error))
+        for line in said.splitlines():
+            name, reason = json.loads(line)
+            waiting.remove(name)
+            if reason:
+                broken[name] = reason
+        if waiting:
+            # The first of those that are left ended the process.
+            broken[waiting.pop(0)] = end
+    return broken
+
+
+def _end_of(status: int) -> str:
+    """Return how a process ended that imported a library."""
+    if status < 0:
+        with suppress(ValueError):
+            return f"Python was ended by signal {signal.Signals(-status).name}"
+    return f"Python ended with status {status}"
+
+
+def version_findings(here: Installation) -> Iterator[Finding]:
+    """Give Python, the package, and every library that is always needed."""
+    topic = "Versions"
+    where = f"{platform.python_implementation()} on {platform.system()} {platform.machine()}"
+    version = platform.python_version()
+    if here.package is None:
+        yield Finding(topic, "python", "ok", f"{version}, {where}")
+        detail = f"{_PLACE} is not installed, so its libraries are not known"
+        yield Finding(topic, "equipoise", "failed", detail, f"{_pip()} install .")
+        return
+    (least,) = here.package.metadata.get_all("Requires-Python") or [""]
+    least = least.removeprefix(">=")
+    status: Status = "ok" if is_at_least(version, least) else "failed"
+    yield Finding(topic, "python", status, f"{version}, {where} (needs {least})")
+    yield _package(here)
+    for one in here.requirements:
+        if one.extra:
+            continue
+        fault, version = here.fault_of(one), here.versions.get(one.name, "")
+        needs = f" (needs {one.least})" if one.least else ""
+        if not fault:
+            yield Finding(topic, one.name, "ok", f"{version}{needs}")
+        else:
+            again = "--force-reinstall " if one.name in here.broken else ""
+            remedy = f"{_pip()} install {again}{shlex.quote(one.written)}"
+            yield Finding(topic, one.name, "failed", fault, remedy)
+
+
+def _package(here: Installation) -> Finding:
+    """Return the package itself. An installation in place may have the metadata of the past."""
+    assert here.package is not None
+    detail = f"{here.package.version} in {_PLACE}"
+    missing = sorted(EXTRAS.keys() - here.extras)
+    if missing:
+        detail += f"; its metadata is older than its code and lacks {', '.join(missing)}"
+        return Finding("Versions", "equipoise", "warning", detail, install_command(here.package))
+    return Finding("Versions", "equipoise", "ok", detail)
+
+
+def extra_findings(here: Installation, needed: Collection[str]) -> Iterator[Finding]:
+    """Give every extra: for what it is, and which of its libraries are there.
+
+    needed : names of extras that must be there
+    Raises : InvalidParameterError   there is no such extra
+    """
+    for name in needed:
+        if name not in EXTRAS:
+            raise InvalidParameterError(f"no extra {name!r}; the extras are {', '.join(EXTRAS)}")
+    for name, purpose in EXTRAS.items():
+        own = [one for one in here.requirements if one.extra == name]
+        missing = [one.name for one in own if one.name not in here.versions]
+        faults = [here.fault_of(one) for one in own if one.name not in missing]
+        faults = [fault for fault in faults if fault]
+        if missing:
+            faults.insert(0, f"not installed: {', '.join(missing)}")
+        if name not in here.extras:
+            faults = ["missing from the metadata of the package"]
+        if not faults:
+            # An extra without libraries is one that this system or this Python does not need.
+            found = ", ".join(f"{one.name} {here.versions[one.name]}" for one in own)
+            yield Finding("Extras", name, "ok", f"{purpose}: {found or 'nothing needed'}")
+            continue
+        status: Status = "absent" if missing or not own else "warning"
+        if name in needed:
+            status = "failed"
+        detail = f"{purpose}: {'; '.join(faults)}"
+        yield Finding("Extras", name, status, detail, install_command(here.package, name))
+
+
+def install_command(package: Distribution | None, extra: str = "") -> str:
+    """Return the command that installs the package again, with an extra.
+
+    It names the clone or the wheel from which the package was installed, if that is known, else the
+    current folder: the package is on no index.
+    """
+    place, editable = ".", ""
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        origin = json.loads((package.read_text("direct_url.json") or "") if package else "")
+        address = urlsplit(origin["url"])
+        if address.scheme == "file":
+            place = url2pathname(unquote(address.path)) if "%" in address.path else address.path
+            editable = "--editable " if origin.get("dir_info", {}).get("editable") else ""
+    chosen = f"{place}[{extra}]" if extra else place
+    return f"{_pip()} install {editable}{shlex.quote(chosen)}"
+
+
+def _pip() -> str:
+    """Return the command of pip for the running Python."""
+    return f"{shlex.quote(sys.executable)} -m pip"
+
+
+#: Bytes that compiling needs: processes that compiled elo-mmr were measured with up to 370 MB.
+_MEMORY = 500_000_000
+#: Open files that `equipoise serve` sets as its limit if it may.
+_DESCRIPTORS = 8_192
+#: Programs that commands start: name -> what for.
+PROGRAMS = {
+    "pg_dump": "`equipoise db backup` of a database of PostgreSQL",
+    "pg_restore": "`equipoise db restore` into a database of PostgreSQL",
+}
+
+
+def kernel_findings() -> Iterator[Finding]:
+    """Give the cache of compiled kernels, and the systems whose kernels it has.
+
+    Nothing is compiled. Numba must be in order.
+    """
+    topic = "Compiled kernels"
+    try:
+        from equipoise import _jit
+
+        folder, keeps = _jit.cache_folder(), _jit.keeps_kernels()
+    except Exception as error:  # noqa: BLE001   Numba may fail in any way
+        yield Finding(topic, "cache", "failed", f"Numba cannot be used: {first_line(error)}")
+        return
+    if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+        detail = "NUMBA_DISABLE_JIT is set: kernels run as plain Python, a hundred times slower"
+        yield Finding(topic, "compiler", "warning", detail, "unset NUMBA_DISABLE_JIT")
+        return
+    if folder is None:
+        detail = "no folder can be written: every process compiles its kernels again"
+        remedy = "export NUMBA_CACHE_DIR=/var/cache/equipoise"
+        yield Finding(topic, "cache", "warning", detail, remedy)
+        return
+    sizes = [path.stat().st_size for path in folder.rglob("*.nb?")]
+    amount = f"{counted(len(sizes), 'file')}, {sum(sizes) / 1e6:.1f} MB"
+    if keeps:
+        yield Finding(topic, "cache", "ok", f"{folder} is writable: {amount}")
+    else:
+        detail = f"{folder} is read-only: {amount}; other kernels are compiled at every start"
+        yield Finding(topic, "cache", "ok", detail)
+    yield _systems(topic)
+
+
+def _systems(topic: str) -> Finding:
+    """Return which systems can rate without compiling."""
+    try:
+        compiled, missing = _compiled_systems()
+    except Exception as error:  # noqa: BLE001   libraries may fail in any way
+        return Finding(topic, "systems", "failed", f"nothing can be rated: {first_line(error)}")
+    detail = f"{len(compiled)} of {len(compiled) + len(missing)} systems are compiled"
+    if not missing:
+        return Finding(topic, "systems", "ok", detail)
+    detail += f", these are compiled at their first use: {', '.join(missing)}"
+    remedy = " ".join(["equipoise doctor --compile", *(missing if compiled else ())])
+    return Finding(topic, "systems", "absent", detail, remedy)
+
+
+def _compiled_systems() -> tuple[list[str], list[str]]:
+    """Return the systems whose kernels are on disk, and the others.
+
+    Each rates two matches in a thread that may load kernels and not compile any.
+    """
+    from equipoise._jit import NotCachedError, cached_only
+    from equipoise.formats import read_history
+    from equipoise.rating.registry import SYSTEMS, make_system
+    from equipoise.rating.replay import replay
+
+    history = read_history(
+        {
+            "match": [0, 0, 1, 1],
+            "time": ["1970-01-01", "1970-01-01", "1970-01-02", "1970-01-02"],
+            "player": [0, 1, 0, 1],
+            "rank": [1, 2, 1, 2],
+        }
+    )
+    compiled, missing = [], []
+    for name in SYSTEMS:
+        try:
+            with cached_only():
+                replay(make_system(name), history)
+            compiled.append(name)
+        except NotCachedError:
+            missing.append(name)
+    return compiled, missing
+
+
+def machine_findings() -> Iterator[Finding]:
+    """Give processor cores, memory and open files."""
+    topic = "Machine"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    detail = f"{counted(cores or 1, 'thread')} by default, one for each core of this process"
+    yield Finding(topic, "threads", "ok", detail)
+    memory = available_memory()
+    if memory is not None:
+        detail = f"{memory / 1e9:.1f} GB available"
+        if memory < _MEMORY:
+            detail += f"; a process that compiles kernels needs {_MEMORY / 1e9:g} GB"
+            yield Finding(topic, "memory", "warning", detail)
+        else:
+            yield Finding(topic, "memory", "ok", detail)
+    yield from _descriptors(topic)
+
+
+def available_memory() -> int | None:
+    """Return the bytes that a new process may use, None where the system does not say."""
+    amounts = []
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        amounts += [int(one.split()[1]) * 1024 for one in lines if one.startswith("MemAvailable:")]
+    except (OSError, ValueError, IndexError):
+        return None
+    # The limit of a container, in the second and in the first version of control groups.
+    for limit, used in (
+        ("memory.max", "memory.current"),
+        ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
+    ):
+        folder = Path("/sys/fs/cgroup")
+        try:
+            amounts.append(
+                int((folder / limit).read_text()) - int((folder / used).read_text()),
+            )
+        except (OSError, ValueError):
+            continue
+    return max(0, min(amounts)) if amounts else None
+
+
+def _descriptors(topic: str) -> Iterator[Finding]:
+    """Give the number of open files, where the system has a limit. The service raises its own."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard == resource.RLIM_INFINITY or hard >= _DESCRIPTORS:
+        most = "any number" if hard == resource.RLIM_INFINITY else f"{hard:,}"
+        yield Finding(topic, "open files", "ok", f"{soft:,}, may be raised to {most}")
+        return
+    detail = f"{hard:,} at most: `equipoise serve` accepts fewer than 4,096 connections"
+    yield Finding(topic, "open files", "warning", detail, f"ulimit -n {_DESCRIPTORS}")
+
+
+def program_findings() -> Iterator[Finding]:
+    """Give the programs that some commands start."""
+    for name, purpose in PROGRAMS.items():
+        place = shutil.which(name)
+        if place is not None:
+            yield Finding("Programs", name, "ok", f"{purpose}: {place}")
+        else:
+            remedy = "apt-get install postgresql-client" if shutil.which("apt-get") else ""
+            yield Finding("Programs", name, "absent", f"{purpose}: not in PATH", remedy)

@@ -1,0 +1,254 @@
+"""equipoise doctor and systems: whether everything is installed, and what there is to rate with."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import textwrap
+import time
+from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from equipoise.analysis.doctor import (
+    Finding,
+    Installation,
+    Status,
+    extra_findings,
+    first_line,
+    kernel_findings,
+    machine_findings,
+    program_findings,
+    version_findings,
+)
+from equipoise.cli import completion, options
+from equipoise.cli.options import argument, option
+from equipoise.cli.report import compiling, print_json, print_lines, print_table, say, table
+from equipoise.errors import InvalidParameterError
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.messages.histories import CompiledMessage, CompileMessage
+
+
+EXAMPLE = """\b
+Example:
+  equipoise doctor --need service
+  equipoise doctor --compile elo-mmr glicko2"""
+
+#: Columns of the text, and those before a detail.
+_WIDE, _INDENT = 100, 26
+
+
+def doctor(
+    *,
+    systems: list[str] | None = argument(
+        "Rating systems, for --compile. [default: all that are built in]",
+        "SYSTEM ...",
+        default=None,
+        autocompletion=completion.systems,
+    ),
+    compile_: bool = option(
+        False,
+        "Compile the kernels of rating systems, so that no later command waits for them, and look "
+        "at nothing else.",
+    ),
+    need: list[str] | None = option(
+        None, "An extra that must be installed; can be repeated.", "EXTRA"
+    ),
+    database: str | None = option(
+        None,
+        "Also look at this database: sqlite:///FILE or "
+        "postgresql+psycopg://USER:PASSWORD@HOST/NAME. The environment variable "
+        "EQUIPOISE_DATABASE also sets it.",
+        "URL",
+        envvar="EQUIPOISE_DATABASE",
+        show_envvar=False,
+    ),
+    as_json: options.Json,
+) -> int:
+    """Look at the installation: versions, extras, compiled kernels, machine, database.
+
+    If a command can correct a problem, it is printed. Nothing is compiled or changed. Exit status 1
+    means that something needed is missing or does not work. With --database, the extras of that
+    database are needed too.
+
+    With --compile, what the commands and the service need for a system with its default parameters
+    is compiled, for images and servers. It is kept in the folder of compiled kernels
+    (NUMBA_CACHE_DIR moves it). Kernels that are already there are not compiled again.
+    """
+    if compile_:
+        if need:
+            raise InvalidParameterError("--need cannot be combined with --compile")
+        _compile(systems or (), as_json)
+        return 0
+    if systems:
+        raise InvalidParameterError(f"{systems[0]} needs --compile: it names a system to compile")
+
+    needed = {*(need or ()), *_extras_of(database)}
+    here = Installation.look()
+    findings = [*version_findings(here), *extra_findings(here, needed)]
+    findings += [*kernel_findings(), *machine_findings(), *program_findings()]
+    if database is not None:
+        findings += _database_findings(database)
+    ok = all(one.status != "failed" for one in findings)
+    if as_json:
+        print_json({"ok": ok, "findings": findings})
+    else:
+        print_lines(*_lines(findings))
+    return 0 if ok else 1
+
+
+def _extras_of(database: str | None) -> Iterator[str]:
+    """Give the extras that a database needs."""
+    if database is not None:
+        yield "service"
+        if database.startswith("postgresql"):
+            yield "postgresql"
+
+
+def _database_findings(url: str) -> Iterator[Finding]:
+    """Give the quick checks of a database. Its libraries may be missing or broken."""
+    topic = "Database"
+    # An address with a name of a user may have a password.
+    shown = "URL" if "@" in url else shlex.quote(url)
+    named = "" if os.environ.get("EQUIPOISE_DATABASE") == url else f" --database {shown}"
+    try:
+        from equipoise.cli.service import check_installed, check_there
+        from equipoise.errors import NotFoundError
+        from equipoise.pools.backups import check_database
+
+        check_installed("sqlalchemy", "alembic")
+        try:
+            check_there(url)
+        except NotFoundError as error:
+            detail = f"{error}; `equipoise serve` creates it"
+            yield Finding(topic, "file", "failed", detail, f"equipoise serve{named}")
+            return
+        checks = check_database(url, quick=True).checks
+    except Exception as error:  # noqa: BLE001   libraries and servers may fail in any way
+        yield Finding(topic, "address", "failed", first_line(error))
+        return
+    remedies = {
+        "schema": f"equipoise serve{named}",
+        "indexes": f"equipoise db restore BACKUP --overwrite{named}",
+    }
+    statuses: dict[str, Status] = {"ok": "ok", "failed": "failed", "skipped": "absent"}
+    for one in checks:
+        remedy = remedies.get(one.check, "") if one.status == "failed" else ""
+        yield Finding(topic, one.check, statuses[one.status], one.detail, remedy)
+    detail = "the content and its hash chains were not checked"
+    yield Finding(topic, "content", "absent", detail, f"equipoise db check{named}")
+
+
+def _lines(findings: Sequence[Finding]) -> Iterator[str]:
+    """Yield the lines of the text: headings, things, and commands that help."""
+    for topic, of_topic in groupby(findings, lambda one: one.topic):
+        yield from (topic, "")
+        for one in of_topic:
+            detail = textwrap.wrap(one.detail, _WIDE - _INDENT, break_on_hyphens=False) or [""]
+            yield f"  {one.status:<8} {one.name:<13}  {detail[0]}"
+            yield from (" " * _INDENT + line for line in detail[1:])
+            if one.remedy:
+                yield f"{' ' * _INDENT}$ {one.remedy}"
+        yield ""
+    failed = sum(one.status == "failed" for one in findings)
+    yield f"{counted(failed, 'problem')} found." if failed else "No problems found."
+
+
+def _compile(systems: Sequence[str], as_json: bool) -> None:
+    """Compile the kernels of systems, by default of all, and print what was compiled.
+
+    Raises : NotFoundError, UnavailableError
+    """
+    from equipoise.analysis.doctor.compiling import kernel_folder
+    from equipoise.messages.histories import CompileMessage
+    from equipoise.rating.registry import SYSTEMS, check_name
+
+    for name in systems:
+        check_name(name)
+    folder = kernel_folder()
+    start = time.perf_counter()
+    done = [_compiled(name) for name in dict.fromkeys(systems or SYSTEMS)]
+    seconds = time.perf_counter() - start
+    answer = CompileMessage(str(folder), _has_service(), done, seconds)
+    if as_json:
+        print_json(answer)
+    else:
+        _print_compiled(answer)
+
+
+def _has_service() -> bool:
+    """Return whether the libraries of the service's database are installed."""
+    return all(find_spec(name) is not None for name in ("sqlalchemy", "alembic"))
+
+
+def _compiled(system: str) -> CompiledMessage:
+    """Compile the kernels of a system in this process. Raises : EquipoiseError."""
+    from equipoise.analysis.doctor.compiling import compile_for_commands
+    from equipoise.messages.histories import CompiledMessage
+
+    start = time.perf_counter()
+    with compiling() as compilation:
+        compile_for_commands(system)
+        if _has_service():
+            from equipoise.messages.pools import PoolRequest
+            from equipoise.pools.precompiling import precompile
+
+            precompile(PoolRequest(system=system))
+    return CompiledMessage(system, compilation.kernels, time.perf_counter() - start)
+
+
+def _print_compiled(answer: CompileMessage) -> None:
+    """Print what was compiled for each system, and where it is."""
+    for one in answer.systems:
+        what = f"compiled {counted(one.kernels, 'kernel')}" if one.kernels else "nothing to compile"
+        print_lines(f"{one.system}: {what}, {one.seconds:.1f} s")
+    kernels = sum(one.kernels for one in answer.systems)
+    what = f"Compiled {counted(kernels, 'kernel')}" if kernels else "Nothing to compile"
+    print_lines(f"{what}; {answer.seconds:.1f} s. Folder: {answer.folder}")
+    if not answer.service:
+        say("The libraries of the service are not installed, so its kernels were left out.")
+
+
+SYSTEMS_EXAMPLE = """\b
+Example:
+  equipoise systems elo-mmr"""
+
+
+def systems(
+    *,
+    name: str | None = argument(
+        "The system whose parameters to show.",
+        "NAME",
+        default=None,
+        autocompletion=completion.systems,
+    ),
+    as_json: options.Json,
+) -> None:
+    """List the rating systems, or the parameters of one.
+
+    Systems of other packages are listed with their package, which is imported when the system is
+    named.
+    """
+    from equipoise.analysis.systems import described, list_systems, refused_systems
+
+    found = list_systems() if name is None else [described(name)]
+    for sentence in refused_systems() if name is None else ():
+        say(f"Note: {sentence}.")
+    if as_json:
+        print_json(found)
+    elif name is None:
+        rows = ((system.name, system.rates, system.summary, system.source) for system in found)
+        print_table(table(dict.fromkeys(("system", "rates", "for", "source"), ""), rows))
+    else:
+        if found[0].package:
+            say(f"{found[0].name} comes from the package {found[0].package}: {found[0].summary}")
+        parameters = ((one.name, one.type, one.default) for one in found[0].parameters)
+        print_table(table({"parameter": "", "type": "", "default": ""}, parameters))
+        needs = [f"{name} (with {parameter})" for name, parameter in found[0].needs.items()]
+        say(f"Columns that change its ratings: {', '.join([*found[0].uses, *needs])}.")
+        for parameter in found[0].parameters:
+            if parameter.note:
+                print_lines("", f"{parameter.name} is {parameter.note}.")

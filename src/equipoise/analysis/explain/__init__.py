@@ -1,0 +1,44 @@
+"""Which match to explain, and for which player."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from equipoise.analysis.requests import (
+    HistoryRequest,
+    Initial,
+    InitialMapping,
+    Restart,
+    Threads,
+    typed,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainRequest:
+    """Which match to explain, and for which player.
+
+    player, match : ids as text; None means the player's last rated match
+    state : path of a saved state that the history continues
+    """
+
+    player: str = typed(..., "The player whose change of rating is explained.", "PLAYER")
+    match: str | None = typed(
+        None, "The match. [default: the last rated match of the player]", "MATCH"
+    )
+    state: str | None = typed(
+        None, "Continue from a saved state, with its system. HISTORY continues it.", "FILE.npz"
+    )
+    restart: Restart = False
+    initial: Initial = None
+    initial_mapping: InitialMapping = None
+    posterior: bool = typed(
+        False,
+        "Add the posterior density of the skill after the match, with mean, median, standard "
+        "deviation and 95 % range. For elo-mmr and elo-mmx.",
+    )
+    chart: str | None = typed(
+        None, "Draw this density (.svg, .png or .pdf), with --posterior.", "FILE"
+    )
+    threads: Threads = 1
+    history: HistoryRequest

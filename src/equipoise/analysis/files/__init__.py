@@ -1,1 +1,0 @@
-"""Files in, one answer out: ratings, predictions, teams, tournaments, comparisons."""

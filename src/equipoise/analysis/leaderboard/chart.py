@@ -1,0 +1,135 @@
+"""Leaderboards as a figure: a panel for each system, a row for each player, with error bars."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.charts import theme
+from equipoise.charts.theme import shortened
+from equipoise.errors import InvalidParameterError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+#: Largest numbers of panels, and of players with a row.
+MOST_PANELS, MOST_ROWS = 4, 50
+#: Points of a row, of each further group in it, and inches for titles, legend and axis.
+_PITCH, _GROUP, _FRAME = 20.0, 8.0, 1.95
+#: Marks of groups, which can be distinguished without colours.
+_SHAPES = ("o", "s", "D", "^", "v", "P")
+_LETTERS = 22
+
+
+def leaderboard_figure(
+    players: Sequence[object],
+    series: Mapping[str, Sequence[tuple[str, Mapping[object, tuple[float, float]]]]],
+    *,
+    title: str,
+    subtitle: str,
+) -> Figure:
+    """Return the figure; the first fifty players have a row.
+
+    series : label of the system -> groups, each with its name and, by player, rating and half the
+        width of its interval, NaN if unknown
+    Raises : InvalidParameterError   more than four systems, or more than six groups
+    """
+    groups = len(next(iter(series.values())))
+    for count, most, what in (
+        (len(series), MOST_PANELS, "systems"),
+        (groups, len(_SHAPES), "groups"),
+    ):
+        if count > most:
+            raise InvalidParameterError(
+                f"a chart of leaderboards shows at most {most} {what}; got {count}: select some "
+                f"with {'--system' if what == 'systems' else '--where'}"
+            )
+    shown = list(players)[:MOST_ROWS]
+    pitch = _PITCH + _GROUP * (groups - 1)
+    size = theme.Size(theme.WIDE.width, _FRAME + len(shown) * pitch / 72)
+    with theme.style():
+        figure, first = theme.new_figure(title, subtitle, size)
+        top = first.get_position().y1 - (0.26 / size.height if groups > 1 else 0.0)
+        panels = [first]
+        for _ in range(len(series) - 1):
+            panels.append(figure.add_axes((0.1, 0.12, 0.1, top - 0.12)))
+        for number, (axes, (label, found)) in enumerate(zip(panels, series.items(), strict=True)):
+            box = axes.get_position()
+            axes.set_position((box.x0, box.y0, box.width, top - 0.3 / size.height - box.y0))
+            _draw(axes, shown, found, label, named=number == 0, panels=len(panels))
+        theme.fit_axes(figure, panels)
+        if groups > 1:
+            _write_legend(figure, [name for name, _ in next(iter(series.values()))], top)
+    return figure
+
+
+def _draw(
+    axes: Axes,
+    players: Sequence[object],
+    found: Sequence[tuple[str, Mapping[object, tuple[float, float]]]],
+    label: str,
+    *,
+    named: bool,
+    panels: int,
+) -> None:
+    """Draw the panel of a system."""
+    from matplotlib.ticker import MaxNLocator
+
+    places = np.arange(len(players))
+    axes.set_ylim(len(players) - 0.5, -0.5)
+    axes.grid(True, axis="x")
+    axes.grid(False, axis="y")
+    axes.hlines(places, 0, 1, theme.GRID, lw=0.8, transform=axes.get_yaxis_transform(), zorder=0.5)
+    names = [shortened(str(one), _LETTERS) for one in players] if named else [""] * len(players)
+    axes.set_yticks(places, names)
+    axes.tick_params(axis="y", length=0, labelcolor=theme.INK, pad=9 if named else 0)
+    axes.set_title(label, loc="left", fontsize=theme.SMALL, color=theme.INK, pad=6)
+    for number, (_, ratings) in enumerate(found):
+        colour = theme.PALETTE[number]
+        offset = 0.0 if len(found) == 1 else 0.6 * (number / (len(found) - 1) - 0.5)
+        for place, player in enumerate(players):
+            rating, error = ratings.get(player, (np.nan, np.nan))
+            if not np.isfinite(rating):
+                continue
+            if np.isfinite(error):
+                ends = (rating - error, rating + error)
+                axes.plot(ends, [place + offset] * 2, color=colour, lw=2.0, alpha=0.55, zorder=2)
+            axes.plot(rating, place + offset, zorder=3, **_mark(number))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=max(9 // panels, 2), integer=True))
+
+
+def _mark(number: int) -> dict[str, Any]:
+    """Return the look of the dots of a group."""
+    return {
+        "marker": _SHAPES[number],
+        "ms": 6.0,
+        "color": theme.PALETTE[number],
+        "mec": theme.PAGE,
+        "mew": 0.8,
+        "ls": "none",
+    }
+
+
+def _write_legend(figure: Figure, names: Sequence[str], top: float) -> None:
+    """Write the names of the groups in one line below the titles."""
+    from matplotlib.lines import Line2D
+
+    figure.legend(
+        [Line2D([], [], **_mark(number)) for number in range(len(names))],
+        [shortened(name or "(empty)", _LETTERS) for name in names],
+        loc="lower left",
+        bbox_to_anchor=(theme.MARGIN / (72 * figure.get_size_inches()[0]), top),
+        ncols=len(names),
+        frameon=False,
+        borderaxespad=0.2,
+        borderpad=0.0,
+        handlelength=1.2,
+        handletextpad=0.4,
+        columnspacing=1.4,
+        labelcolor=theme.MUTED,
+        fontsize=theme.SMALL,
+    )

@@ -1,0 +1,127 @@
+"""equipoise leaderboard: several systems side by side, with error bars."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from equipoise.analysis.leaderboard import LeaderboardRequest
+from equipoise.cli import options
+from equipoise.cli.report import (
+    Table,
+    print_json,
+    print_lines,
+    print_table,
+    reading_lines,
+    say,
+    say_compiled,
+    working,
+)
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.leaderboard.computation import LeaderboardAnswer
+
+
+EXAMPLE = """\b
+Example:
+  equipoise leaderboard examples/arena.csv
+  equipoise leaderboard examples/arena.csv --by category --chart leaderboard.svg
+  equipoise leaderboard examples/arena.csv --every week --system elo --system performance"""
+
+#: Rows on a terminal; a file or a pipe gets all of them.
+_SHOWN = 60
+
+
+def leaderboard(*, request: LeaderboardRequest, as_json: options.Json) -> None:
+    """Rate the same matches by several systems, side by side, with error bars.
+
+    A rating system goes through the matches in order. performance (PPR) and strengths
+    (maximum likelihood) use all matches at once, in no order. Players are ordered by
+    the first of these two, or else by the first system.
+    """
+    from equipoise.analysis.leaderboard import computation as work
+
+    with working("rating") as job:
+        answer = work.make_leaderboards(request, job.progress)
+    if as_json:
+        print_json(work.leaderboard_json(answer))
+        return
+    if request.output is None:
+        _print(answer)
+    else:
+        say(f"wrote {request.output}")
+    if request.chart is not None:
+        say(f"drew {request.chart}")
+    say_compiled(job.compilation)
+    say(*answer.notes, *reading_lines(answer.reading))
+
+
+def _print(answer: LeaderboardAnswer) -> None:
+    """Print the leaderboards one below the other, in one table, and what the error bars are."""
+    rows = list(_rows(answer))
+    shown = rows[:_SHOWN] if sys.stdout.isatty() else rows
+    request = answer.request
+    named = [name for name in (request.by, request.every) if name is not None]
+    numbers = ["", "matches", *answer.systems]
+    print_table(Table([*named, "", "player", "matches", *answer.systems], shown, {*numbers}))
+    print_lines("", *_meanings(answer))
+    if len(shown) < len(rows):
+        say(f"... and {counted(len(rows) - len(shown), 'more row')}; --output FILE keeps them all.")
+
+
+def _rows(answer: LeaderboardAnswer) -> Iterator[list[str]]:
+    """Yield the cells of every row."""
+    request = answer.request
+    for board in answer.boards:
+        head = (
+            [] if request.by is None else ["(empty)" if board.group is None else str(board.group)]
+        )
+        head += [] if request.every is None else [board.period]
+        for place, row in enumerate(board.order().tolist(), start=1):
+            cells = [*head, str(place), str(board.player_ids[row]), str(board.matches[row])]
+            for one in board.estimates.values():
+                cells.append(_cell(float(one.rating[row]), float(one.error[row])))
+            yield cells
+
+
+def _cell(rating: float, error: float) -> str:
+    if rating != rating:  # NaN
+        return ""
+    return f"{rating:.1f}" + ("" if error != error else f" +- {error:5.1f}")
+
+
+def _meanings(answer: LeaderboardAnswer) -> Iterator[str]:
+    """Yield a sentence on the error bars, and one on what a period has."""
+    request = answer.request
+    sources = {
+        "results": "from all results for {}",
+        "deviation": "from the deviations of {}",
+        "bootstrap": f"from {counted(request.rounds, 'resampled history', 'resampled histories')} "
+        "for {}",
+        "likelihood": "from the spread of results for {}",
+    }
+    parts = []
+    for source, words in sources.items():
+        labels = [label for label, of in answer.error_of.items() if of == source]
+        if labels:
+            parts.append(words.format(" and ".join(labels)))
+    if parts:
+        yield f"Error bars (+-) have {100 * request.confidence:g} % confidence: {', '.join(parts)}."
+    boards = [board.ten_to_one() for board in answer.boards]
+    for label in boards[0]:
+        points = sorted({f"{one[label]:.0f}" for one in boards}, key=float)
+        span = " to ".join(dict.fromkeys((points[0], points[-1])))
+        yield f"{label}: a difference of {span} points means odds of ten to one."
+    if request.every is not None:
+        alone = [label for label in answer.systems if answer.systems[label] in _ALONE]
+        others = [label for label in answer.systems if label not in alone]
+        if others:
+            yield f"{' and '.join(others)}: ratings at the end of the {request.every}."
+        if alone:
+            yield f"{' and '.join(alone)}: from the matches of the {request.every} alone."
+
+
+#: What is computed from the matches of a period alone.
+_ALONE = ("performance", "strengths")

@@ -1,0 +1,633 @@
+"""Leaderboards of the same matches by several systems, with error bars, by group and by period.
+
+A rating goes on from match to match, so that of a period is the rating at its end. A performance is
+computed from the matches of the period alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from equipoise.analysis.leaderboard import LeaderboardRequest
+from equipoise.analysis.leaderboard.chart import leaderboard_figure
+from equipoise.analysis.performance.strengths import all_tied_notes
+from equipoise.analysis.plot.chart import RatingSeries, rating_figure
+from equipoise.analysis.reading import (
+    check_outputs,
+    history_message,
+    missing_notes,
+    read,
+    without_dates,
+)
+from equipoise.analysis.systems import Settings, chosen_systems, without_runaways
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.charts import theme
+from equipoise.data.games import Games
+from equipoise.data.history import MICROSECONDS_PER_DAY, History
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import InvalidDataError, InvalidParameterError, NoStrengthsError, require
+from equipoise.evaluate.leaderboard_errors import (
+    MOST_PLAYERS,
+    RatingsAfter,
+    bootstrap_deviations,
+    duel_errors,
+    ratings_after,
+    some_matches,
+)
+from equipoise.formats.writing import write_table
+from equipoise.messages.conversion import plain
+from equipoise.numeric.workers import Workers
+from equipoise.rating.replay import check_fit
+from equipoise.rating.system import RatingSystem
+from equipoise.rating.systems.weng_lin import BradleyTerry
+from equipoise.tournament.rankings import ranking_strengths
+from equipoise.tournament.tournament import MOST_SURE, performance
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure
+
+
+Period: TypeAlias = Literal["day", "week", "month", "year"]
+Errors: TypeAlias = Literal["auto", "deviation", "bootstrap", "none"]
+#: What is computed from the matches alone, without an order.
+PERFORMANCE, STRENGTHS = "performance", "strengths"
+_ALONE = (PERFORMANCE, STRENGTHS)
+#: Players of the last period who are drawn over time.
+_LINES = 5
+#: Largest number of groups, so that a column of ids is not taken for one of groups.
+MOST_GROUPS = 100
+#: Least and most resampled histories.
+_ROUNDS = (20, 10_000)
+
+
+class Estimates(NamedTuple):
+    """Ratings of the players of a history, and half the widths of their intervals: shape (K, P).
+
+    ten_to_one : shape (K,), rating points at odds of ten to one; NaN if errors need none
+    """
+
+    rating: Floats
+    error: Floats
+    ten_to_one: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Board:
+    """One leaderboard: of a group, at the end of a period; both may be "" for all.
+
+    matches : shape (P,), of every player in the group and period; players without one are left out
+    estimates : by label of the system, each of shape (P,), and a number of points
+    likelihood : labels of the maximum likelihood estimates
+    """
+
+    group: object
+    period: str
+    player_ids: Ids
+    matches: Ints
+    estimates: dict[str, Estimates]
+    likelihood: frozenset[str]
+
+    def ten_to_one(self) -> dict[str, float]:
+        """Return the rating points at odds of ten to one, by label, where errors need them."""
+        units = {label: float(one.ten_to_one) for label, one in self.estimates.items()}
+        return {label: unit for label, unit in units.items() if np.isfinite(unit)}
+
+    def order(self) -> Ints:
+        """Return the rows of players with matches, the best first, then by id.
+
+        The first maximum likelihood estimate decides, and the first system where that has none.
+        """
+        columns = [one.rating for label, one in self.estimates.items() if label in self.likelihood]
+        columns.append(next(iter(self.estimates.values())).rating)
+        rows = np.argsort(self.player_ids, kind="stable")
+        for column in reversed(columns):
+            known = np.nan_to_num(column[rows], nan=-np.inf)
+            rows = rows[np.argsort(-known, kind="stable")]
+        return np.asarray(rows[self.matches[rows] > 0], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LeaderboardAnswer:
+    """The leaderboards in order of group and period.
+
+    systems : label -> name
+    error_of : label -> what its error bars come from: results, deviation, bootstrap, likelihood,
+        or none
+    """
+
+    boards: tuple[Board, ...]
+    systems: dict[str, str]
+    error_of: dict[str, str]
+    history: History
+    reading: HistoryReading
+    notes: tuple[str, ...]
+    request: LeaderboardRequest
+
+    def table(self) -> pl.DataFrame:
+        """Return one row for each player of each leaderboard; errors have the suffix `_error`."""
+        import polars as pl
+
+        by, every = self.request.by, self.request.every
+        columns: dict[str, list[Any]] = {name: [] for name in (by, every) if name is not None}
+        columns |= {"player": [], "matches": []}
+        for label in self.systems:
+            columns |= {label: [], f"{label}_error": []}
+        for board in self.boards:
+            rows = board.order()
+            if by is not None:
+                columns[by] += [board.group] * len(rows)
+            if every is not None:
+                columns[every] += [board.period] * len(rows)
+            columns["player"] += board.player_ids[rows].tolist()
+            columns["matches"] += board.matches[rows].tolist()
+            for label, one in board.estimates.items():
+                columns[label] += one.rating[rows].tolist()
+                columns[f"{label}_error"] += one.error[rows].tolist()
+        frame = pl.DataFrame(columns, strict=False)
+        return frame.with_columns(
+            pl.col(name).cast(pl.Float64).fill_nan(None)
+            for label in self.systems
+            for name in (label, f"{label}_error")
+        )
+
+
+def make_leaderboards(
+    request: LeaderboardRequest, progress: Callable[[int, int], None] | None = None
+) -> LeaderboardAnswer:
+    """Read a history, rate it by every system, and write table and chart.
+
+    progress : called with steps done and steps
+    Raises : EquipoiseError, and then nothing was written
+    """
+    _check(request)
+    history, reading = read(request.history)
+    labels, rating_systems, notes = _systems(request, history)
+    for system in rating_systems.values():
+        check_fit(system, history)
+        notes += missing_notes(system, history, resumed=False)
+    groups = list(_groups(history, request.by))
+    error_of = {
+        label: _source_of_errors(rating_systems.get(label), request.errors, history)
+        for label in labels
+    }
+    resampled = [label for label in labels if error_of[label] == "bootstrap"]
+    total = request.rounds * len(resampled) * len(groups)
+    boards: list[Board] = []
+    done = 0
+
+    def note_round(finished: int, _: int) -> None:
+        if progress is not None:
+            progress(done + finished, total)
+
+    for group, part in groups:
+        spans = _periods(part, request.every)
+        stops = np.array([stop for _, _, stop in spans], dtype=np.int64)
+        found: dict[str, Estimates] = {}
+        for label in labels:
+            rated = rating_systems.get(label)
+            if rated is None:
+                found[label] = _estimated(labels[label], part, spans, request, group, notes)
+                continue
+            found[label] = _rated(rated, part, stops, request, error_of[label], note_round)
+            done += request.rounds * (error_of[label] == "bootstrap")
+        for number, (period, start, stop) in enumerate(spans):
+            rows = part.player[part.offsets[start] : part.offsets[stop]]
+            of_board = {
+                label: Estimates(*(column[number] for column in one))
+                for label, one in found.items()
+            }
+            matches = np.bincount(rows, minlength=part.players)
+            boards.append(
+                Board(
+                    group=group,
+                    period=period,
+                    player_ids=part.player_ids,
+                    matches=matches,
+                    estimates=of_board,
+                    likelihood=frozenset(labels.keys() - rating_systems.keys()),
+                )
+            )
+    answer = LeaderboardAnswer(
+        boards=tuple(boards),
+        systems=labels,
+        error_of=error_of,
+        history=history,
+        reading=reading,
+        notes=tuple(notes),
+        request=request,
+    )
+    if request.output is not None:
+        write_table(answer.table(), request.output, raw=request.raw)
+    if request.chart is not None:
+        theme.write(figure_of(answer), request.chart)
+    return answer
+
+
+def _check(request: LeaderboardRequest) -> None:
+    """Refuse values and outputs that cannot be, before reading."""
+    sure = request.confidence
+    require(0 < sure <= MOST_SURE, "confidence", f"above 0 and at most {MOST_SURE}", sure)
+    low, high = _ROUNDS
+    require(low <= request.rounds <= high, "--rounds", f"from {low} to {high:,}", request.rounds)
+    for name, choices in (("every", get_args(Period)), ("errors", get_args(Errors))):
+        value = getattr(request, name)
+        known = value in choices or (name == "every" and value is None)
+        require(known, f"--{name}", f"one of {', '.join(choices)}", value)
+    check_outputs(request.history, tables={"--output": request.output}, chart=request.chart)
+    several = request.by is not None or len(request.systems) != 1
+    if request.chart is not None and request.every is not None and several:
+        raise InvalidParameterError(
+            "--chart with --every draws one system over time: name it with --system, without --by; "
+            "for several systems draw one period with --from and --until"
+        )
+
+
+def _systems(
+    request: LeaderboardRequest, history: History
+) -> tuple[dict[str, str], dict[str, RatingSystem], list[str]]:
+    """Return the names by label, the rating systems among them by label, and notes."""
+    single = bool(np.array_equal(history.teams(), history.sizes()))
+    duels = _are_duels(history)
+    of_all_matches = (PERFORMANCE,) if duels else (STRENGTHS,) if single else ()
+    texts = request.systems or ("elo", "bradley-terry", *of_all_matches)
+    labels: dict[str, str] = {}
+    rating_texts = []
+    for text in texts:
+        label, equals, name = (part.strip() for part in text.partition("="))
+        name = name if equals else label
+        if label in labels:
+            raise InvalidParameterError(
+                f"two systems have the label {label!r}: use --system LABEL={name} for one of them"
+            )
+        labels[label] = name
+        if name not in _ESTIMATED:
+            rating_texts.append(text)
+    systems: dict[str, RatingSystem] = {}
+    if rating_texts:
+        systems = chosen_systems(rating_texts, Settings(), request.assigned)
+    elif request.assigned:
+        raise InvalidParameterError(
+            f"--set needs a rating system, and {' and '.join(labels)} have no such parameters; got "
+            f"{request.assigned[0]!r}"
+        )
+    if PERFORMANCE in labels.values() and not duels:
+        raise InvalidDataError(
+            [],
+            "performance needs matches of two single players, and some have more players or teams"
+            + (f": use --system {STRENGTHS} instead" if single else ""),
+        )
+    systems, notes = without_runaways(systems, history, () if request.systems else labels)
+    kept = {label: name for label, name in labels.items() if name in _ESTIMATED or label in systems}
+    return kept, systems, notes
+
+
+def _are_duels(history: History) -> bool:
+    return bool(np.all(history.sizes() == 2) and np.all(history.teams() == 2))
+
+
+def _source_of_errors(system: RatingSystem | None, errors: Errors, history: History) -> str:
+    """Return what the error bars of a system come from; None is an estimate from all matches."""
+    if errors == "none":
+        return "none"
+    if system is None:
+        return "likelihood"
+    if errors == "bootstrap":
+        return "bootstrap"
+    # The posterior has neither scores nor a home advantage.
+    plain = isinstance(system, BradleyTerry) and system.capabilities.uses <= {"weight"}
+    if errors == "auto" and plain and history.players <= MOST_PLAYERS and _are_duels(history):
+        return "results"
+    state = system.initial(0)
+    state.grow(1)
+    known = np.isfinite(system.at(state, np.arange(1), None)["deviation"]).all()
+    return "deviation" if known else "bootstrap"
+
+
+def _groups(history: History, by: str | None) -> Iterator[tuple[object, History]]:
+    """Yield the values of a column of the history, and the matches of each.
+
+    Raises : InvalidParameterError
+    """
+    if by is None:
+        yield "", history
+        return
+    values = history.attributes.get(by)
+    if values is None:
+        raise InvalidParameterError(_no_column(by, list(history.attributes)))
+    first = values[history.offsets[:-1]]
+    texts = [_text(one) for one in first.tolist()]
+    for row in np.flatnonzero(values != np.repeat(first, history.sizes())).tolist():
+        match = int(np.searchsorted(history.offsets, row, "right")) - 1
+        if _text(values[row]) != texts[match]:
+            raise InvalidParameterError(
+                f"--by must name a column with one value in every match; {by} has "
+                f"{texts[match]!r} and {_text(values[row])!r} in match {history.match_ids[match]}"
+            )
+    # Text first, since values of different types have no order; numbers keep theirs.
+    original = dict(zip(texts, first.tolist(), strict=True))
+    if len(original) > MOST_GROUPS:
+        raise InvalidParameterError(
+            f"--by must name a column with at most {MOST_GROUPS} values; {by} has "
+            f"{len(original):,}, such as {texts[0]!r}"
+        )
+    text_of = np.array(texts, dtype=object)
+    for text in sorted(original, key=lambda one: _sortable(original[one], one)):
+        yield (
+            (original[text] if text else None),
+            some_matches(history, np.flatnonzero(text_of == text)),
+        )
+
+
+def _text(value: object) -> str:
+    """Return the value of a column as text; "" if there is none."""
+    absent = value is None or (isinstance(value, float) and np.isnan(value))
+    return "" if absent else str(value)
+
+
+def _sortable(value: object, text: str) -> tuple[int, float, str]:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return (0, float(value), "") if number else (1, 0.0, text)  # type: ignore[arg-type]
+
+
+def _no_column(by: str, known: list[str]) -> str:
+    """Return the sentence on a column that the history has not, with the nearest name."""
+    if not known:
+        return f"--by must name a column of the history, which has no further columns; got {by!r}"
+    near = get_close_matches(by, known, 1, 0.6)
+    hint = f"; did you mean --by {near[0]}?" if near else ""
+    return f"--by must name a column of the history ({', '.join(known)}); got {by!r}{hint}"
+
+
+def _periods(history: History, every: Period | None) -> list[tuple[str, int, int]]:
+    """Return the name of every period with matches, and its first match and the one after its last.
+
+    Raises : InvalidParameterError   the history has no dates
+    """
+    if every is None:
+        return [("", 0, history.matches)]
+    if history.time is None:
+        raise InvalidParameterError(
+            f"--every needs a history with dates; this one {without_dates(history)} "
+            "(--column time=NAME names the column of times)"
+        )
+    days = history.time // MICROSECONDS_PER_DAY
+    if every == "week":
+        days = days - (days + 3) % 7  # 1970-01-01 was a Thursday; a week begins on Monday
+    names = days.astype("datetime64[D]")
+    if every == "month":
+        names = names.astype("datetime64[M]")
+    elif every == "year":
+        names = names.astype("datetime64[Y]")
+    starts = np.flatnonzero(np.append(True, names[1:] != names[:-1]))
+    stops = [*starts[1:].tolist(), history.matches]
+    return [
+        (str(names[start]), start, stop) for start, stop in zip(starts.tolist(), stops, strict=True)
+    ]
+
+
+def _rated(
+    system: RatingSystem,
+    history: History,
+    stops: Ints,
+    request: LeaderboardRequest,
+    errors: str,
+    progress: Callable[[int, int], None],
+) -> Estimates:
+    """Return the ratings by a system at the end of every period."""
+    with Workers(request.threads) as workers:
+        after = ratings_after(system, history, stops, workers)
+    deviation = np.full(after.rating.shape, np.nan)
+    if errors == "results":
+        return _by_results(system, history, stops, after, request.confidence)
+    if errors == "deviation":
+        deviation = after.deviation
+    elif errors == "bootstrap":
+        deviation = bootstrap_deviations(
+            system,
+            history,
+            stops,
+            rounds=request.rounds,
+            seed=request.seed,
+            threads=request.threads,
+            progress=progress,
+        )
+    unknown = np.full(len(stops), np.nan)
+    return Estimates(after.rating, _width(request.confidence) * deviation, unknown)
+
+
+def _by_results(
+    system: RatingSystem, history: History, stops: Ints, after: RatingsAfter, confidence: float
+) -> Estimates:
+    """Return ratings with the errors that all earlier results show."""
+    error, units = np.full(after.rating.shape, np.nan), np.full(len(stops), np.nan)
+    for number, stop in enumerate(stops.tolist()):
+        rating = after.rating[number]
+        scale = system.outlook(rating, after.deviation[number]).scale
+        games = _games(history.slice(0, stop))
+        error[number], units[number] = duel_errors(games, rating, scale, confidence)
+    return Estimates(after.rating, error, np.log(10.0) * units)
+
+
+def _width(confidence: float) -> float:
+    return NormalDist().inv_cdf(0.5 + 0.5 * confidence)
+
+
+def _estimated(
+    name: str,
+    history: History,
+    spans: list[tuple[str, int, int]],
+    request: LeaderboardRequest,
+    group: object,
+    notes: list[str],
+) -> Estimates:
+    """Return performances or strengths from the matches of every period alone."""
+    rating, error = np.full((2, len(spans), history.players), np.nan)
+    found = Estimates(rating, error, np.full(len(spans), np.nan))
+    estimate = _ESTIMATED[name]
+    for number, (period, start, stop) in enumerate(spans):
+        where = " ".join(str(one) for one in (group, period) if one not in ("", None))
+        found.rating[number], error, reason = estimate(history.slice(start, stop), request)
+        found.error[number] = error if request.errors != "none" else np.nan
+        if reason:
+            notes.append(f"{name}{f', {where}' if where else ''}: {reason}")
+    return found
+
+
+def _games(history: History) -> Games:
+    """Return duels as games, a tie as half a win."""
+    first, second = history.player[0::2], history.player[1::2]
+    one, other = history.rank[0::2], history.rank[1::2]
+    weight = history.weight
+    share = np.where(one < other, 1.0, np.where(one > other, 0.0, 0.5))
+    return Games(
+        player_ids=history.player_ids,
+        white=first,
+        black=second,
+        points=share if weight is None else share * weight,
+        weight=weight,
+    )
+
+
+def _performances(history: History, request: LeaderboardRequest) -> tuple[Floats, Floats, str]:
+    """Return PPR and errors of all players, and why some have none."""
+    found = performance(
+        _games(history),
+        anchor=request.anchor,
+        confidence=request.confidence,
+        threads=request.threads,
+    )
+    standing = found.standing
+    played = standing.games > 0
+    none = int(np.sum(played & np.isnan(standing.ppr)))
+    reason = ""
+    if none:
+        reason = (
+            f"{counted(none, 'player has', 'players have')} no PPR, because some took every point "
+            "from others; `equipoise performance` names them and gives bounds"
+        )
+    elif found.components - int(np.sum(~played)) > 1:
+        reason = "groups of players never met, so their PPRs cannot be compared"
+    return standing.ppr, standing.error, reason
+
+
+def _strengths(history: History, request: LeaderboardRequest) -> tuple[Floats, Floats, str]:
+    """Return maximum likelihood strengths and errors, and why there are none."""
+    try:
+        found = ranking_strengths(history, anchor=request.anchor, ties="breslow")
+    except NoStrengthsError:
+        nothing = np.full(history.players, np.nan)
+        return (
+            nothing,
+            nothing,
+            "no finite strengths exist; `equipoise strengths --ties breslow` says why, and with "
+            "--prior 1 they exist",
+        )
+    row_of = {one: row for row, one in enumerate(found.player_ids.tolist())}
+    rows = [row_of.get(one, -1) for one in history.player_ids.tolist()]
+    known = np.array([row >= 0 for row in rows])
+    at = np.maximum(rows, 0)
+    rating = np.where(known, found.rating[at], np.nan)
+    errors = _width(request.confidence) * found.errors(np.arange(len(found.rating)))
+    reason = "; ".join(all_tied_notes(history))
+    return rating, np.where(known, errors[at], np.nan), reason
+
+
+_ESTIMATED = {PERFORMANCE: _performances, STRENGTHS: _strengths}
+
+
+def figure_of(answer: LeaderboardAnswer) -> Figure:
+    """Return the chart: a panel for each system, a row for each player."""
+    request = answer.request
+    if request.every is not None:
+        return _over_time(answer)
+    first = answer.boards[0]
+    order: dict[object, None] = dict.fromkeys(first.player_ids[first.order()].tolist())
+    for board in answer.boards[1:]:
+        order |= dict.fromkeys(board.player_ids[board.order()].tolist())
+    series: Mapping[str, list[tuple[str, dict[object, tuple[float, float]]]]] = {
+        label: [
+            (
+                "" if request.by is None else str(board.group),
+                {
+                    board.player_ids[row]: (
+                        float(board.estimates[label].rating[row]),
+                        float(board.estimates[label].error[row]),
+                    )
+                    for row in board.order().tolist()
+                },
+            )
+            for board in answer.boards
+        ]
+        for label in answer.systems
+    }
+    bars = "" if request.errors == "none" else f"{100 * request.confidence:g} % error bars"
+    grouped = "" if request.by is None else f", by {request.by}"
+    return leaderboard_figure(
+        list(order),
+        series,
+        title=request.title or "Leaderboards",
+        subtitle=f"{counted(answer.history.matches, 'match', 'matches')}{grouped}; {bars}".rstrip(
+            "; "
+        ),
+    )
+
+
+def _over_time(answer: LeaderboardAnswer) -> Figure:
+    """Return the chart of the first players of the last period, at every period that has them."""
+    request, boards = answer.request, answer.boards
+    (label,) = answer.systems
+    last = boards[-1]
+    known = np.isfinite(last.estimates[label].rating)
+    rows = [row for row in last.order().tolist() if known[row]][:_LINES]
+    if not rows:
+        raise InvalidParameterError(
+            f"--chart needs ratings in the last period; in {last.period} no player has one"
+        )
+    half = _width(request.confidence)
+    series = []
+    for row in rows:
+        rating = np.array([board.estimates[label].rating[row] for board in boards])
+        error = np.array([board.estimates[label].error[row] for board in boards])
+        played = np.array([board.matches[row] > 0 for board in boards])
+        there = np.isfinite(rating) & played
+        periods = np.array([board.period for board in boards], dtype="datetime64[us]")[there]
+        series.append(
+            RatingSeries(
+                player=last.player_ids[row : row + 1].tolist()[0],
+                matches=np.array([board.period for board in boards], dtype=object)[there],
+                times=periods,
+                place=periods,
+                rating=rating[there],
+                deviation=error[there] / half,
+                performance=np.full(int(there.sum()), np.nan),
+            )
+        )
+    band = "" if request.errors == "none" else ", 95 % range (band)"
+    what = f"{label} of every {request.every}" if label in _ALONE else f"{label} rating (line)"
+    return rating_figure(
+        series, title=request.title or f"Every {request.every}", subtitle=what + band
+    )
+
+
+#: Options of a request that its answer repeats.
+_OF_REQUEST = ("by", "every", "confidence", "rounds", "seed", "anchor")
+
+
+def leaderboard_json(answer: LeaderboardAnswer) -> dict[str, Any]:
+    """Return what `equipoise leaderboard --json` prints; rows are in the order of the table."""
+    return {
+        "systems": [
+            {"label": label, "system": name, "errors": answer.error_of[label]}
+            for label, name in answer.systems.items()
+        ],
+        **{name: getattr(answer.request, name) for name in _OF_REQUEST},
+        "rows": [
+            {
+                "group": None if board.group in ("", None) else str(board.group),
+                "period": board.period or None,
+                "player": plain(board.player_ids[row]),
+                "matches": int(board.matches[row]),
+                "ratings": {
+                    label: {"rating": _or_none(one.rating[row]), "error": _or_none(one.error[row])}
+                    for label, one in board.estimates.items()
+                },
+                "ten_to_one": board.ten_to_one(),
+            }
+            for board in answer.boards
+            for row in board.order().tolist()
+        ],
+        "notes": list(answer.notes),
+        "history": history_message(answer.history, answer.reading),
+    }
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,359 @@
+"""equipoise performance and strengths: games or rankings in, ratings out."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TYPE_CHECKING
+
+import typer
+
+from equipoise.analysis.inspect.command import inspected
+from equipoise.analysis.performance import PerformanceRequest, StrengthsRequest
+from equipoise.analysis.requests import HistoryRequest, shared
+from equipoise.cli import options
+from equipoise.cli.report import (
+    print_first,
+    print_json,
+    print_lines,
+    print_table,
+    problem_lines,
+    reading_lines,
+    say,
+    table,
+    working,
+)
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.performance.computation import PerformanceAnswer
+    from equipoise.analysis.performance.strengths import StrengthsAnswer
+    from equipoise.arrays import Floats
+    from equipoise.data.reading import GamesReading
+    from equipoise.data.tournament import Superiority, TieBreakDetails, TournamentPerformance
+
+
+EXAMPLE = """\b
+Example:
+  equipoise performance examples/interzonal1970.csv --anchor 2557
+  equipoise performance examples/interzonal1970.csv --tie-breaks sb,de,wins --order points"""
+
+
+def performance(
+    *,
+    context: typer.Context,
+    request: PerformanceRequest,
+    dry_run: options.DryRun,
+    as_json: options.Json,
+) -> int | None:
+    """Rate the performances in a tournament.
+
+    PPRs are the ratings that predict every player's score exactly. TPR, CPR and FIDE's performance
+    rating use the opponents' ratings before the tournament. If some players won all games against
+    others, PPRs do not exist: the answer then says who swept whom, and gives the ratings and bounds
+    that do exist.
+    """
+    from equipoise.analysis.performance.computation import message_of, rate_performance
+
+    if dry_run:
+        own = {"skip_bad": "matches" if request.skip_bad else None, "strict": False}
+        history = HistoryRequest(source=request.games, **{**shared(request, HistoryRequest), **own})
+        return inspected(context, history, as_json, reads=("games",))
+    answer = rate_performance(request)
+    if as_json:
+        print_json(message_of(answer))
+    else:
+        _print_performance(answer)
+    return None
+
+
+#: Players shown on a terminal; a file or a pipe gets all of them.
+_SHOWN = 100
+#: Players in the matrix of superiority.
+_MATRIX = 20
+
+#: Largest difference of expected and actual points at which PPRs are said to predict scores.
+_PRECISION = 1e-6
+
+#: Column of the table -> its heading and its decimals, without those of tie-breaks.
+_NUMBERS = {
+    "games": ("games", 0),
+    "points": ("points", 1),
+    "expected": ("expected", 4),
+    "rating": ("rating", 0),
+    "average_opponent": ("opponents", 0),
+    "tpr": ("TPR", 0),
+    "cpr": ("CPR", 0),
+    "fide": ("FIDE", 0),
+    "ppr": ("PPR", 1),
+    "error": ("+-", 1),
+    "linear": ("linear", 0),
+    "recursive": ("recursive", 0),
+    "place": ("place", 0),
+    "score": ("score", 1),
+    "fide_change": ("change", 1),
+    "class_ppr": ("in class", 1),
+    "lower": ("at least", 0),
+    "upper": ("at most", 0),
+}
+
+
+@functools.cache
+def _numbers() -> dict[str, tuple[str, int]]:
+    """Return heading and decimals of every column with numbers; of tie-breaks FIDE's codes."""
+    from equipoise.tournament.tie_breaks import CODES, DECIMALS
+
+    codes = {**CODES, "wins": "won", "fide-performance": "FIDE TPR"}
+    found = {name.replace("-", "_"): (codes[name], DECIMALS[name]) for name in CODES}
+    return {**_NUMBERS, **found}
+
+
+def _print_performance(answer: PerformanceAnswer) -> None:
+    """Print the table, how precise it is, and notes on the games."""
+    found = answer.performance
+    _print_players(found)
+    for details in answer.details:
+        print_lines("")
+        _print_details(details)
+    if found.superiority is not None:
+        print_lines("")
+        _print_superiority(found, found.superiority)
+    print_lines("")
+    # The line on precision already says that an equilibrium exists.
+    reasons = found.reasons[1:] if found.exists else found.reasons
+    lines = [*_precision(found), *_labels(found), *reasons]
+    print_lines(*lines)
+    reading = answer.reading
+    say(*_skipped(reading), *_left_out(answer), *_unrated(found), *reading.notes, *answer.notes)
+
+
+def _print_players(found: TournamentPerformance) -> None:
+    """Print one row for each player, without empty columns."""
+    frame = found.table
+    hidden = {"status", "class"} if found.exists and "no-games" not in frame["status"] else set()
+    names = [
+        name
+        for name in frame.columns
+        if name not in hidden
+        and frame[name].null_count() < len(frame)
+        and not (name in ("class_ppr", "lower", "upper") and found.exists)
+    ]
+    columns = {"": "d"}
+    for name in names:
+        head, _ = _numbers().get(name, (name, 0))
+        columns[head] = ">" if name in _numbers() or name == "class" else ""
+    rows = (
+        (place, *(_cell(name, value) for name, value in zip(names, row, strict=True)))
+        for place, row in enumerate(frame.select(names).iter_rows(), start=1)
+    )
+    print_first(columns, rows, len(frame), _SHOWN)
+
+
+def _print_details(details: TieBreakDetails) -> None:
+    """Print the parts of a tie-break of a player."""
+    total = "unknown" if math.isnan(details.total) else f"{details.total:.10g}"
+    print_lines(f"{details.name} of {details.player}: {total}")
+    heads = {"round": ">", "opponent": "", "kind": "", "points": ">", "score": ">"}
+    rows = details.to_polars().select(*heads, "value", "status").iter_rows()
+    shown = (["" if one is None else _short(one) for one in row] for row in rows)
+    print_table(table({**heads, "value": ">", "": ""}, shown))
+
+
+def _short(value: object) -> str:
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def _cell(name: str, value: object) -> str:
+    """Return a value as the table shows it."""
+    if value is None:
+        return ""
+    if name not in _numbers() or not isinstance(value, float):
+        return str(value)
+    if name in ("games", "points", "expected") and value != round(value, 1) and value < 0.01:
+        return f"{value:.4g}"  # weighted games
+    if name in ("games", "points") and value != round(value, 1):
+        return f"{value:.4g}"
+    text = f"{value:.{_numbers()[name][1]}f}"
+    return text.removeprefix("-") if float(text) == 0.0 else text
+
+
+def _precision(found: TournamentPerformance) -> list[str]:
+    """Return how exactly the ratings predict the scores."""
+    one = found.standing
+    if found.prior:
+        return [
+            f"Regularised: every player was given {found.prior:g} drawn "
+            f"{'game' if found.prior == 1 else 'games'} against an average player, so the ratings "
+            "are closer together and do not reproduce the scores exactly."
+        ]
+    rated = sorted(_known(one.ppr))
+    if not rated:
+        return []
+    free = [row for row in rated if found.player_ids[row] not in found.held or len(found.held) < 2]
+    worst = max((abs(one.expected[row] - one.points[row]) for row in free), default=0.0)
+    if worst > _PRECISION:
+        return [
+            f"Expected and actual points differ by up to {worst:.0e}, which is more than the "
+            f"tolerance."
+        ]
+    every = "every score" if found.exists else "the scores of all players who have one"
+    exception = " except those of the held players" if len(free) < len(rated) else ""
+    how = "agree exactly" if worst == 0 else f"differ by at most {worst:.0e}"
+    return [f"The PPRs predict {every}{exception}: expected and actual points {how}."]
+
+
+def _labels(found: TournamentPerformance) -> list[str]:
+    """Return what the ratings depend on."""
+    lines = []
+    one = found.standing
+    by_class = not found.exists and not found.prior
+    if by_class:
+        lines.append("Without an equilibrium, players are compared only within their class.")
+        if _known(one.lower) or _known(one.upper):
+            lines.append(
+                "Games against other classes were all won or all lost; they give the bounds in the "
+                "columns `at least` and `at most`."
+            )
+    if found.relative:
+        whose = "ratings within every class" if by_class else "PPRs"
+        lines.append(
+            f"Relative: no rating is known and no --anchor is given, so the {whose} have mean 0. "
+            "Only their differences are meaningful."
+        )
+    if found.colour_advantage:
+        lines.append(f"White is worth {found.colour_advantage:.1f} points more.")
+    if not math.isnan(found.draw_parameter):
+        nu = found.draw_parameter
+        lines.append(
+            f"Draws are modelled by Davidson's method (nu = {nu:.4g}): equal players draw "
+            f"{100 * nu / (2 + nu):.1f} % of their games."
+        )
+    if _known(one.error):
+        spread = (
+            ", assuming that results vary as these did" if math.isnan(found.draw_parameter) else ""
+        )
+        lines.append(f"Error bars have {100 * found.confidence:g} % confidence{spread}.")
+    rated = _known(one.class_ppr if by_class else one.ppr)
+    missing = len(rated - _known(one.error))
+    if missing:
+        lines.append(
+            f"{counted(missing, 'player has', 'players have')} no error bar. In a large component "
+            "each needs a separate computation, so name the players with --player. If weights of "
+            "games differ very much, an error may be impossible to compute."
+        )
+    return lines
+
+
+def _known(column: Floats) -> set[int]:
+    """Return the rows in which a column is not NaN."""
+    return {row for row, value in enumerate(column.tolist()) if not math.isnan(value)}
+
+
+def _skipped(reading: GamesReading) -> list[str]:
+    """Return how many results --skip-bad skipped, and their problems."""
+    if not reading.problems:
+        return []
+    results = counted(reading.skipped, "bad result was", "bad results were")
+    return [f"{results} skipped", *problem_lines(reading.problems)]
+
+
+def _left_out(answer: PerformanceAnswer) -> list[str]:
+    """Return one line on the rounds that were not games."""
+    counts = [f"{count:,} {reason}" for reason, count in answer.reading.left_out.items() if count]
+    return [f"Not counted as games: {', '.join(counts)}."] if counts else []
+
+
+def _unrated(found: TournamentPerformance) -> list[str]:
+    """Return a line on unrated opponents, if there are any."""
+    one = found.standing
+    played = {row for row, games in enumerate(one.games.tolist()) if games > 0}
+    unrated = len(played - _known(one.rating))
+    if not unrated or not _known(one.average_opponent):
+        return []
+    return [
+        f"{counted(unrated, 'player has', 'players have')} no rating before the tournament. Games "
+        "against them count for the PPR, but not for TPR, CPR and FIDE's performance rating."
+    ]
+
+
+def _print_superiority(found: TournamentPerformance, matrix: Superiority) -> None:
+    """Print the probabilities that the player of a row is better than that of a column."""
+    names = [str(found.player_ids[row]) for row in matrix.rows.tolist()]
+    shown = names[:_MATRIX]
+    print_lines("Probability that the player of a row is better than that of a column, in percent")
+    heads = [str(place) for place in range(1, len(shown) + 1)]
+    rows = (
+        (heads[i], name, *(_percent(one) for one in matrix.probability[i, : len(shown)].tolist()))
+        for i, name in enumerate(shown)
+    )
+    print_table(table({" ": ">", "player": "", **dict.fromkeys(heads, ">")}, rows))
+    if len(shown) < len(names):
+        say(f"... and {len(names) - len(shown)} more; --json has them all.")
+
+
+def _percent(probability: float) -> str:
+    return "" if math.isnan(probability) else f"{100 * probability:.0f}"
+
+
+STRENGTHS_EXAMPLE = """\b
+Example:
+  equipoise strengths examples/contests.csv --ties breslow --prior 1 --anchor 1500
+  equipoise strengths examples/contests.csv --top 1 --ties breslow --prior 1"""
+
+
+def strengths(*, request: StrengthsRequest, as_json: options.Json) -> None:
+    """Estimate strengths from rankings of any number of players, or from choices of one.
+
+    These are the ratings under which the rankings are most probable, by the model of Plackett and
+    Luce. All matches count the same, and nothing changes over time. Players who share the last
+    place of a match are not ranked among themselves, so a choice of one among five has the ranks 1,
+    2, 2, 2, 2. If a group of players was never beaten by the others, there are no finite strengths:
+    the answer then names the groups.
+    """
+    from equipoise.analysis.performance.strengths import estimate_strengths
+    from equipoise.analysis.performance.strengths import strengths_message as strengths_message
+
+    with working("estimating"):
+        answer = estimate_strengths(request)
+    message = strengths_message(answer, request)
+    if as_json:
+        print_json(message)
+        return
+    if request.output is None:
+        _print_strengths(answer)
+    lines = [
+        f"Chosen and expected choices differ by at most {message.residual:.0e}. "
+        f"Log likelihood {message.log_likelihood:.2f}. "
+        f"Errors have {100 * request.confidence:g} % confidence."
+    ]
+    prior = request.prior
+    if prior:
+        lines.append(
+            f"Regularised: every player was given {prior:g} drawn "
+            f"{'game' if prior == 1 else 'games'} against an average player."
+        )
+    if message.components > 1:
+        lines.append(
+            f"{counted(message.components, 'group')} of players never met one another. Ratings of "
+            "different groups cannot be compared."
+        )
+    print_lines(*lines)
+    say(*reading_lines(message.history))
+
+
+def _print_strengths(answer: StrengthsAnswer) -> None:
+    """Print one row for each player, best first."""
+    frame = answer.table()
+    several = answer.strengths.component.max(initial=0) > 0
+    formats = {"": "d", "player": "", "rating": ".1f", "+-": ".1f", "matches": "d"}
+    formats |= {"chosen": ".4g", "expected": ".4g"} | ({"group": ">"} if several else {})
+    rows = (
+        (place, *row) if several else (place, *row[:-1])
+        for place, row in enumerate(
+            frame.select(
+                "player", "rating", "error", "matches", "chosen", "expected", "component"
+            ).iter_rows(),
+            start=1,
+        )
+    )
+    print_first(formats, rows, len(frame), _SHOWN)

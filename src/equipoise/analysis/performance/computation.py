@@ -1,0 +1,172 @@
+"""The performance table of a tournament: read the games, rate, write table and chart."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from equipoise.analysis.advice import advice_on
+from equipoise.analysis.performance import PerformanceRequest
+from equipoise.analysis.plot.values import tournament_chart
+from equipoise.analysis.requests import shared
+from equipoise.charts import theme
+from equipoise.data.files import check_distinct
+from equipoise.data.games import Games
+from equipoise.data.reading import GamesReading
+from equipoise.data.tournament import TieBreakDetails, TournamentPerformance
+from equipoise.errors import InvalidDataError, require
+from equipoise.formats.games.reading import scan_games
+from equipoise.formats.histories import summarise
+from equipoise.formats.sources import paths_of
+from equipoise.formats.writing import check_target, write_table
+from equipoise.messages.conversion import to_message
+from equipoise.messages.histories import (
+    PerformanceMessage,
+    PerformanceRow,
+    SuperiorityMessage,
+    TieBreakMessage,
+    TieBreakPartMessage,
+)
+from equipoise.tournament.tie_breaks import NEED_RATINGS, tie_break_details, unplayed_note
+from equipoise.tournament.tournament import performance
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PerformanceAnswer:
+    """The performance table, and the result of reading the games.
+
+    details : the parts of every tie-break of some players
+    notes : sentences on the tie-breaks
+    """
+
+    performance: TournamentPerformance
+    reading: GamesReading
+    details: tuple[TieBreakDetails, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def rate_performance(request: PerformanceRequest, threads: int = 1) -> PerformanceAnswer:
+    """Read the games, rate the performances, write table and chart.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    _check_outputs(request)
+    reading = scan_games(request.games, **shared(request, scan_games))
+    if reading.games is None:
+        advice = advice_on(reading.problems, skipping=request.skip_bad)
+        raise InvalidDataError(
+            reading.problems, summarise(reading.problems, request.games), advice=advice
+        )
+    own = {
+        "anchor": request.anchor.average,
+        "anchors": _anchors(reading.games.player_ids.tolist(), request.anchor.held),
+        "by_points": request.order == "points",
+        "threads": threads,
+    }
+    found = performance(reading.games, **{**shared(request, performance), **own})
+    details = _details(reading.games, request)
+    if request.output is not None:
+        write_table(found.table, request.output, raw=request.raw)
+    if request.chart is not None:
+        theme.write(
+            tournament_chart(found, name=request.title or title_of(request.games)), request.chart
+        )
+    unplayed = unplayed_note(reading.games, request.tie_breaks, request.unplayed)
+    notes = tuple(note for note in (*request.notes, unplayed, _empty_note(found, request)) if note)
+    return PerformanceAnswer(performance=found, reading=reading, details=details, notes=notes)
+
+
+def _empty_note(found: TournamentPerformance, request: PerformanceRequest) -> str:
+    """Return a sentence on requested columns that are empty without ratings, "" if none is."""
+    empty: list[str] = []
+    if np.isnan(found.standing.average_opponent).all():
+        empty += [name for name in request.tie_breaks if name in NEED_RATINGS]
+    if request.k_factor is not None and np.isnan(found.extra["fide_change"]).all():
+        empty.append("fide_change")
+    if not empty:
+        return ""
+    return f"empty, because ratings before the tournament are missing: {', '.join(empty)}"
+
+
+def _details(games: Games, request: PerformanceRequest) -> tuple[TieBreakDetails, ...]:
+    """Return the parts of every tie-break of some players.
+
+    Raises : NotFoundError           no such player
+    Raises : InvalidParameterError   there are no tie-breaks
+    """
+    names = request.tie_breaks
+    require(bool(names) or not request.details, "details", "with tie-breaks", "none")
+    return tuple(
+        tie_break_details(
+            games,
+            player,
+            name,
+            before=names[:at],
+            unplayed=request.unplayed,
+            pairing=request.pairing,
+            rules=request.tie_break_rules,
+        )
+        for player in dict.fromkeys(request.details)
+        for at, name in enumerate(names)
+    )
+
+
+def _check_outputs(request: PerformanceRequest) -> None:
+    """Refuse outputs that cannot be written, before reading."""
+    given = {"--output": request.output, "--chart": request.chart}
+    check_distinct({**paths_of(request.games, "GAMES"), **given})
+    if request.output is not None:
+        check_target(request.output)
+    if request.chart is not None:
+        theme.check_file(request.chart)
+
+
+def _anchors(players: list[Any], given: Mapping[str, float]) -> dict[Any, float]:
+    """Return the held ratings by the ids of the games, where numbers may be given as text."""
+    id_of = {str(one): one for one in players}
+    return {id_of.get(name, name): rating for name, rating in given.items()}
+
+
+def title_of(games: object) -> str:
+    """Return the name of the tournament, from the name of its file."""
+    if not isinstance(games, str) or glob.has_magic(games):
+        return "the tournament"
+    return Path(games).name.partition(".")[0]
+
+
+def message_of(answer: PerformanceAnswer) -> PerformanceMessage:
+    """Return the JSON message."""
+    found, reading = answer.performance, answer.reading
+    matrix = found.superiority
+    extra = list(found.extra)
+    rows = []
+    for row in found.table.iter_rows(named=True):
+        columns = {"class_" if name == "class" else name: value for name, value in row.items()}
+        more = {name: columns.pop(name) for name in extra}
+        rows.append(PerformanceRow(**columns, extra=more))
+    superiority = matrix and to_message(
+        SuperiorityMessage, matrix, players=found.player_ids[matrix.rows]
+    )
+    return to_message(
+        PerformanceMessage,
+        found,
+        players=rows,
+        regularised=found.prior > 0,
+        left_out={name: count for name, count in reading.left_out.items() if count},
+        notes=[*reading.notes, *answer.notes],
+        superiority=superiority,
+        details=[_details_message(one) for one in answer.details],
+        skipped=reading.skipped,
+        problems=reading.problems,
+    )
+
+
+def _details_message(details: TieBreakDetails) -> TieBreakMessage:
+    """Return the parts of a tie-break of a player."""
+    parts = [TieBreakPartMessage(**row) for row in details.to_polars().iter_rows(named=True)]
+    return to_message(TieBreakMessage, details, parts=parts)

@@ -1,0 +1,51 @@
+"""What to draw, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from equipoise.analysis.requests import HistoryRequest, Threads, typed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlotRequest:
+    """What to draw, and where.
+
+    players : ids of players whose ratings are drawn, or marked in the distribution
+    along : "time", "match" or "played"; None means time, or match without times
+    output : path of the chart; None writes no file
+    """
+
+    players: tuple[str, ...] = typed(
+        (),
+        "A player whose ratings are drawn, or marked in --distribution. Repeatable.",
+        "ID",
+        name="--player",
+    )
+    spread: bool = typed(False, "Draw the distribution of all ratings.", name="--distribution")
+    min_matches: int | None = typed(
+        None, "Least number of rated matches of players in --distribution. [default: 1]", least=1
+    )
+    output: str | None = typed(
+        None, "Write the chart: .svg, .png or .pdf. [default: draw it in the terminal]", "FILE"
+    )
+    conservative: bool = typed(
+        False, "With --distribution: of conservative ratings, the rating minus three deviations."
+    )
+    along: str | None = typed(
+        None,
+        "Horizontal axis. time: the time of the match. match: its number in the history. played: "
+        "the number of matches that the player has played. [default: time, or match without times]",
+        "time|match|played",
+        name="--by",
+    )
+    band: bool = typed(True, "Leave out the band of the 95 % range.", name="--no-band", off=True)
+    performances: bool = typed(
+        True, "Leave out the dots of performances.", name="--no-performances", off=True
+    )
+    title: str | None = typed(None, "Chart title. [default: names of the players]", "TEXT")
+    size: str | None = typed(
+        None, "Size of the chart in the file, in inches. [default: 7.5x4.8]", "WIDTHxHEIGHT"
+    )
+    threads: Threads = 1
+    history: HistoryRequest

@@ -1,0 +1,289 @@
+"""Plotting a history: read, rate, and show ratings over time or their distribution.
+
+`plot` returns the content of the chart. `figure_of`, `text_of` and `plot_json` show it as a figure
+of matplotlib, as text, and as the numbers in JSON.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from equipoise.analysis.plot import PlotRequest
+from equipoise.analysis.plot.chart import Along, RatingSeries, rating_rows, rating_series
+from equipoise.analysis.plot.distribution import Distribution, distribution, distribution_rows
+from equipoise.analysis.plot.values import distribution_subtitle, rating_subtitle, rating_title
+from equipoise.analysis.rate.computation import check_conservative
+from equipoise.analysis.reading import check_outputs, history_message, read, without_dates
+from equipoise.analysis.systems import DEFAULT_SYSTEM
+from equipoise.charts import theme
+from equipoise.charts.canvas import Row, Sheet, Span
+from equipoise.charts.theme import Size
+from equipoise.data.history import History
+from equipoise.errors import InvalidParameterError, NotFoundError, require
+from equipoise.messages.conversion import plain
+from equipoise.messages.histories import HistoryMessage
+from equipoise.rating.pool_state import did_you_mean
+from equipoise.rating.registry import make_system
+from equipoise.rating.replay import check_fit, replay
+from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted, printable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+#: What a conservative rating is.
+CONSERVATIVE_WORDS = "conservative ratings: the rating minus three deviations"
+#: Smallest and largest side of a figure, in inches.
+_SIZES = (3.0, 40.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Plot:
+    """The content of a chart, which can become a figure, text or JSON.
+
+    history : what was read and what was left out
+    band, performances : whether they are drawn
+    series : one for each player, empty for a distribution; spread : None for lines
+    min_matches : least number of rated matches of players in the distribution
+    conservative : whether the distribution is that of conservative ratings
+    """
+
+    system: str
+    history: HistoryMessage
+    title: str
+    along: Along
+    band: bool
+    performances: bool
+    series: tuple[RatingSeries, ...]
+    spread: Distribution | None
+    min_matches: int
+    conservative: bool
+
+    @property
+    def ratings_of(self) -> str:
+        """Return the system, and which of its ratings the distribution has, in words."""
+        return f"{self.system}, {CONSERVATIVE_WORDS}" if self.conservative else self.system
+
+
+def plot(
+    system: RatingSystem | None,
+    request: PlotRequest,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plot:
+    """Read, rate, and write the chart if the request names a file.
+
+    Raises : EquipoiseError, and then nothing was written
+    """
+    size = _checked(request)
+    system = make_system(DEFAULT_SYSTEM) if system is None else system
+    if request.conservative:
+        check_conservative(system)
+    history, reading = read(request.history, {system.name: system})
+    check_fit(system, history)
+    rows = player_rows(history, request.players)
+    along = _along(request.along, history)
+    done = replay(
+        system,
+        history,
+        trace=not request.spread,
+        threads=request.threads,
+        progress=progress,
+    )
+    found: Distribution | None = None
+    series: tuple[RatingSeries, ...] = ()
+    if done.trace is None:
+        ratings = done.ratings
+        if request.conservative:
+            ratings = dataclasses.replace(ratings, rating=ratings.conservative)
+        found = distribution(ratings, min_matches=request.min_matches or 1, rows=rows)
+        title = f"Ratings of {counted(found.players, 'player')}"
+    else:
+        series = tuple(rating_series(done.trace, row, along) for row in rows)
+        for one in series:
+            if not len(one.rating):
+                raise NotFoundError(f"{one.player} has no match that {system.name} rates")
+        title = rating_title([one.player for one in series])
+    shown = Plot(
+        system=system.name,
+        history=history_message(history, reading),
+        title=request.title or title,
+        along=along,
+        band=request.band and any(one.has_band for one in series),
+        performances=request.performances and any(one.has_performances for one in series),
+        series=series,
+        spread=found,
+        min_matches=request.min_matches or 1,
+        conservative=request.conservative,
+    )
+    if request.output is not None:
+        theme.write(figure_of(shown, size), request.output)
+    return shown
+
+
+def player_rows(history: History, players: tuple[str, ...]) -> list[int]:
+    """Return the rows of players in a history, each row once. Raises : NotFoundError."""
+    if not players:
+        return []
+    known = {str(player): row for row, player in enumerate(history.player_ids.tolist())}
+    for player in players:
+        if player not in known:
+            raise NotFoundError(
+                f"no player {player!r} among the {len(known):,} of this history"
+                f"{did_you_mean(player, known)}"
+            )
+    return list(dict.fromkeys(known[player] for player in players))
+
+
+def _checked(request: PlotRequest) -> theme.Size:
+    """Refuse what cannot be drawn, before reading; return the size of the file."""
+    if request.spread:
+        require((request.min_matches or 1) >= 1, "--min-matches", "at least 1", request.min_matches)
+        require(request.along is None, "--by", "left out with --distribution", request.along)
+    elif not request.players:
+        raise InvalidParameterError("name players with --player, or use --distribution")
+    elif request.min_matches is not None:
+        raise InvalidParameterError("--min-matches is for --distribution")
+    elif request.conservative:
+        raise InvalidParameterError(
+            "--conservative is for --distribution; over time the band shows the deviations"
+        )
+    require(
+        request.along in (None, *get_args(Along)),
+        "--by",
+        f"one of {', '.join(get_args(Along))}",
+        request.along,
+    )
+    if request.output is not None:
+        check_outputs(request.history, {"--output": request.output})
+        theme.check_file(request.output)
+    return _size(request.size)
+
+
+def _size(text: str | None) -> theme.Size:
+    """Return WIDTHxHEIGHT as a size."""
+    if text is None:
+        return theme.WIDE
+    low, high = _SIZES
+    rule = f"WIDTHxHEIGHT in inches from {low:g} to {high:g}, such as 7.5x4.8"
+    try:
+        width, height = map(float, text.lower().split("x"))
+    except ValueError:
+        width = height = math.nan
+    require(low <= width <= high and low <= height <= high, "--size", rule, text)
+    return theme.Size(width, height)
+
+
+def _along(wanted: str | None, history: History) -> Along:
+    if wanted is None:
+        return "match" if history.time is None else "time"
+    if wanted == "time" and history.time is None:
+        raise InvalidParameterError(
+            f"--by time needs a history with times; this one {without_dates(history)}"
+        )
+    return cast(Along, wanted)
+
+
+def figure_of(shown: Plot, size: Size) -> Figure:
+    """Return the chart as a figure of matplotlib."""
+    if shown.spread is not None:
+        from equipoise.analysis.plot.distribution import distribution_figure
+
+        return distribution_figure(
+            shown.spread,
+            title=shown.title,
+            subtitle=distribution_subtitle(shown.ratings_of, shown.min_matches),
+            size=size,
+        )
+    from equipoise.analysis.plot.chart import rating_figure
+
+    return rating_figure(
+        shown.series,
+        title=shown.title,
+        subtitle=rating_subtitle(shown.system, band=shown.band, performances=shown.performances),
+        along=shown.along,
+        band=shown.band,
+        performances=shown.performances,
+        size=size,
+    )
+
+
+def text_of(shown: Plot, sheet: Sheet) -> list[Row]:
+    """Return the chart as lines of text, below its titles."""
+    title = _head(shown.title, "bold", sheet.columns)
+    if shown.spread is not None:
+        chart = distribution_rows(
+            shown.spread, columns=sheet.columns, rows=sheet.rows, glyphs=sheet.glyphs
+        )
+        return [
+            *title,
+            *_head(
+                distribution_subtitle(shown.ratings_of, shown.min_matches), "dim", sheet.columns
+            ),
+            [],
+            *chart,
+        ]
+    alone = len(shown.series) == 1
+    # In text, bands of several players, or more dots than columns, hide the lines.
+    band = shown.band and alone
+    performances = shown.performances and alone and len(shown.series[0].rating) <= sheet.columns
+    chart = rating_rows(
+        shown.series,
+        along=shown.along,
+        band=band,
+        performances=performances,
+        **sheet._asdict(),
+    )
+    key = _head(
+        rating_subtitle(shown.system, band=band, performances=performances), "dim", sheet.columns
+    )
+    return [*title, *key, [], *chart]
+
+
+def _head(words: str, colour: str, columns: int) -> list[Row]:
+    """Return a title, wrapped to the width of the chart."""
+    return [[Span(line, colour)] for line in textwrap.wrap(printable(words), columns)]
+
+
+def plot_json(shown: Plot) -> dict[str, Any]:
+    """Return what `equipoise plot --json` prints: the numbers of the chart."""
+    return {
+        "system": shown.system,
+        "series": [
+            {
+                "player": plain(one.player),
+                "points": _rows(
+                    match=one.matches,
+                    time=[None] * len(one.matches) if one.times is None else one.times,
+                    rating=one.rating,
+                    deviation=one.deviation,
+                    performance=one.performance,
+                ),
+            }
+            for one in shown.series
+        ],
+        "distribution": None if shown.spread is None else _distribution_json(shown.spread),
+        "history": shown.history,
+    }
+
+
+def _distribution_json(found: Distribution) -> dict[str, Any]:
+    bars = {"from": found.edges[:-1], "to": found.edges[1:], "players": found.counts}
+    return {
+        **plain(found, "edges", "counts"),
+        "percentiles": {str(percent): at for percent, at in found.percentiles.items()},
+        "bars": _rows(**bars),
+    }
+
+
+def _rows(**columns: Any) -> list[dict[str, Any]]:
+    """Return a row for each element of columns of one length."""
+    return [
+        dict(zip(columns, row, strict=True))
+        for row in zip(*map(plain, columns.values()), strict=True)
+    ]

@@ -1,0 +1,287 @@
+"""The charts that values draw of themselves: what `plot()` returns, with titles by default.
+
+The command line draws the same charts of files, with these titles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.analysis.audit.chart import drift_figure, incentives_figure
+from equipoise.analysis.backtest.chart import calibration_figure
+from equipoise.analysis.performance.chart import performance_figure, places_figure
+from equipoise.analysis.performance.sweeps import sweeps_figure
+from equipoise.analysis.plot.chart import Along, rating_figure, rating_series
+from equipoise.analysis.plot.distribution import distribution, distribution_figure
+from equipoise.analysis.rate.chart import comparison_figure
+from equipoise.analysis.tune.chart import tuning_figure
+from equipoise.charts.theme import shortened
+from equipoise.data.audits import ActivityWindow, Drift, Incentive, Others
+from equipoise.data.backtest import BASELINE, Backtest, Calibration, Tuning
+from equipoise.data.comparison import RatingComparison
+from equipoise.data.outlook import PlaceDistribution
+from equipoise.data.ratings import Ratings, Trace
+from equipoise.data.tournament import (
+    ClassGraph,
+    PerformanceSeries,
+    TournamentPerformance,
+)
+from equipoise.errors import InvalidParameterError, NotFoundError, require
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+#: Most players that a title names; more are counted.
+_NAMED = 3
+#: Letters of a name in a title.
+_LETTERS = 32
+#: Players whose ratings are drawn if none is named.
+_BEST = 3
+
+
+def rating_title(players: Sequence[object]) -> str:
+    """Return the default title of ratings over time."""
+    names = [shortened(str(player), _LETTERS) for player in players]
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} players"
+
+
+def rating_subtitle(system: str, *, band: bool, performances: bool) -> str:
+    """Return the meaning of line, band and dots; system : may be empty."""
+    words = ["95 % range (band)"] * band + ["performances (dots)"] * performances
+    rating = f"{system} rating".strip()
+    return ", ".join([f"{rating} (line)", *words]) if words else rating
+
+
+def trace_chart(
+    trace: Trace,
+    players: Sequence[object],
+    *,
+    by: Along | None = None,
+    title: str | None = None,
+    system: str = "",
+) -> Figure:
+    """Return the chart of players' ratings over time.
+
+    players : ids; none means the three with the best last rating
+    Raises : NotFoundError, InvalidParameterError; EquipoiseError without matplotlib
+    """
+    history = trace.history
+    if by == "time" and history.time is None:
+        raise InvalidParameterError("by must be match or played in a history without dates")
+    along: Along = by or ("match" if history.time is None else "time")
+    rows = [history.player_row(player) for player in players] or _best(trace)
+    series = [rating_series(trace, row, along) for row in dict.fromkeys(rows)]
+    for one in series:
+        if not len(one.rating):
+            raise NotFoundError(f"{one.player} has no rated match in this trace")
+    band = any(one.has_band for one in series)
+    performances = any(one.has_performances for one in series)
+    return rating_figure(
+        series,
+        title=title or rating_title([one.player for one in series]),
+        subtitle=rating_subtitle(system, band=band, performances=performances),
+        along=along,
+        band=band,
+        performances=performances,
+    )
+
+
+def _best(trace: Trace) -> list[int]:
+    """Return the rows of the players with the best last rating in a trace."""
+    rated = np.flatnonzero(np.isfinite(trace.columns["rating"]))
+    last = np.full(trace.history.players, -np.inf)
+    # Of a player's rows the last one is kept.
+    last[trace.history.player[rated]] = trace.columns["rating"][rated]
+    best = np.argsort(-last, kind="stable")[:_BEST]
+    found: list[int] = best[np.isfinite(last[best])].tolist()
+    require(bool(found), "trace", "one with a rated match", "none")
+    return found
+
+
+def ratings_chart(
+    ratings: Ratings,
+    players: Sequence[object],
+    *,
+    min_matches: int = 1,
+    title: str | None = None,
+    system: str = "",
+) -> Figure:
+    """Return the chart of the distribution of ratings; players are marked.
+
+    Raises : NotFoundError, InvalidDataError; EquipoiseError without matplotlib
+    """
+    row_of = {str(one): row for row, one in enumerate(ratings.player_ids.tolist())}
+    for player in players:
+        if str(player) not in row_of:
+            raise NotFoundError(f"no rating for player {str(player)!r}")
+    rows = [row_of[str(player)] for player in dict.fromkeys(players)]
+    found = distribution(ratings, min_matches=min_matches, rows=rows)
+    return distribution_figure(
+        found,
+        title=title or f"Ratings of {counted(found.players, 'player')}",
+        subtitle=distribution_subtitle(system, min_matches),
+    )
+
+
+def distribution_subtitle(system: str, min_matches: int) -> str:
+    """Return the players in a distribution; system : may be empty."""
+    if min_matches <= 1:
+        return system
+    least = f"players with at least {min_matches:,} rated matches"
+    return f"{system}, {least}" if system else least
+
+
+def calibration_chart(one: Calibration, *, title: str | None = None) -> Figure:
+    """Return the chart of one calibration. Raises : EquipoiseError without matplotlib."""
+    return calibration_figure(
+        {"mean error": one}, title=title or "Calibration", subtitle=_CALIBRATION
+    )
+
+
+_CALIBRATION = "scores observed where they were expected; the number is the mean error"
+
+
+def backtest_chart(found: Backtest, *, title: str | None = None) -> Figure:
+    """Return the chart of the calibration of all systems, without the baseline.
+
+    Raises : InvalidParameterError   more systems than can be distinguished; EquipoiseError
+        without matplotlib
+    """
+    shown = {one.label: one.calibration for one in found.systems if one.label != BASELINE}
+    return calibration_figure(
+        shown,
+        title=title or f"Calibration on {counted(found.matches, 'match', 'matches')}",
+        subtitle=f"{found.for_whom}; {_CALIBRATION}",
+    )
+
+
+def drift_subtitle(window: ActivityWindow, *, band: bool) -> str:
+    """Return who is active, and the meaning of the band."""
+    words = f"Active players have played in the last {window}"
+    return words + ("; the band is a standard deviation of their ratings" if band else "")
+
+
+def drift_chart(found: Drift, *, title: str | None = None) -> Figure:
+    """Return the chart of the drift of one system. Raises : EquipoiseError without matplotlib."""
+    return drift_figure(
+        {found.system: found},
+        title=title or f"Drift of {found.system}",
+        subtitle=drift_subtitle(found.window, band=True),
+    )
+
+
+def incentives_subtitle(others: Others) -> str:
+    """Return what the chart of an incentive audit compares."""
+    words = (
+        "the other players keep their ratings"
+        if others == "frozen"
+        else "all other players are rated again"
+    )
+    return f"The best plan found of throwing matches, against the results as they were; {words}"
+
+
+def incentive_chart(found: Incentive, *, title: str | None = None) -> Figure:
+    """Return the chart of one player's best plan. Raises : EquipoiseError without matplotlib."""
+    return incentives_figure(
+        {found.system: found},
+        title=title or f"What {shortened(str(found.player), _LETTERS)} gains by doing worse",
+        subtitle=incentives_subtitle(found.others),
+    )
+
+
+def tournament_chart(found: TournamentPerformance, *, name: str) -> Figure:
+    """Return a chart of the ratings with error bars, or of the sweeps without an equilibrium.
+
+    name : of the tournament, within the title
+    Raises : EquipoiseError without matplotlib
+    """
+    if found.exists or found.prior > 0:
+        kind = (
+            "regularised performance ratings" if found.prior > 0 else "perfect performance ratings"
+        )
+        return performance_figure(
+            series_of(found),
+            title=f"Performance in {name}",
+            subtitle=f"{kind}, with {100 * found.confidence:g} % confidence",
+        )
+    return sweeps_figure(
+        graph_of(found),
+        title=f"Why {name} has no equilibrium",
+        subtitle="an arrow leads from a group to those of whom it took every point",
+    )
+
+
+def places_chart(
+    found: PlaceDistribution, names: Sequence[str] | None, *, title: str | None = None
+) -> Figure:
+    """Return the chart of the places of teams. Raises : EquipoiseError without matplotlib.
+
+    names : of the teams; None numbers them from 1
+    """
+    numbers = range(1, len(found.mean) + 1)
+    return places_figure(
+        [f"team {number}" for number in numbers] if names is None else [*map(str, names)],
+        found.mean,
+        found.lower,
+        found.upper,
+        title=title or "Places",
+        subtitle=f"mean and 90 % range in {counted(found.samples, 'sample')}",
+    )
+
+
+#: What `plot()` of a value draws, by its type; `draw` of `equipoise.display` looks here.
+CHARTS: dict[type, Callable[..., Figure]] = {
+    Backtest: backtest_chart,
+    Calibration: calibration_chart,
+    Drift: drift_chart,
+    Incentive: incentive_chart,
+    PlaceDistribution: places_chart,
+    RatingComparison: comparison_figure,
+    Ratings: ratings_chart,
+    TournamentPerformance: tournament_chart,
+    Trace: trace_chart,
+    Tuning: tuning_figure,
+}
+
+
+def series_of(found: TournamentPerformance) -> PerformanceSeries:
+    """Return the players with games, in the order of the table, as a series for charts."""
+    one = found.standing
+    rows = found.order
+    rows = rows[one.games[rows] > 0]
+    solved = found.exists or found.prior > 0
+    return PerformanceSeries(
+        names=tuple(str(name) for name in found.player_ids[rows].tolist()),
+        ppr=(one.ppr if solved else one.class_ppr)[rows],
+        error=one.error[rows],
+        tpr=one.tpr[rows],
+        rating=one.rating[rows],
+        points=one.points[rows],
+        games=one.games[rows],
+        lower=one.lower[rows],
+        upper=one.upper[rows],
+        group=None if solved else one.class_of[rows],
+        within_group=not solved,
+    )
+
+
+def graph_of(found: TournamentPerformance) -> ClassGraph:
+    """Return the classes and the sweeps between them."""
+    number = found.standing.class_of
+    classes: list[list[str]] = [[] for _ in range(int(number.max(initial=-1)) + 1)]
+    class_of = {}
+    for name, at in zip(found.player_ids.tolist(), number.tolist(), strict=True):
+        if at >= 0:
+            classes[at].append(str(name))
+            class_of[name] = at
+    return ClassGraph(
+        classes=tuple(tuple(names) for names in classes),
+        above=np.array([class_of[sweep.winners[0]] for sweep in found.sweeps], dtype=np.int64),
+        below=np.array([class_of[sweep.losers[0]] for sweep in found.sweeps], dtype=np.int64),
+        games=np.array([sweep.games for sweep in found.sweeps], dtype=np.float64),
+    )

@@ -1,0 +1,89 @@
+"""Which match to predict."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TextIO
+
+from equipoise.analysis.requests import InitialMapping, typed
+
+
+def _field(path: str, _: str) -> str | TextIO:
+    return sys.stdin if path == "-" else path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictRequest:
+    """A match to predict, as users name it, and what to compute.
+
+    state : path of a saved state; None before the first match, with known ratings
+    teams : text for each team, ids separated by commas; an id with a comma is quoted as in CSV
+    field : path or open file with one player on each line, who are further teams of one player
+    at : time of the match, as text, in `time_format`; None: that of the last match
+    home : id of a player whose team is at home
+    samples, seed : of the distribution of `places`
+    players : ids for the what-if; empty means the first player
+    """
+
+    state: str | None = typed(
+        None, "A state that `equipoise rate --save` wrote, with its system.", "FILE.npz"
+    )
+    initial: str | None = typed(
+        None,
+        "Instead of a state, before the first match: known ratings, a table with the columns "
+        "player, rating and, optionally, deviation. Players who are not in it are newcomers.",
+        "FILE",
+    )
+    initial_mapping: InitialMapping = None
+    teams: tuple[str, ...] = typed(
+        (),
+        "Players of one team. Repeat the option for every team. Put an id that contains a comma "
+        "in double quotes, as in CSV.",
+        "A,B,...",
+        name="--team",
+    )
+    field: str | TextIO | None = typed(
+        None,
+        "More teams, each of one player: a file with one player on each line, or a CSV file with "
+        "a column player; - for standard input.",
+        "FILE",
+        read=_field,
+    )
+    at: str | None = typed(
+        None, "Time of the match. [default: time of the last match of the state]", "TIME"
+    )
+    time_format: str | None = typed(
+        None, "Format of --at: iso, s, ms, ..., as for `equipoise rate`.", "FORMAT"
+    )
+    home: str | None = typed(
+        None, "A player whose team plays at home (systems with home_advantage).", "PLAYER"
+    )
+    draw_rate: float | None = typed(
+        None,
+        "How likely equal teams draw, from 0 to 1, for systems that do not model draws. [default: "
+        "as often as in the state, which needs 50 matches of two teams]",
+        "RATE",
+    )
+    beta: float | None = typed(
+        None,
+        "Deviation of a performance in this match, instead of that of the system (elo-mmr, "
+        "elo-mmx).",
+        "POINTS",
+    )
+    gamma: float | None = typed(
+        None,
+        "Deviation of the change of skill before this match, instead of that of the system "
+        "(elo-mmr, elo-mmx).",
+        "POINTS",
+    )
+    places: bool = typed(False, "Sample how likely each place is for every team.")
+    samples: int = typed(10_000, "Number of matches to sample for --places.", least=1)
+    seed: int = typed(0, "Random seed of the samples.", least=0)
+    what_if: bool = typed(False, "Compute a player's rating after each possible place.")
+    players: tuple[str, ...] = typed(
+        (),
+        "A player for --what-if. Repeatable. [default: the first player of the first team]",
+        "PLAYER",
+        name="--player",
+    )

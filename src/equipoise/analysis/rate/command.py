@@ -1,0 +1,424 @@
+"""equipoise rate and compare: a history in, ratings out; two tables of ratings side by side."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from equipoise.analysis.inspect.command import inspected
+from equipoise.analysis.rate import CompareRequest, RateRequest
+from equipoise.cli import options
+from equipoise.cli.options import option
+from equipoise.cli.report import (
+    cut,
+    dates,
+    print_first,
+    print_json,
+    print_lines,
+    print_table,
+    problem_lines,
+    reading_lines,
+    say,
+    say_compiled,
+    stopped_by_signals,
+    table,
+    working,
+)
+from equipoise.errors import InvalidParameterError
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    import polars as pl
+
+    from equipoise.analysis.rate.computation import RateAnswer
+    from equipoise.data.comparison import MovedBy, RatingComparison
+    from equipoise.messages.histories import PoolRated, RateByMessage, RateSummary
+    from equipoise.rating.system import RatingSystem
+
+
+#: Width of a name in a table, and of a file's name in a sentence; --json has all of it.
+_NAME, _FILE = 32, 60
+#: Players of one table that are named in a line.
+_LISTED = 5
+
+
+def print_comparison(
+    found: RatingComparison, top: int, by: MovedBy = "rating", *, command: str = ""
+) -> None:
+    """Print who is in both tables, how alike they are, and who moved most.
+
+    command : that has the option --scale, if it is not the one that runs
+    """
+    print_lines(*_who(found), "", *_scale(found, command))
+    _print_changes(found)
+    print_lines("", *_alike(found))
+    for head, moved in (("Rose", found.risen(top, by=by)), ("Fell", found.fallen(top, by=by))):
+        what = "" if by == "rating" else " by place"
+        if len(moved):
+            print_lines("", f"{head} most{what}")
+            _print_moved(found, moved)
+        elif top:
+            print_lines("", f"Nobody {head.lower()}{what}.")
+    say(*found.notes)
+
+
+def _who(found: RatingComparison) -> list[str]:
+    """Return lines on the players in both tables, and in one only."""
+    lines = [
+        f"{counted(found.players, 'player')} in both {_name(found.old)} (old) and "
+        f"{_name(found.new)} (new)"
+    ]
+    for name, players in ((found.old, found.only_old), (found.new, found.only_new)):
+        if players:
+            named = ", ".join(cut(one, _NAME) for one in players[:_LISTED])
+            more = len(players) - _LISTED
+            rest = f" and {more:,} more" if more > 0 else ""
+            lines.append(f"{counted(len(players), 'player')} only in {_name(name)}: {named}{rest}")
+    return lines
+
+
+def _scale(found: RatingComparison, command: str) -> list[str]:
+    """Return lines on which changes count, and why."""
+    line = found.line
+    if found.scale == "same" or line is None:
+        more = "" if line is None else f"; {command}--scale line compares them on one scale"
+        return [f"Changes are differences of the ratings as they are: {found.reason}{more}."]
+    sign = "+" if line.intercept >= 0 else "-"
+    digits = _digits(found)
+    return [
+        f"Changes are taken on the scale of the new ratings: {found.reason} ({command}--scale same "
+        "compares the ratings as they are).",
+        f"The straight line between the scales is new = {line.slope:.5g} x old {sign} "
+        f"{abs(line.intercept):,.{digits}f}; the new ratings vary "
+        f"around it with a standard deviation of {line.residual:,.{digits}f}.",
+    ]
+
+
+def _print_changes(found: RatingComparison) -> None:
+    """Print the summary of the changes, by both scales if there is a line."""
+    summaries = {"as they are": found.as_they_are}
+    if found.on_line is not None:
+        summaries["on the line"] = found.on_line
+    signed, plain = f"+,.{_digits(found)}f", f",.{_digits(found)}f"
+    rows = [
+        ("mean", signed, [one.mean for one in summaries.values()]),
+        ("median", signed, [one.median for one in summaries.values()]),
+        ("standard deviation", plain, [one.standard_deviation for one in summaries.values()]),
+        ("mean size", plain, [one.mean_absolute for one in summaries.values()]),
+    ]
+    cells = [[name, *(_number(value, form) for value in values)] for name, form, values in rows]
+    print_lines("")
+    print_table(table({"changes": "", **dict.fromkeys(summaries, ">")}, cells))
+
+
+def _number(value: float, form: str) -> str:
+    """Return a number; one that rounds to zero has no sign."""
+    text = format(value, form)
+    return text if text.strip("+-0.,") else text.lstrip("+-")
+
+
+def _alike(found: RatingComparison) -> list[str]:
+    """Return lines on correlations, pairs, and changes beyond the deviations."""
+    lines = []
+    if not math.isnan(found.pearson):
+        lines.append(
+            f"Correlation: Pearson {found.pearson:.4f}, Spearman {found.spearman:.4f}, Kendall "
+            f"{found.kendall:.4f}."
+        )
+    if found.pairs:
+        same, reverse, tied = (
+            100 * count / found.pairs
+            for count in (found.same_order, found.reverse_order, found.tied)
+        )
+        ties = f", {tied:.2f} % tied in a table" if found.tied else ""
+        lines.append(
+            f"Of {counted(found.pairs, 'pair')} of players, {same:.2f} % are in the same order, "
+            f"{reverse:.2f} % in reverse order{ties}."
+        )
+    if found.with_deviations:
+        who = counted(found.with_deviations, "player")
+        lines.append(
+            f"Of {who} with deviations in both, {found.large:,} changed by more than two "
+            "deviations of both ratings."
+        )
+    return lines
+
+
+def _print_moved(found: RatingComparison, moved: pl.DataFrame) -> None:
+    """Print players with their ratings and places, before and now."""
+    digits = _digits(found)
+    number, change = f",.{digits}f", f"+,.{digits}f"
+    columns = {"player": "", "old": number}
+    values = [[cut(one, _NAME) for one in moved["player"]], moved["old_rating"].to_list()]
+    if found.scale == "line":
+        columns["on new scale"] = number
+        values.append(moved["old_on_scale"].to_list())
+    columns |= {"new": number, "change": change}
+    values += [moved[name].to_list() for name in ("new_rating", "change")]
+    if found.with_deviations:
+        columns["in deviations"] = "+.2f"
+        values.append(moved["in_deviations"].to_list())
+    columns |= {"old place": ",d", "new place": ",d", "places": ">"}
+    values += [moved[name].to_list() for name in ("old_place", "new_place")]
+    values.append([_number(places, "+,d") for places in moved["place_change"]])
+    print_table(table(columns, zip(*values, strict=True)))
+
+
+def _digits(found: RatingComparison) -> int:
+    """Return the decimals of ratings: a scale may have 50 points or 3000."""
+    ratings = found.new_rating[found.in_both]
+    width = float(ratings.max() - ratings.min())
+    return 1 if width >= 100 else 2 if width >= 10 else 3
+
+
+def _name(name: str) -> str:
+    """Return the name of a table; of a long path, its end."""
+    return name if len(name) <= _FILE else f"...{name[-_FILE + 3 :]}"
+
+
+#: Rows on a terminal; a file or a pipe gets all of them.
+_SHOWN_POOLS = 40
+
+#: Failed pools whose problems are listed.
+_FAILED = 20
+
+
+def rate_by(
+    system: RatingSystem | None,
+    request: RateRequest,
+    by: str,
+    workers: int,
+    executor: Executor | None = None,
+    *,
+    as_json: bool,
+) -> int:
+    """Rate every pool, print what became of it, and return the exit status: 1 if one failed."""
+    from equipoise.analysis.rate.partitions import rate_by as rate_pools
+
+    columns = tuple(one.strip() for one in by.split(","))
+    with working("rating pools") as job:
+        message = rate_pools(system, request, columns, workers, job.progress, executor=executor)
+    if as_json:
+        print_json(message)
+    else:
+        _print_pools(message)
+        say_compiled(job.compilation)
+        say(*_pool_lines(message))
+    return 1 if message.failed else 0
+
+
+def _print_pools(message: RateByMessage) -> None:
+    """Print a row for each pool: its first rows on a terminal, all of them to a pipe."""
+    columns = dict.fromkeys(message.by, "")
+    columns |= {"matches": ">", "participations": ">", "players": ">", "": ""}
+    rows = [
+        [
+            *("(empty)" if value is None else value for value in pool.values.values()),
+            *(pool.matches, pool.participations, pool.players),
+            "" if pool.status == "rated" else pool.status,
+        ]
+        for pool in message.pools
+    ]
+    print_first(columns, rows, len(rows), _SHOWN_POOLS, "pool", "--json lists them all.")
+
+
+def _pool_lines(message: RateByMessage) -> list[str]:
+    """Return lines on the totals, and on every pool that failed."""
+    failed = f", {message.failed:,} failed" if message.failed else ""
+    lines = [
+        f"{message.system}: {counted(len(message.pools), 'pool')}: {message.rated:,} rated{failed}",
+        f"{counted(message.matches, 'match', 'matches')}, "
+        f"{counted(message.participations, 'participation')} in {message.seconds:.2f} s",
+        *reading_lines(message),
+    ]
+    bad = [pool for pool in message.pools if pool.status == "failed"]
+    for pool in bad[:_FAILED]:
+        lines += [f"{_pool_name(pool)} failed: {pool.error}", *problem_lines(pool.problems)]
+        if pool.files:
+            lines.append(
+                f"  its files of an earlier command stay: {', '.join(pool.files.values())}"
+            )
+    if len(bad) > _FAILED:
+        lines.append(f"... and {counted(len(bad) - _FAILED, 'more failed pool')}; --json lists all")
+    return lines
+
+
+def _pool_name(pool: PoolRated) -> str:
+    return ", ".join(f"{column}={value or ''}" for column, value in pool.values.items())
+
+
+EXAMPLE = """\b
+Example:
+  equipoise rate examples/contests.csv --system elo-mmr --output ratings.csv
+  equipoise rate examples/arena.csv --by category --output ratings/"""
+
+#: Rows on a terminal; a file or a pipe gets all of them.
+_SHOWN = 20
+
+#: Players that --diff lists who rose most, and who fell most.
+_MOVED = 10
+#: The column of times of the rating table.
+_LAST_TIME = "last_time"
+
+#: Least seconds of rating for which participations per second are shown.
+_MEASURABLE = 0.01
+
+
+def rate(
+    *,
+    context: typer.Context,
+    system: options.System,
+    request: RateRequest,
+    by: str | None = option(
+        None,
+        "Rate the matches with each combination of values of these columns alone, as a pool of "
+        "its own. A value may also stand in the name of a folder, as in mode=ranked/region=eu. "
+        "--output, --trace and --save then name a folder (DIR/), or a file in it, and every pool "
+        "gets folders there.",
+        "COLUMN[,COLUMN]",
+    ),
+    workers: int | None = option(None, "With --by: number of processes. [default: 1]", "N", min=1),
+    cluster: options.Cluster,
+    dry_run: options.DryRun,
+    as_json: options.Json,
+) -> int | None:
+    """Rate a history of matches.
+
+    Prints the rating table, or writes it with --output. Nothing is written if there is a problem.
+    """
+    from equipoise.analysis.rate import computation as work
+
+    settings = system.settings()
+    request = options.weighed(request, settings)
+    if dry_run:
+        if by is not None:
+            raise InvalidParameterError("--dry-run cannot be combined with --by")
+        chosen = system.chosen(settings)
+        systems = [] if chosen is None else [chosen]
+        return inspected(context, request.history, as_json, systems=systems)
+    if by is not None:
+        if request.memory_limit is not None:
+            raise InvalidParameterError(
+                "--memory-limit cannot be used with --by: each pool is read whole"
+            )
+
+        with cluster.executor(workers) as executor:
+            return rate_by(
+                *(system.chosen(settings), request, by, workers or 1, executor),
+                as_json=as_json,
+            )
+    if cluster.cluster is not None or (workers or 1) > 1:
+        needs = "--workers" if cluster.cluster is None else "--cluster"
+        raise InvalidParameterError(f"{needs} needs --by")
+    with stopped_by_signals(), working("rating") as job:
+        answer = work.rate(system.chosen(settings), request, job.progress, say)
+    summary = work.summary_of(answer, job.compilation.kernels)
+    if as_json:
+        from equipoise.analysis.rate.compare import comparison_json
+
+        rows = [] if request.output else answer.table.to_dicts()
+        compared = {} if answer.diff is None else {"diff": comparison_json(answer.diff)}
+        print_json({"summary": summary, "ratings": rows, **compared})
+        return None
+    if request.output is None:
+        _print_ratings(answer)
+    if answer.diff is not None:
+        if request.output is None:
+            print_lines("")
+        print_comparison(answer.diff, _MOVED, command="equipoise compare ")
+    say_compiled(job.compilation)
+    say(*_summary_lines(summary))
+    return None
+
+
+def _print_ratings(answer: RateAnswer) -> None:
+    """Print the rating table: its first rows on a terminal, all of it to a pipe."""
+    frame = answer.table
+    if "conservative" in frame.columns:
+        say("ordered by the conservative rating: the rating minus three deviations")
+    shown = frame.head(_SHOWN) if sys.stdout.isatty() else frame
+    columns = {
+        name: ".2f" if kind.is_float() else ">" if kind.is_numeric() else ""
+        for name, kind in frame.schema.items()
+    }
+    # A column of seconds is one of dates to people. Files keep the seconds.
+    values = [
+        dates(column.to_list()) if column.name == _LAST_TIME else column.to_list()
+        for column in shown
+    ]
+    print_table(table(columns, zip(*values, strict=True)))
+    if len(shown) < len(frame):
+        more = counted(len(frame) - len(shown), "more player")
+        say(f"... and {more}; --output FILE keeps them all.")
+
+
+def _summary_lines(summary: RateSummary) -> list[str]:
+    """Return lines on what was rated, how long it took, and what was left out."""
+    seconds = summary.seconds
+    speed = ""
+    if summary.participations and seconds["rate"] >= _MEASURABLE:
+        speed = f" ({summary.participations / seconds['rate']:,.0f} participations/s)"
+    lines = [
+        f"{summary.system}: {counted(summary.matches, 'match', 'matches')}, "
+        f"{counted(summary.participations, 'participation')}, "
+        f"{counted(summary.players, 'player')}",
+        f"read {seconds['read']:.2f} s, rated {seconds['rate']:.2f} s{speed}, "
+        f"wrote {seconds['write']:.2f} s",
+    ]
+    tied = summary.skipped_all_tied
+    more = ", ..." if len(tied) > 5 else ""
+    left_out = (
+        (
+            summary.known_matches,
+            "match was rated before and skipped",
+            "matches were rated before and skipped",
+        ),
+        (
+            len(tied),
+            f"match in which all tied was skipped ({', '.join(tied)})",
+            f"matches in which all tied were skipped ({', '.join(tied[:5])}{more})",
+        ),
+        (
+            summary.single,
+            "match had a single player or team and changed nothing",
+            "matches had a single player or team and changed nothing",
+        ),
+    )
+    lines += [counted(count, *what) for count, *what in left_out if count]
+    return [*lines, *reading_lines(summary)]
+
+
+COMPARE_EXAMPLE = """\b
+Example:
+  equipoise rate examples/contests.csv --system elo-mmr --output elo-mmr.csv
+  equipoise rate examples/contests.csv --system trueskill --output trueskill.csv
+  equipoise compare elo-mmr.csv trueskill.csv"""
+
+
+def compare(*, request: CompareRequest, as_json: options.Json) -> None:
+    """Compare two tables of ratings: who moved, and how alike the tables are.
+
+    Prints who is in one table only, the mean and standard deviation of the changes, correlations,
+    the share of pairs of players in the same order, and who rose and fell most. Players are matched
+    by their names, which must be equal.
+    """
+    from equipoise.analysis.rate.compare import compare as compare_files
+    from equipoise.analysis.rate.compare import comparison_json, mapping_of
+
+    found = compare_files(request)
+    if as_json:
+        print_json(comparison_json(found, request.top, request.by))
+        return
+    print_comparison(found, request.top, request.by)
+    if request.chart is not None:
+        say(f"drew {request.chart}")
+    mapping = mapping_of(found)
+    if found.scale == "line" and isinstance(request.old, str) and mapping is not None:
+        begin = f"--initial {shlex.quote(request.old)} --initial-mapping {shlex.quote(mapping)}"
+        say(f"to begin with the old ratings on the new scale: equipoise rate HISTORY {begin}")

@@ -1,0 +1,389 @@
+"""Rating a history: read, rate from known ratings or a state if there are any, write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from equipoise.analysis.clock import working_time
+from equipoise.analysis.rate import RateRequest as RateRequest
+from equipoise.analysis.rate.out_of_core import Rated, memory_for, memory_of, rate_in_blocks
+from equipoise.analysis.reading import (
+    check_outputs,
+    missing_notes,
+    read,
+    unused_at,
+    unused_notes,
+    unused_of,
+    without_dates,
+)
+from equipoise.analysis.requests import HistoryRequest
+from equipoise.analysis.systems import DEFAULT_SYSTEM, plain_parameters
+from equipoise.data.comparison import RatingComparison
+from equipoise.data.files import check_place
+from equipoise.data.history import History
+from equipoise.data.ratings import MAPPING_FORM, InitialRatings, Ratings, ScaleMapping
+from equipoise.data.reading import HistoryReading
+from equipoise.errors import InvalidParameterError, require
+from equipoise.evaluate.rated_players import RatedPlayers, rated_players
+from equipoise.evaluate.rating_comparison import compare_players
+from equipoise.formats import write_table
+from equipoise.formats.large_files import UnsuitedError
+from equipoise.formats.names import read_synonyms
+from equipoise.formats.players import read_initial_ratings
+from equipoise.formats.times import moment
+from equipoise.messages.conversion import to_message
+from equipoise.messages.histories import RateSummary
+from equipoise.rating.base_system import advantage_notes
+from equipoise.rating.pool_state import PoolState, scale_difference
+from equipoise.rating.registry import make_system
+from equipoise.rating.replay import Replay, days, ratings_of, replay
+from equipoise.rating.system import RatingSystem
+from equipoise.wording import counted
+
+#: Note on a saved state without digests, or with digests of other columns.
+NOT_COMPARED = (
+    "the saved state is of an earlier version: its matches were not compared with this history"
+)
+#: Ends of sentences on rating in blocks.
+IN_BLOCKS = "it is rated in blocks"
+NOT_IN_BLOCKS = "this history cannot be rated in blocks"
+#: Systems whose column of deviations has something else.
+_OTHER_DEVIATIONS = {
+    "codeforces": "the same for all players, so --conservative does not change their order",
+    "topcoder": "the volatility of a player's performances, not how uncertain the rating is",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RateAnswer:
+    """Result of rating a history.
+
+    seconds : by step, "read", "rate" and "write", without the compilation of kernels
+    unused : given columns and options that the system does not use
+    table : of the ratings, as files have it
+    diff : the comparison with other ratings, if it was requested
+    """
+
+    reading: HistoryReading
+    replay: Replay
+    seconds: dict[str, float]
+    notes: list[str]
+    table: pl.DataFrame
+    unused: tuple[str, ...] = ()
+    diff: RatingComparison | None = None
+
+
+def rate(
+    system: RatingSystem | None,
+    request: RateRequest,
+    progress: Callable[[int, int], None] | None = None,
+    announce: Callable[[str], None] = lambda line: None,
+    given: tuple[History, HistoryReading] | None = None,
+) -> RateAnswer:
+    """Read a history, rate it, write the files.
+
+    system : None means the system of the state to resume, or the default system
+    announce : called with a line on what will take long or much room on the disk
+    given : the history and how it was read, if the caller has read it
+    Raises : EquipoiseError, and then nothing was written
+    """
+    _check_targets(request)
+    before = state_to_resume(request.state, request.restart)
+    if system is None:
+        system = make_system(DEFAULT_SYSTEM) if before is None else before.system
+    if request.conservative:
+        check_conservative(system)
+    # Read before anything is written, because --output may replace it.
+    earlier = None if request.diff is None else _earlier(request.diff, request.history)
+    rated = None if given is not None else _in_blocks(system, request, progress, announce)
+    if rated is None:
+        rated = _at_once(system, before, request, progress, given)
+    answer = rated.replay
+    clock = working_time()
+    table = answer.ratings.file_table(conservative=request.conservative)
+    diff = None if earlier is None else _diff(earlier, answer, request.history)
+    if request.trace is not None and answer.trace is not None:
+        write_table(answer.trace.file_table(), request.trace, raw=request.raw)
+    if request.output is not None:
+        write_table(table, request.output, raw=request.raw)
+    if request.save is not None:
+        answer.state.save(request.save)
+    seconds = {"read": rated.seconds[0], "rate": rated.seconds[1], "write": working_time() - clock}
+    return RateAnswer(
+        reading=rated.reading,
+        replay=answer,
+        seconds=seconds,
+        notes=[
+            *notes_on_resuming(before, answer),
+            *advantage_notes(system, answer.state.state.shared),
+            *(conservative_notes(system) if request.conservative else ()),
+        ],
+        table=table,
+        unused=tuple(rated.unused),
+        diff=diff,
+    )
+
+
+def _in_blocks(
+    system: RatingSystem,
+    request: RateRequest,
+    progress: Callable[[int, int], None] | None,
+    announce: Callable[[str], None],
+) -> Rated | None:
+    """Return the history rated in blocks, None if it is to be rated at once.
+
+    Raises : InvalidParameterError if `memory_limit` is given and the history cannot be rated in
+        blocks
+    """
+    limit = request.memory_limit
+    given = limit is not None
+    memory = memory_of(limit) if limit else memory_for(request.history.source)
+    if memory is None:
+        return None
+    try:
+        for name, value in (
+            ("--state", request.state),
+            ("--initial", request.initial),
+            ("--trace", request.trace),
+        ):
+            if value is not None:
+                raise UnsuitedError(f"{name} needs the complete history at once")
+        if not given:
+            announce(f"The file is large for the memory of this machine: {IN_BLOCKS}.")
+        return rate_in_blocks(
+            system,
+            request.history,
+            memory,
+            at=_at(request),
+            keeps_matches=request.save is not None,
+            threads=request.threads,
+            check=lambda history: _check_usage(system, history, request),
+            announce=announce,
+            progress=progress,
+        )
+    except UnsuitedError as error:
+        if given:
+            raise InvalidParameterError(f"--memory-limit: {NOT_IN_BLOCKS}: {error}") from error
+        announce(f"It is rated at once after all, in much memory; {NOT_IN_BLOCKS}: {error}.")
+        return None
+
+
+def _at_once(
+    system: RatingSystem,
+    before: PoolState | None,
+    request: RateRequest,
+    progress: Callable[[int, int], None] | None,
+    given: tuple[History, HistoryReading] | None,
+) -> Rated:
+    """Return the history rated at once, perhaps from a state on."""
+    initial = initial_ratings(request.initial, request.initial_mapping, system)
+    started = working_time()
+    history, reading = read(request.history) if given is None else given
+    unused = unused_of(system, history, request.history)
+    if request.at is not None:
+        unused += unused_at(system)
+    notes = unused_notes({system.name: unused}, strict=request.history.strict)
+    notes += missing_notes(system, history, resumed=before is not None)
+    notes += initial_notes(initial, history, {system.name: system}, strict=request.history.strict)
+    clock = working_time()
+    _check_usage(system, history, request)
+    answer = replay(
+        system,
+        history,
+        state=before,
+        restart=request.restart,
+        initial=initial,
+        trace=request.trace is not None,
+        at=_at(request),
+        threads=request.threads,
+        progress=progress,
+    )
+    return Rated(
+        reading=replace(reading, notes=(*reading.notes, *notes)),
+        replay=answer,
+        unused=unused,
+        seconds=(clock - started, working_time() - clock),
+    )
+
+
+def check_conservative(system: RatingSystem) -> None:
+    """Refuse a system without deviations. Raises : InvalidParameterError."""
+    newcomer = system.at(system.initial(1), np.arange(1), None)
+    if np.isnan(newcomer["deviation"]).all():
+        raise InvalidParameterError(
+            f"--conservative needs a system with deviations, and {system.name} has none; glicko2, "
+            "trueskill and elo-mmr have them (--system)"
+        )
+
+
+def conservative_notes(system: RatingSystem) -> list[str]:
+    """Return a note if the deviations of a system are not how uncertain each rating is."""
+    what = _OTHER_DEVIATIONS.get(system.name)
+    return [] if what is None else [f"the deviation of {system.name} is {what}"]
+
+
+def _earlier(path: str, history: HistoryRequest) -> RatedPlayers:
+    """Return the ratings to compare with."""
+    return rated_players(path, path, synonyms=_synonyms(history))
+
+
+def _diff(earlier: RatedPlayers, answer: Replay, history: HistoryRequest) -> RatingComparison:
+    """Return the comparison of earlier ratings with the new ones."""
+    named = f"the ratings by {answer.state.system.name}"
+    # Those of the history were read with the synonyms already.
+    now = replace(rated_players(answer.ratings, named), system=answer.state.system)
+    return compare_players(earlier, now)
+
+
+def _synonyms(history: HistoryRequest) -> dict[str, str]:
+    return {} if history.synonyms is None else read_synonyms(history.synonyms)
+
+
+def state_to_resume(path: str | None, restart: bool) -> PoolState | None:
+    """Return the saved state at this path, None without one.
+
+    Raises : InvalidParameterError for a restart without a state, InvalidDataError, NotFoundError
+    """
+    if path is not None:
+        return PoolState.load(path)
+    if restart:
+        raise InvalidParameterError("--restart needs --state: without --state every match is rated")
+    return None
+
+
+def notes_on_resuming(before: PoolState | None, done: Replay) -> list[str]:
+    """Return notes on how a history continued a state."""
+    notes = []
+    if before is not None and not before.comparable and done.unchecked_matches:
+        notes.append(NOT_COMPARED)
+    if done.later_matches:
+        matches = "match" if done.later_matches == 1 else "matches"
+        notes.append(
+            f"the ratings include {done.later_matches:,} {matches} of the saved state after the "
+            "end of this history"
+        )
+    return notes
+
+
+def _at(request: RateRequest) -> float | None:
+    """Return the time for which ratings are read, in days since 1970.
+
+    Raises : InvalidParameterError
+    """
+    if request.at is None:
+        return None
+    return days(moment(request.at, "--at", request.history.time_format))
+
+
+def summary_of(answer: RateAnswer, kernels_compiled: int) -> RateSummary:
+    """Return the summary for text and JSON."""
+    done, reading = answer.replay, answer.reading
+    return to_message(
+        RateSummary,
+        reading,
+        system=done.state.system.name,
+        parameters=plain_parameters(done.state.system),
+        matches=done.rated_matches,
+        participations=done.rated_participations,
+        players=len(done.state.player_ids),
+        known_matches=done.known_matches,
+        skipped_all_tied=[str(match) for match in done.all_tied.tolist()],
+        single=done.single,
+        notes=[*reading.notes, *answer.notes],
+        unused=answer.unused,
+        seconds=answer.seconds,
+        kernels_compiled=kernels_compiled,
+    )
+
+
+def _check_targets(request: RateRequest) -> None:
+    """Refuse outputs that cannot be written, before reading."""
+    check_outputs(
+        request.history,
+        {"--initial": request.initial, "--save": request.save},
+        tables={"--output": request.output, "--trace": request.trace},
+    )
+    if request.save is not None:
+        require(request.save.endswith(".npz"), "--save", "a file that ends in .npz", request.save)
+        check_place(request.save)
+
+
+def _check_usage(system: RatingSystem, history: History, request: RateRequest) -> None:
+    """Refuse options and parameters that need times, if the history has none."""
+    if history.time is not None:
+        return
+    lacks = without_dates(history)
+    if request.at is not None:
+        raise InvalidParameterError(f"--at needs a history with times; this one {lacks}")
+    if system.capabilities.needs_time:
+        raise InvalidParameterError(
+            f"{system.name} with these parameters needs times, and this history {lacks}: leave out "
+            "drift_per_day or period_days"
+        )
+
+
+def initial_ratings(
+    path: str | None, mapping: str | None, *systems: RatingSystem
+) -> InitialRatings | Ratings | None:
+    """Return the ratings of a file on the scale of these systems; None without a file.
+
+    path : a table, or a state that `--save` wrote, which knows its system
+    mapping : as `ScaleMapping.read` takes it; None keeps the ratings as they are
+    Raises : InvalidDataError, NotFoundError; InvalidParameterError, also for a saved state of
+        another scale without a mapping
+    """
+    line = None if mapping is None else ScaleMapping.read(mapping, "--initial-mapping")
+    if path is None:
+        if line is not None:
+            raise InvalidParameterError("--initial-mapping needs --initial")
+        return None
+    found: InitialRatings | Ratings
+    if path.endswith(".npz"):
+        state = PoolState.load(path)
+        for system in systems:
+            differs = scale_difference(state.system, system)
+            if line is None and differs is not None:
+                raise InvalidParameterError(
+                    f"{path} has {differs}. Convert them with --initial-mapping {MAPPING_FORM}"
+                )
+        found = ratings_of(state)
+    else:
+        found = read_initial_ratings(path)
+    return found if line is None else line.map(found)
+
+
+def notes_of(initial: InitialRatings | Ratings | None) -> tuple[str, ...]:
+    """Return notes on how known ratings were read."""
+    return initial.notes if isinstance(initial, InitialRatings) else ()
+
+
+def initial_notes(
+    initial: InitialRatings | Ratings | None,
+    history: History,
+    systems: Mapping[str, RatingSystem],
+    *,
+    strict: bool = False,
+) -> list[str]:
+    """Return notes on how known ratings were read, and on those that have no effect.
+
+    systems : label -> system; one without deviations does not use those of the table
+    strict : refuse what a system does not use. Raises : InvalidParameterError
+    """
+    if initial is None:
+        return []
+    notes = list(notes_of(initial))
+    known = {str(player) for player in initial.player_ids.tolist()}
+    if known.isdisjoint(str(player) for player in history.player_ids.tolist()):
+        notes.append(f"none of the {counted(len(known), 'player')} of --initial is in the history")
+    if not np.isnan(initial.deviation).all():
+        unused = {
+            label: ["the deviations of --initial"]
+            for label, system in systems.items()
+            if "deviation" not in system.initial(0).initial
+        }
+        notes += unused_notes(unused, strict=strict)
+    return notes

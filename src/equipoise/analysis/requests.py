@@ -1,0 +1,434 @@
+"""How fields of requests are typed on the command line, and options of several requests.
+
+A request is a dataclass. A field `teams: int = typed(2, "Number of teams.")` declares the option
+`--teams` where its type and default are declared; what several requests share has a type of
+its own, `Annotated[int, Typed("Number of threads.")]`. Options of reading are the same in every
+command that reads a history, and keys of the section `[reading]` of the file `equipoise.toml`; some
+of them are options of few commands alone. This module and those of the requests load no library,
+because the help of all commands loads them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    Literal,
+    TypeAlias,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from equipoise.errors import InvalidParameterError
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What the command line says and does of a field; type and default are the field's own.
+
+    help : may end in a "[default: ...]" of its own, in words
+    metavar : placeholder of the value in the help; by default that of a Literal is its choices
+    name : of the option, if the field has another one
+    argument : whether it is an argument instead of an option
+    off : the option is a flag that makes the field False
+    read : makes the value of the text, or texts if `many`, and of the name of the option
+    otherwise : makes the value if nothing was typed, and has no effect on the default in Python
+    commands : the only ones that have the option; without : those that have it not
+    needs : field that must be given too, because the option is about the chart that is drawn there
+    completes : function of `cli/completion.py`
+    least, most : limits of a number
+    """
+
+    help: str
+    metavar: str | None = None
+    name: str = ""
+    argument: bool = False
+    off: bool = False
+    read: Callable[[Any, str], Any] | None = None
+    many: bool = False
+    otherwise: Callable[[], Any] | None = None
+    commands: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    needs: str = ""
+    completes: str = ""
+    least: float | None = None
+    most: float | None = None
+
+    def option(self, field: str) -> str:
+        """Return the name of the option that a field is."""
+        return self.name or f"--{field.strip('_').replace('_', '-')}"
+
+    def is_of(self, command: str) -> bool:
+        """Return whether a command has the option."""
+        return command not in self.without and (not self.commands or command in self.commands)
+
+
+def typed(default: object, help_text: str, metavar: str | None = None, **more: Any) -> Any:
+    """Return the default of a field, and how it is typed; `more` is that of `Typed`.
+
+    default : `...` for a required field; a class makes the default
+    """
+    how = {"typed": Typed(help_text, metavar, **more)}
+    if default is ...:
+        return field(metadata=how)
+    if isinstance(default, type):
+        return field(default_factory=default, metadata=how)
+    return field(default=default, metadata=how)
+
+
+def typed_fields(request: type[Any]) -> Iterator[tuple[Field[Any], Any, Typed]]:
+    """Yield the fields of a request that are typed, with their types, and how."""
+    hints, plain = get_type_hints(request, include_extras=True), get_type_hints(request)
+    for one in fields(request):
+        how = typed_of(hints[one.name]) or one.metadata.get("typed")
+        if how is not None:
+            yield one, plain[one.name], how
+
+
+def typed_of(hint: object) -> Typed | None:
+    """Return how a value of this type is typed; None if the type does not say it."""
+    more = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+    return next((one for one in more if isinstance(one, Typed)), None)
+
+
+def shared(request: Any, function: Callable[..., object]) -> dict[str, Any]:
+    """Return the fields of a request that are also parameters of a function, given by name."""
+    known = inspect.signature(function).parameters.values()
+    names = {one.name for one in known if one.kind is one.KEYWORD_ONLY}
+    return {one.name: getattr(request, one.name) for one in fields(request) if one.name in names}
+
+
+def source(paths: str | list[str], _: str) -> object:
+    """Return a path, standard input if it is -, or the list of several paths."""
+    if isinstance(paths, list):
+        return source(paths[0], _) if len(paths) == 1 else paths
+    return sys.stdin.buffer if paths == "-" else paths
+
+
+def path(given: str, _: str) -> str:
+    """Return a path as it is."""
+    return given
+
+
+def assignments(texts: Sequence[str], option: str) -> dict[str, str]:
+    """Return {NAME: VALUE} of NAME=VALUE texts. Raises : InvalidParameterError."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise InvalidParameterError(f"{option} takes NAME=VALUE; got {text!r}")
+        if name.strip() in found:
+            raise InvalidParameterError(f"{option} names {name.strip()!r} twice")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def numbers(values: Mapping[str, object], what: str) -> dict[str, float]:
+    """Return values as numbers. Raises : InvalidParameterError."""
+    found = {}
+    for name, value in values.items():
+        try:
+            found[name] = float(str(value))
+        except ValueError:
+            raise InvalidParameterError(
+                f"{what}: the weight of {name} must be a number; got {value!r}"
+            ) from None
+    return found
+
+
+def ids(text: str, option: str) -> list[str]:
+    """Return the ids of a text A,B,... Raises : InvalidParameterError."""
+    from equipoise.formats.players import ids_of
+
+    return ids_of(text, option)
+
+
+def lists_of_ids(texts: list[str], option: str) -> list[list[str]]:
+    """Return the ids of each text. Raises : InvalidParameterError."""
+    return [ids(text, option) for text in texts]
+
+
+def all_cores() -> int:
+    """Return the number of cores of this machine."""
+    from equipoise.numeric.workers import available_cores
+
+    return available_cores()
+
+
+#: How a source may be given, for the help of all commands that read one.
+SOURCES = (
+    "a table (.csv, .tsv, .parquet, .arrow, .jsonl, .json, .xlsx, .xls, .ods), contest JSON, all "
+    "of these also compressed (.gz, .bz2, .xz, .zst, .zip), a folder, a pattern such as "
+    "'2024-*.csv', an address (https://, s3://, gs://), or - for standard input. Several are read "
+    "together."
+)
+#: The commands with all options of reading.
+ALL_OF_THEM = ("rate", "convert", "inspect")
+#: Those in which `--from` is something else.
+_SCORING = ("backtest", "tune")
+
+
+def _weights(given: list[str], option: str) -> dict[str, float]:
+    return numbers(assignments(given, option), option)
+
+
+def _skip_bad(given: str, option: str) -> str:
+    if given not in ("matches", "rows"):
+        raise InvalidParameterError(f"{option} takes no value or =rows; got {given!r}")
+    return given
+
+
+def _unplaced(given: str, option: str) -> str:
+    if given != "last":
+        raise InvalidParameterError(f"{option} must be last; got {given!r}")
+    return given
+
+
+Columns: TypeAlias = Annotated[
+    Mapping[str, str],
+    Typed(
+        "Rename a column: read OLD as NEW. Repeatable.",
+        "NEW=OLD",
+        name="--column",
+        many=True,
+        read=assignments,
+    ),
+]
+TimeFormat: TypeAlias = Annotated[
+    str | None,
+    Typed(
+        "Format of times: iso, s, ms, us, excel, or a pattern such as %d/%m/%Y.",
+        "FORMAT",
+        completes="time_formats",
+    ),
+]
+Synonyms: TypeAlias = Annotated[
+    str | None,
+    Typed(
+        "Table of names of the same player, with columns name and same_as.",
+        "FILE",
+        commands=ALL_OF_THEM,
+    ),
+]
+Sheet: TypeAlias = Annotated[
+    str | None,
+    Typed(
+        "Name or number of the sheet of a workbook. [default: the only one with a table]",
+        "SHEET",
+    ),
+]
+Restart: TypeAlias = Annotated[
+    bool,
+    Typed("With --state: rate from the beginning. HISTORY must have all matches of the state."),
+]
+Initial: TypeAlias = Annotated[
+    str | None,
+    Typed(
+        "Begin with known ratings: a table with the columns player, rating and, optionally, "
+        "deviation, such as one that `equipoise rate --output` wrote, or a state that it saved; "
+        "or PGN or a FIDE report, with the ratings of first games. Players who are not in it are "
+        "newcomers.",
+        "FILE",
+    ),
+]
+InitialMapping: TypeAlias = Annotated[
+    str | None,
+    Typed(
+        "Convert known ratings from another scale. 1500=25,1850=33 converts 1500 to 25 and 1850 "
+        "to 33; all others follow the straight line through these two.",
+        "THERE=HERE,THERE=HERE",
+    ),
+]
+Threads: TypeAlias = Annotated[
+    int,
+    Typed(
+        "Number of threads for large matches. It does not change results. [default: all cores]",
+        otherwise=all_cores,
+        least=1,
+    ),
+]
+Confidence: TypeAlias = Annotated[float, Typed("Confidence level of the intervals.")]
+Table: TypeAlias = Annotated[
+    str | None, Typed("Write the table: .csv, .parquet, .json, .jsonl or .tsv.", "FILE")
+]
+Title: TypeAlias = Annotated[str | None, Typed("Chart title.", "TEXT", needs="chart")]
+RawText: TypeAlias = Annotated[
+    bool,
+    Typed(
+        "Write text to CSV and TSV as it is. Otherwise text that spreadsheets would run as a "
+        "formula begins with an apostrophe, which Equipoise takes away again when it reads it.",
+        name="--no-escape-formulas",
+    ),
+]
+Workers: TypeAlias = Annotated[
+    int | None,
+    Typed(
+        "Number of processes, each for a part of the work at a time. It does not change results. "
+        "[default: 1]",
+        least=1,
+    ),
+]
+TiesAsAuthors: TypeAlias = Annotated[
+    bool,
+    Typed("Count pairs that are predicted equal as correct, as the authors of Elo-MMR do."),
+]
+LeastDifference: TypeAlias = Annotated[
+    tuple[str, ...],
+    Typed(
+        "Treat differences of METRIC below VALUE as too small to matter. Repeatable. [default: "
+        "0.0005 for log_loss, brier and ndcg, 0.05 for the others]",
+        "METRIC=VALUE",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryRequest:
+    """Which history to read, and how; the options of every command that reads one.
+
+    strict : refuse columns and options that a system does not use, instead of noting them
+    set_by_project : options that were not typed, but are settings of the file `equipoise.toml`
+    notes : what the answer says of these settings, where nothing else does
+    """
+
+    SECTION: ClassVar[str] = "reading"
+
+    source: object = typed(
+        ...,
+        f"The matches: PGN, a FIDE report, {SOURCES} A table has a row for each player in a "
+        "match or for each game of two sides, or is a cross table. `equipoise inspect` shows "
+        "how it is read.",
+        "HISTORY",
+        argument=True,
+        many=True,
+        read=source,
+    )
+    columns: Columns = field(default_factory=dict)
+    statistics: Mapping[str, float] = typed(
+        dict,
+        "Weight of a statistic in the performance. Repeatable.",
+        "NAME=WEIGHT",
+        name="--stat",
+        many=True,
+        read=_weights,
+        commands=(*ALL_OF_THEM, "import"),
+    )
+    lower_score_is_better: bool = typed(
+        False, "Rank the lowest value of the column score first.", commands=ALL_OF_THEM
+    )
+    unplaced: Literal["last"] | None = typed(
+        None,
+        "Give players without a place (DNF, NC, DSQ) the place after the last, which they share.",
+        "last",
+        read=_unplaced,
+        commands=ALL_OF_THEM,
+    )
+    skip_bad: Literal["matches", "rows"] | None = typed(
+        None,
+        "Skip matches with problems; =rows skips only the bad rows. The problems are listed.",
+        "[=rows]",
+        read=_skip_bad,
+    )
+    since: str | None = typed(
+        None, "Use only matches at or after this time.", "TIME", name="--from", without=_SCORING
+    )
+    until: str | None = typed(None, "Use only matches before this time.", "TIME")
+    time_format: TimeFormat = None
+    where: Mapping[str, str] = typed(
+        dict,
+        "Use only matches with this value. Repeatable.",
+        "COLUMN=VALUE",
+        many=True,
+        read=assignments,
+    )
+    synonyms: Synonyms = None
+    format: str | None = typed(
+        None,
+        "Format of the history, if neither its name nor its content shows it.",
+        completes="formats",
+    )
+    sheet: Sheet = None
+    strict: bool = typed(
+        False,
+        "Reject columns and options that the system does not use, instead of listing them in a "
+        "note.",
+        commands=("rate",),
+    )
+    set_by_project: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedRequest(HistoryRequest):
+    """Which history to import into a pool, or which log of one."""
+
+    source: object = typed(
+        ...,
+        "A log that `equipoise db export` wrote, a history in any format that `equipoise rate` "
+        "reads, or - for a history on standard input (with --format).",
+        "FILE",
+        argument=True,
+        read=source,
+    )
+
+
+def _skip_bad_games(given: str, option: str) -> bool:
+    # A project may set rows for its histories; a game is one row.
+    if given != "matches" and option.startswith("--"):
+        raise InvalidParameterError(f"{option} takes no value for games; got {given!r}")
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GamesRequest:
+    """Which games to read, and how, as `equipoise.read_games` has it."""
+
+    SECTION: ClassVar[str] = "reading"
+
+    games: object = typed(
+        ...,
+        f"The games: .pgn, a FIDE report (.trf), or {SOURCES} A table has columns white, "
+        "black, result or player, opponent, points, games, or it is a cross table, or a long "
+        "history of duels.",
+        "GAMES",
+        argument=True,
+        many=True,
+        read=source,
+    )
+    synonyms: Synonyms = None
+    skip_bad: bool = typed(
+        False, "Skip games with problems. The problems are listed.", "", read=_skip_bad_games
+    )
+    columns: Columns = field(default_factory=dict)
+    since: str | None = typed(None, "Use only games at or after this time.", "TIME", name="--from")
+    until: str | None = typed(None, "Use only games before this time.", "TIME")
+    time_format: TimeFormat = None
+    where: Mapping[str, str] = typed(
+        dict,
+        "Use only games with this value of a tag or column. Repeatable.",
+        "NAME=VALUE",
+        many=True,
+        read=assignments,
+    )
+    format: str | None = typed(
+        None, "Format of the games, if neither the name nor the content shows it."
+    )
+    sheet: Sheet = None
+    set_by_project: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def reading_options() -> dict[str, tuple[Typed, bool]]:
+    """Return the options of reading by name, and whether they are flags."""
+    found = typed_fields(HistoryRequest)
+    return {
+        how.option(field.name): (how, kind is bool)
+        for field, kind, how in found
+        if not how.argument
+    }

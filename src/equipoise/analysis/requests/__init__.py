@@ -1,1 +1,0 @@
-"""What commands are asked: requests, whose fields are the options of the command line."""

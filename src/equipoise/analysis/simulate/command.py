@@ -1,0 +1,107 @@
+"""equipoise simulate and demo: histories with known skills, and a tour on a sample season."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from equipoise.analysis.simulate import SimulateRequest
+from equipoise.cli import options
+from equipoise.cli.options import option
+from equipoise.cli.project_file import outside_projects
+from equipoise.cli.report import print_json, print_lines, print_styled, progress, say
+from equipoise.errors import require
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.simulate.computation import Step
+
+
+EXAMPLE = """\b
+Example:
+  equipoise simulate --players 200 --contests 20 --seed 7 --output made.csv --skills skills.csv
+  equipoise rate made.csv --output ratings.csv
+  equipoise simulate --kind teams --sizes 5v5,4v4 --roles --output teams.csv
+  equipoise simulate examples/population.toml --players 1000 --output made.parquet"""
+
+
+def simulate(*, request: SimulateRequest, as_json: options.Json) -> None:
+    """Simulate contests, or matches of two teams, between players whose true skills are known.
+
+    Skills are normally distributed, performances are normally distributed around the skill, and
+    performances decide the ranks and, for teams, the statistics. Matches are written one by one, so
+    only the disk limits the size of the file. Players are numbered from 0, matches from 1.
+    """
+    from equipoise.analysis.simulate import computation as work
+
+    to_file = isinstance(request.output, str)
+    require(not as_json or to_file, "--output", "given with --json", None)
+    with progress("simulating") as show:
+        made = work.simulate(request, show)
+    if as_json:
+        print_json(made)
+    size = (
+        counted(made.matches, "contest")
+        if made.kind == "contests"
+        else counted(made.matches, "match", "matches")
+    )
+    say(
+        f"{size}, {counted(made.participations, 'participation')}, "
+        f"{counted(made.players, 'player')}, seed {made.seed}, {made.seconds:.2f} s"
+    )
+
+
+DEMO_EXAMPLE = """\b
+Example:
+  equipoise demo"""
+
+
+def demo(
+    context: typer.Context,
+    *,
+    keep: str | None = option(
+        None, "Keep the files of the tour in a new or empty folder.", "FOLDER"
+    ),
+    as_json: options.Json,
+) -> None:
+    """Show what Equipoise does, on the sample season.
+
+    Each step shows a command, runs it and prints its output. The tour takes a few seconds. The
+    first run on a machine also compiles the kernels, which takes up to a minute.
+    """
+    from equipoise.analysis.simulate.computation import STEPS, tour
+
+    run = context.obj
+    if as_json:
+        with outside_projects():
+            print_json(tour(run, keep=keep))
+        return
+    print_styled(
+        f"A tour of Equipoise in {len(STEPS)} steps, which takes a few seconds. On the first run "
+        "on this machine, the numerical kernels are compiled first, which takes up to a minute."
+    )
+    with outside_projects():
+        done = tour(run, keep=keep, announce=_announce, show=_show)
+    print_styled("")
+    print_styled(
+        f"The tour took {done.seconds:.1f} s. `equipoise COMMAND --help` explains a command."
+    )
+    if keep is None:
+        print_styled("`equipoise demo --keep FOLDER` keeps the files of the tour.")
+    else:
+        print_styled(f"The files of the tour are in {keep}.")
+
+
+def _announce(number: int, step: Step) -> None:
+    """Print the purpose of a step and its command."""
+    print_styled("")
+    print_styled(f"{number}. {step.words}", "bold")
+    print_styled("")
+    print_styled(f"   $ {step.command}", "cyan")
+    print_styled("")
+
+
+def _show(text: str) -> None:
+    """Print the output of a step."""
+    print_lines(*text.removesuffix("\n").split("\n"))

@@ -1,1 +1,0 @@
-"""Studies of a whole history: backtests, tuning, drift and incentive audits."""

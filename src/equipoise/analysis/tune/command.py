@@ -1,0 +1,263 @@
+"""equipoise tune: which parameters predict a history best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import typer
+
+from equipoise.analysis.inspect.command import inspected
+from equipoise.analysis.tune import TuneRequest
+from equipoise.cli import options
+from equipoise.cli.report import (
+    Table,
+    print_json,
+    print_lines,
+    print_table,
+    reading_lines,
+    say,
+    say_compiled,
+    table,
+    working,
+)
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    from equipoise.analysis.tune.computation import TuneAnswer
+    from equipoise.data.backtest import Difference
+
+
+EXAMPLE = """\b
+Example:
+  equipoise tune examples/contests.csv --system elo-mmr --first 50% --grid weight_limit=0.1,0.2,0.4,0.8 --grid sigma_limit=40,80,160
+  equipoise tune examples/contests.csv --system elo --first 50% --trials 20 --range k=4:160:log --study tuning.db"""  # noqa: E501  # commands to be copied
+
+
+def tune(
+    *,
+    context: typer.Context,
+    system: options.System,
+    request: TuneRequest,
+    cluster: options.Cluster,
+    dry_run: options.DryRun,
+    as_json: options.Json,
+) -> int | None:
+    """Search for the parameters with which a system predicts best.
+
+    Parameters are tried on the first matches of the history. The best ones are then compared with
+    the given ones (--set, or the defaults) on the later matches.
+    """
+    from equipoise.analysis.systems import DEFAULT_SYSTEM
+    from equipoise.analysis.tune import computation as work
+    from equipoise.rating.registry import make_system
+
+    settings = system.settings()
+    request = options.weighed(request, settings)
+    given = system.chosen(settings) or make_system(DEFAULT_SYSTEM)
+    if dry_run:
+        return inspected(context, request.history, as_json, systems=[given])
+    with (
+        cluster.executor(request.workers) as executor,
+        working("trials") as job,
+        _resume_hint(request.study),
+    ):
+        answer = work.search(
+            given,
+            replace(request, executor=executor),
+            job.progress,
+            lambda count: say(f"the study already has {counted(count, 'trial')}"),
+        )
+    if as_json:
+        print_json(work.tune_json(answer))
+    else:
+        _print(answer)
+        say_compiled(job.compilation)
+    return None
+
+
+@contextmanager
+def _resume_hint(study: str | None) -> Iterator[None]:
+    """Say how to continue a search that is stopped from the keyboard."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if study is None:
+            say("this search was not kept; use --study to keep a search and continue it")
+        else:
+            say(f"the trials so far are kept in {study}; the same command continues the search")
+        raise
+
+
+def _print(answer: TuneAnswer) -> None:
+    """Print the best trials and the comparison, and conclusions on standard error."""
+    from equipoise.analysis.backtest import tables
+
+    held_out = answer.held_out.found
+    differences = tables.unfolded_differences(tables.differences_table(held_out))
+    print_lines(f"On the first {counted(answer.first, 'match', 'matches')}")
+    print_table(trials_table(answer))
+    for title, one in (
+        ("On the others", tables.metrics_table(held_out, answer.held_out.seconds)),
+        (tables.BY_EXPERIENCE, tables.groups_table(held_out)),
+        (f"Tuned minus given parameters, for {held_out.for_whom}", differences),
+    ):
+        print_lines("", title)
+        print_table(table(one.columns, one.rows))
+    say(*tune_lines(answer), *reading_lines(answer.reading))
+    paths = (answer.request.output, answer.request.trials_output, answer.request.chart)
+    say(*(f"wrote {path}" for path in paths if path is not None))
+
+
+#: Trials that are printed, the best first; --trials-output has all.
+_SHOWN = 10
+
+
+def trials_table(answer: TuneAnswer) -> Table:
+    """Return one row for each of the best trials, and one for the given parameters."""
+    from equipoise.analysis.backtest.tables import METRIC, Measure
+
+    found = answer.found
+    done = [trial for trial in found.ranked() if not math.isnan(trial.value(found.metric))]
+    rows = (
+        (
+            "given" if trial is found.given else trial.number,
+            *(_written(trial.parameters[name]) for name in found.choices),
+            Measure(trial.value(found.metric)),
+        )
+        for trial in (*done[:_SHOWN], found.given)
+    )
+    columns = {"trial": "", **dict.fromkeys(found.choices, ">")}
+    return table({**columns, found.metric: METRIC[found.metric].form}, rows)
+
+
+def tune_lines(answer: TuneAnswer) -> list[str]:
+    """Return lines on what was tried, what was found, and how certain that is."""
+    lines = [*_counts(answer), _found(answer)]
+    edges = answer.found.at_edges()
+    if edges and _improved(answer):
+        lines.append(
+            f"at the edge of the values tried: {', '.join(edges)}; better values may lie beyond"
+        )
+    return [*lines, *_held_out(answer)]
+
+
+def _improved(answer: TuneAnswer) -> bool:
+    return answer.found.chosen is not answer.found.given
+
+
+def _counts(answer: TuneAnswer) -> list[str]:
+    found, trials = answer.found, answer.found.trials
+    lines = [
+        f"{counted(len(trials), 'trial')} in {answer.seconds:.1f} s, each scored on "
+        f"{found.matches:,} of the first {counted(answer.first, 'match', 'matches')}"
+    ]
+    if answer.recorded:
+        recorded = counted(answer.recorded, "trial was", "trials were")
+        lines.append(f"{recorded} already in the study")
+    for status, word in (("refused", "refused by the system"), ("failed", "failed")):
+        some = [trial for trial in trials if trial.status == status]
+        if some:
+            several = counted(len(some), "trial was", "trials were")
+            lines.append(f"{several} {word}; the first: {some[0].reason}")
+    return lines
+
+
+def _found(answer: TuneAnswer) -> str:
+    """Return the best parameters on the matches of the search."""
+    from equipoise.analysis.backtest.tables import METRIC, Measure
+
+    found, metric = answer.found, answer.found.metric
+    best, given = (
+        format(Measure(trial.value(metric)), METRIC[metric].form)
+        for trial in (found.best, found.given)
+    )
+    if not _improved(answer):
+        return (
+            f"no trial is better than the given parameters: their {metric} is {given}, that of "
+            f"the best trial {best}"
+        )
+    settings = ", ".join(f"{name}={_written(one)}" for name, one in found.best.parameters.items())
+    return f"found {settings}: {metric} is {best}; with the given parameters it is {given}"
+
+
+def _held_out(answer: TuneAnswer) -> list[str]:
+    """Return what the held-out matches show, and for which players."""
+    from equipoise.analysis.tune.computation import verdict
+    from equipoise.data.backtest import GROUP_METRICS, players_with
+
+    metric, found = answer.found.metric, answer.held_out.found
+    of_all = verdict(answer)
+    if of_all == "same":
+        return ["there is nothing to compare on the other matches"]
+    difference = found.differences[0]
+    if math.isnan(difference.metrics[metric]):
+        return [f"on the other matches {metric} cannot be computed"]
+    lines = [
+        f"on {counted(found.matches, 'other match', 'other matches')} {metric} changes by "
+        f"{_change(answer, difference)}: {_judged(answer, of_all, difference)}",
+        f"this holds for {found.for_whom}",
+    ]
+    for group in found.groups if metric in GROUP_METRICS else ():
+        name = players_with(group.first, group.last)
+        if name != found.for_whom:
+            change = _change(answer, group.differences[0])
+            lines.append(f"for {name}: {change}: {_SHORT[verdict(answer, group)]}")
+    return lines
+
+
+#: Verdicts on groups of players that the search did not score.
+_SHORT = {
+    "better": "better",
+    "worse": "worse",
+    "open": "which may be chance",
+    "no difference that matters": "no difference that matters",
+    "not known": "no verdict, because there are fewer than 20 matches",
+}
+
+
+def _judged(answer: TuneAnswer, verdict: str, difference: Difference) -> str:
+    """Return a verdict in words."""
+    if verdict != "no difference that matters":
+        return {
+            "better": "better, and unlikely to be chance",
+            "worse": "worse, and unlikely to be chance: the first matches are not typical. Keep "
+            "the given parameters, or search on more matches",
+            "open": _SHORT["open"],
+            "not known": _SHORT["not known"],
+        }[verdict]
+    metric = answer.found.metric
+    least = answer.held_out.found.least_differences[metric]
+    wide = any(abs(bound) >= least for bound in difference.intervals[metric])
+    more = ", though the interval does not rule out a larger one" if wide else ""
+    return f"no difference that matters (less than {least:g}){more}"
+
+
+def _change(answer: TuneAnswer, difference: Difference) -> str:
+    """Return a change of the metric with its interval; a change that rounds to 0 has no sign."""
+    from equipoise.analysis.backtest.tables import METRIC
+
+    metric = answer.found.metric
+    share = 100 * answer.held_out.found.confidence
+
+    def signed(value: float) -> str:
+        if math.isnan(value):
+            return "unknown"
+        text = format(value, f"+z{METRIC[metric].form}")
+        return text if float(text) else text.removeprefix("+")
+
+    lower, upper = difference.intervals[metric]
+    change = signed(difference.metrics[metric])
+    return f"{change} ({share:g} %: {signed(lower)} to {signed(upper)})"
+
+
+def _written(value: object) -> str:
+    """Return the value of a parameter; None means that the system chooses it."""
+    if value is None:
+        return "default"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

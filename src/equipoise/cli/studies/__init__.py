@@ -1,1 +1,0 @@
-"""Commands that study a whole history."""

@@ -1,0 +1,436 @@
+"""A tournament as columns: results of games, and what every player did in every round.
+
+`Games` has results only. Tie-breaks that depend on rounds, or on rounds without a game, need this
+table beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from equipoise.arguments import as_array, check_fields, check_values, checks_arguments
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.display import Displayed, Tabular
+from equipoise.errors import InvalidDataError, Problem, require
+from equipoise.wording import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+#: "played": a game. "pairing-bye": allocated because nobody was left. "full-bye", "half-bye" and
+#: "zero-bye": a bye of one point, half a point and none; absence is a zero-bye. "unknown": the
+#: source does not say.
+RoundKind: TypeAlias = Literal[
+    "played",
+    "pairing-bye",
+    "full-bye",
+    "half-bye",
+    "zero-bye",
+    "forfeit-win",
+    "forfeit-loss",
+    "unknown",
+]
+ROUND_KINDS: tuple[RoundKind, ...] = (
+    "played",
+    "pairing-bye",
+    "full-bye",
+    "half-bye",
+    "zero-bye",
+    "forfeit-win",
+    "forfeit-loss",
+    "unknown",
+)
+KIND: dict[RoundKind, int] = {name: number for number, name in enumerate(ROUND_KINDS)}
+#: The points of a round without a game.
+POINTS_OF: dict[RoundKind, float] = {
+    "pairing-bye": 1.0,
+    "full-bye": 1.0,
+    "half-bye": 0.5,
+    "zero-bye": 0.0,
+    "forfeit-win": 1.0,
+    "forfeit-loss": 0.0,
+    "unknown": 0.0,
+}
+
+#: Largest number of players times rounds; games of a career have no rounds.
+MOST_CELLS = 20_000_000
+_NUMBER = re.compile(r"\s*(\d{1,4})(?:[.,]\d*)*\s*\Z")
+
+#: Largest absolute rating; larger ones do not have digits for a billionth of a point.
+LARGEST = 1e6
+
+OTHER = "must be a different player from the first"
+POINTS = "must be from 0 to the number of games"
+WEIGHT = "must be a number above 0"
+ROW = "must be the row of a player"
+RATING = "must be a number from -1000000 to 1000000"
+ONCE = "must be named once"
+DRAWS = "must be from 0 to the number of games, and leave whole wins"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Rounds(Displayed):
+    """What N players did in each of R rounds; all arrays have shape (N, R).
+
+    opponent : row of the opponent, also of a forfeit; -1 if there is none
+    points : of the player, 0 if unknown
+    kind : index into `ROUND_KINDS`
+    colour : 1 for white, -1 for black, 0 if there is none
+    Raises : InvalidParameterError   arrays of other shapes, or rows and kinds that do not exist
+
+    Examples
+    --------
+    >>> games = eq.Games.from_arrays(["ann", "cid"], ["ben", "ann"], [1, 0.5], round=[1, 2])
+    >>> games.rounds
+    <Rounds: 3 players, 2 rounds>
+    >>> games.rounds.points.tolist()
+    [[1.0, 0.5], [0.0, 0.0], [0.0, 0.5]]
+    """
+
+    opponent: Ints
+    points: Floats
+    kind: Ints
+    colour: Ints
+
+    def __post_init__(self) -> None:
+        """Convert to contiguous read-only arrays, and check them."""
+        check_fields(self)
+        for field in fields(self):
+            kind = np.float64 if field.name == "points" else np.int64
+            array = np.ascontiguousarray(as_array(field.name, getattr(self, field.name), kind))
+            require(array.ndim == 2, field.name, "of two dimensions", array.ndim)
+            if field.name != "opponent":
+                shape = self.opponent.shape
+                require(array.shape == shape, field.name, f"of shape {shape}", array.shape)
+            array.setflags(write=False)
+            object.__setattr__(self, field.name, array)
+        inside = (self.opponent >= -1) & (self.opponent < self.players)
+        require(bool(inside.all()), "opponent", "rows of players, or -1", "others")
+        known = (self.kind >= 0) & (self.kind < len(ROUND_KINDS))
+        require(bool(known.all()), "kind", f"from 0 to {len(ROUND_KINDS) - 1}", "others")
+        played = self.kind == KIND["played"]
+        require(bool((self.opponent[played] >= 0).all()), "opponent", "known in every game", -1)
+        require(bool(np.isfinite(self.points).all()), "points", "finite", "others")
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return int(self.opponent.shape[0])
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds."""
+        return int(self.opponent.shape[1])
+
+    def scored(self) -> Floats:
+        """Return the points of every player, with those of byes and forfeits, shape (N,)."""
+        return np.asarray(self.points.sum(axis=1), np.float64)
+
+    def of_players(self, rows: Ints, players: int) -> Rounds | None:
+        """Return the rounds with the players in other rows; None if two have the same row.
+
+        rows : shape (N,), the new row of each; players : number of rows, of which the others have
+          unknown rounds
+        """
+        if len(np.unique(rows)) < len(rows):
+            return None
+        opponent = np.where(self.opponent >= 0, rows[self.opponent], -1)
+        found = _empty(players, self.rounds)
+        for name, values in (
+            ("opponent", opponent),
+            ("points", self.points),
+            ("kind", self.kind),
+            ("colour", self.colour),
+        ):
+            found[name][rows] = values
+        return Rounds(**found)
+
+    def _in_words(self) -> str:
+        return f"{counted(self.players, 'player')}, {counted(self.rounds, 'round')}"
+
+
+def _empty(players: int, rounds: int) -> dict[str, Any]:
+    """Return arrays in which every round is unknown."""
+    shape = (players, rounds)
+    return {
+        "opponent": np.full(shape, -1),
+        "points": np.zeros(shape),
+        "kind": np.full(shape, KIND["unknown"]),
+        "colour": np.zeros(shape, np.int64),
+    }
+
+
+def rounds_of_games(games: Games, round: Ints) -> Rounds | None:
+    """Return the rounds of games; those in which a player has no game are unknown.
+
+    None if they are no rounds of a tournament: a player has two games in one, or a result is not
+    that of a single game.
+
+    round : shape (G,), of every game, from 1
+    """
+    if not games.rows or (games.weight is not None and bool(np.any(games.weight != 1))):
+        return None
+    if not np.isin(games.points, (0.0, 0.5, 1.0)).all() or round.min() < 1:
+        return None
+    last = int(round.max())
+    if last * games.players > MOST_CELLS:
+        return None
+    cells = np.concatenate([games.white, games.black]) * last + np.tile(round - 1, 2)
+    if len(np.unique(cells)) < len(cells):
+        return None
+    found = _empty(games.players, last)
+    colour = 1 if games.coloured else 0
+    for rows, others, points, side in (
+        (games.white, games.black, games.points, colour),
+        (games.black, games.white, 1.0 - games.points, -colour),
+    ):
+        at = (rows, round - 1)
+        found["opponent"][at] = others
+        found["points"][at] = points
+        found["kind"][at] = KIND["played"]
+        found["colour"][at] = side
+    return Rounds(**found)
+
+
+def round_numbers(labels: Ids | Sequence[Any]) -> Ints | None:
+    """Return rounds as numbers, None if one is not: "3" and "3.2" (board 2) are 3."""
+    number_of: dict[str, int] = {}
+    for label in {str(one) for one in labels}:
+        found = _NUMBER.match(label)
+        if found is None:
+            return None
+        number_of[label] = int(found[1])
+    return np.array([number_of[str(one)] for one in labels], dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Games(Tabular):
+    """G results between N players; a result is a game, or all games of a pairing at once.
+
+    player_ids : shape (N,), int64 or object (str), distinct, in the order they first appeared
+    white, black : shape (G,), rows of the two players; which of them is white matters only if
+      `coloured`
+    points : shape (G,), points of white, from 0 to weight; black has weight - points
+    weight : shape (G,), number of games (or their weight), above 0; None means 1 each
+    rating : shape (N,), rating before the tournament, NaN if unrated; None if no player has one
+    white_rating, black_rating : shape (G,), ratings given with each game; None means those of
+      `rating`
+    draws : shape (G,), number of drawn games; None if unknown
+    coloured : whether white had the white pieces (or played at home)
+    rounds : what every player did in every round, with byes and forfeits; None if unknown. Some
+      tie-breaks need it
+    Raises : InvalidDataError   lists the rules that are broken; lines are rows from 1
+
+    Examples
+    --------
+    >>> games = eq.Games.from_arrays(["ann", "ben", "cid"], ["ben", "cid", "ann"], [1, 0.5, 0.5])
+    >>> games
+    <Games: 3 results between 3 players>
+    >>> games.scored().tolist()
+    [1.5, 0.5, 1.0]
+    """
+
+    player_ids: Ids
+    white: Ints
+    black: Ints
+    points: Floats
+    weight: Floats | None = None
+    rating: Floats | None = None
+    white_rating: Floats | None = None
+    black_rating: Floats | None = None
+    draws: Floats | None = None
+    coloured: bool = False
+    rounds: Rounds | None = None
+
+    def __post_init__(self) -> None:
+        """Convert columns to contiguous read-only arrays, and check all rules."""
+        check_fields(self, "coloured", "rounds")
+        check_values({"player_ids": Collection[Any]}, {"player_ids": self.player_ids})
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("coloured", "rounds") or value is None:
+                continue
+            kind = {"player_ids": None, "white": np.int64, "black": np.int64}.get(
+                field.name, np.float64
+            )
+            whole = isinstance(value, np.ndarray) and value.dtype == kind
+            given = value if whole or kind is None else as_array(field.name, value, kind)
+            array = np.ascontiguousarray(given, dtype=kind)
+            if array is value and array.flags.writeable:
+                array = array.view()
+            array.setflags(write=False)
+            object.__setattr__(self, field.name, array)
+        found = list(self._faults())
+        if found:
+            raise InvalidDataError(found, f"{counted(len(found), 'problem')} in the games")
+
+    @classmethod
+    @checks_arguments()
+    def from_arrays(
+        cls,
+        white: Sequence[Any] | Ids,
+        black: Sequence[Any] | Ids,
+        points: Sequence[float] | Floats,
+        *,
+        weight: Sequence[float] | Floats | None = None,
+        rating: dict[Any, float] | None = None,
+        coloured: bool = False,
+        round: Sequence[int] | Ints | None = None,
+    ) -> Games:
+        """Return the games between players given by ids, in the order they first appear.
+
+        white, black : shape (G,), ids; points : of white; weight : games per row, 1 by default
+        rating : id -> rating before the tournament
+        round : shape (G,), of each game, from 1; a player has at most one game in a round
+        Raises : InvalidParameterError, InvalidDataError
+        """
+        row_of: dict[Any, int] = {}
+        whites, blacks = _listed(white), _listed(black)
+        rule = f"as long as white, of {counted(len(whites), 'id')}"
+        require(len(blacks) == len(whites), "black", rule, len(blacks))
+        pairs = list(zip(whites, blacks, strict=True))
+        rows = [[row_of.setdefault(one, len(row_of)) for one in pair] for pair in pairs]
+        both = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        known = rating or {}
+        games = cls(
+            player_ids=id_array(list(row_of)),
+            white=both[:, 0],
+            black=both[:, 1],
+            points=as_array("points", points, np.float64),
+            weight=None if weight is None else as_array("weight", weight, np.float64),
+            rating=np.array([known.get(one, np.nan) for one in row_of]) if known else None,
+            coloured=coloured,
+        )
+        if round is None:
+            return games
+        numbers = as_array("round", round, np.int64)
+        require(numbers.shape == (games.rows,), "round", f"of shape {(games.rows,)}", numbers.shape)
+        rounds = rounds_of_games(games, numbers)
+        rule = "from 1, of single games, and at most one of a player in each"
+        require(rounds is not None or not games.rows, "round", rule, "others")
+        return replace(games, rounds=rounds)
+
+    @property
+    def players(self) -> int:
+        """Number of players."""
+        return len(self.player_ids)
+
+    @property
+    def rows(self) -> int:
+        """Number of results."""
+        return len(self.white)
+
+    @property
+    def weights(self) -> Floats:
+        """Number of games of every result, shape (G,)."""
+        return np.ones(self.rows) if self.weight is None else self.weight
+
+    @property
+    def initial(self) -> Floats:
+        """Rating before the tournament, shape (N,), NaN if unrated."""
+        return np.full(self.players, np.nan) if self.rating is None else self.rating
+
+    def ratings_of_sides(self) -> tuple[Floats, Floats]:
+        """Return the ratings of white and of black in every game, NaN if unrated; (G,) each.
+
+        They are those given with the game, else those before the tournament.
+        """
+        sides = []
+        for rows, given in ((self.white, self.white_rating), (self.black, self.black_rating)):
+            before = self.initial[rows]
+            sides.append(before if given is None else np.where(np.isnan(given), before, given))
+        return sides[0], sides[1]
+
+    def played(self) -> Floats:
+        """Return the number of games of every player, shape (N,): k."""
+        return self._summed(self.weights, self.weights)
+
+    def scored(self) -> Floats:
+        """Return the points of every player, shape (N,): m."""
+        return self._summed(self.points, self.weights - self.points)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with one row for each result: players, points of white, games."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "white": self.player_ids[self.white].tolist(),
+                "black": self.player_ids[self.black].tolist(),
+                "points": self.points,
+                "games": self.weights,
+            }
+        )
+
+    def _in_words(self) -> str:
+        return f"{counted(self.rows, 'result')} between {counted(self.players, 'player')}"
+
+    def _summed(self, of_white: Floats, of_black: Floats) -> Floats:
+        """Return the sum of a number of every result over its players, shape (N,)."""
+        white = np.bincount(self.white, of_white, self.players)
+        return np.asarray(white + np.bincount(self.black, of_black, self.players), np.float64)
+
+    def _faults(self) -> Iterator[Problem]:
+        """Yield every rule that is broken, with rows from 1."""
+        ids = self.player_ids.tolist()
+        if len(set(ids)) < len(ids):
+            yield Problem(
+                "", None, "player", ONCE, f"{counted(len(ids) - len(set(ids)), 'id')} again"
+            )
+        for name in ("white", "black", "points", "weight", "white_rating", "black_rating", "draws"):
+            column = getattr(self, name)
+            if column is not None and column.shape != (self.rows,):
+                rule = f"must have shape {(self.rows,)}"
+                yield Problem("", None, name, rule, str(column.shape))
+                return
+        if self.rating is not None and self.rating.shape != (self.players,):
+            rule = f"must have shape {(self.players,)}"
+            yield Problem("", None, "rating", rule, str(self.rating.shape))
+            return
+        if self.rounds is not None and self.rounds.players != self.players:
+            rule = f"must have shape {(self.players, self.rounds.rounds)}"
+            yield Problem("", None, "rounds", rule, str(self.rounds.opponent.shape))
+        yield from self._values()
+
+    def _values(self) -> Iterator[Problem]:
+        """Yield the rules about values that are broken, once columns have equal length."""
+        weight = self.weights
+        checks: list[tuple[str, Any, str, Any]] = [
+            (name, (rows < 0) | (rows >= self.players), ROW, rows)
+            for name, rows in (("white", self.white), ("black", self.black))
+        ]
+        checks.append(("black", self.white == self.black, OTHER, self.black))
+        checks.append(("weight", ~((weight > 0) & (weight < np.inf)), WEIGHT, weight))
+        bad = ~((self.points >= 0) & (self.points <= weight))
+        checks.append(("points", bad, POINTS, self.points))
+        if self.draws is not None:
+            wins, losses = self.points - self.draws / 2, weight - self.points - self.draws / 2
+            bad = ~((self.draws >= 0) & (wins >= 0) & (losses >= 0))
+            checks.append(("draws", bad, DRAWS, self.draws))
+        for name in ("rating", "white_rating", "black_rating"):
+            ratings = getattr(self, name)
+            if ratings is not None:
+                checks.append((name, np.abs(ratings) > LARGEST, RATING, ratings))
+        for name, broken, rule, values in checks:
+            for row in np.flatnonzero(broken).tolist():
+                yield Problem("", row + 1, name, rule, str(values[row]))
+
+
+def id_array(ids: Sequence[Any]) -> Ids:
+    """Return ids as int64 if all are whole numbers, else as text."""
+    whole = all(isinstance(one, int | np.integer) and not isinstance(one, bool) for one in ids)
+    if whole and len(ids):
+        return np.array(ids, dtype=np.int64)
+    array: Ids = np.empty(len(ids), dtype=object)
+    array[:] = [str(one) for one in ids]
+    return array
+
+
+def _listed(ids: Sequence[Any] | Ids) -> list[Any]:
+    return ids.tolist() if isinstance(ids, np.ndarray) else list(ids)

@@ -1,1 +1,0 @@
-"""Immutable values of tournaments: games, rounds, tie-breaks, performance ratings."""

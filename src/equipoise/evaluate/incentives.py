@@ -1,0 +1,395 @@
+"""Incentive audit: whether a player would have ended higher by doing worse.
+
+Source: [EM]_ section 5.1, READINGS B13. In a system with aligned incentives (Theorem 5.5) no worse
+place in any match raises a later rating, as long as the others' ratings before each match and their
+order stay the same. Systems that measure how much a player's results vary can be exploited: results
+that vary on purpose make later changes larger.
+
+The audit replaces places in the last matches of a player by worse ones, never by better ones, and
+searches for the plan with the highest last rating. In a match of teams the place is that of the
+player's team, and all other members of the team keep their states like opponents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import zip_longest
+
+import numpy as np
+
+from equipoise.arguments import check_fields, checks_arguments
+from equipoise.arrays import Flags, Ints
+from equipoise.data.audits import Incentive, Others
+from equipoise.data.history import History
+from equipoise.errors import NotFoundError, require
+from equipoise.evaluate.incentive_plans import (
+    FrozenRater,
+    HonestReplay,
+    Plan,
+    PlanRater,
+    PlayerMatches,
+    ReplayedRater,
+    Search,
+    honest,
+    last_places,
+    replay_honestly,
+    search,
+)
+from equipoise.numeric.workers import Workers
+from equipoise.parallel.tasks import run_tasks
+from equipoise.rating.replay import check_fit
+from equipoise.rating.system import RatingSystem
+
+#: Number of players to audit if none are named; half of them are the most active ones.
+PLAYERS = 4
+#: Fewest rated matches of a player of medium activity, if there are such players.
+_MEDIUM = 10
+
+
+def activity_of(history: History, rated: Flags) -> Ints:
+    """Return the number of rated matches of every player, shape (P,)."""
+    return np.bincount(history.player[rated[history.match_rows()]], minlength=history.players)
+
+
+def sample(activity: Ints, count: int = PLAYERS) -> list[int]:
+    """Return a sample of players: half the most active, the others spread over the rest.
+
+    Players with fewer than 10 rated matches are left out if there are enough others.
+
+    activity : shape (P,), number of rated matches of every player
+    """
+    order = np.argsort(-activity, kind="stable")
+    order = order[activity[order] > 0]
+    busy = order[activity[order] >= _MEDIUM]
+    order = busy if len(busy) >= count else order
+    most = order[: (count + 1) // 2]
+    rest = order[len(most) :]
+    wanted = min(count - len(most), len(rest))
+    # The middles of equal parts.
+    spread = ((np.arange(wanted) + 0.5) * len(rest) / max(wanted, 1)).astype(np.int64)
+    return [*most.tolist(), *rest[spread].tolist()]
+
+
+def entered_matches(history: History, rated: Flags, row: int, matches: int) -> PlayerMatches:
+    """Return the last rated matches of a player. Raises : NotFoundError without any."""
+    at = np.flatnonzero(history.player == row)
+    match = history.match_rows()[at]
+    at, match = at[rated[match]], match[rated[match]]
+    if not len(at):
+        raise NotFoundError(f"{history.player_ids[row]} has no match that changes ratings")
+    at, match = at[-matches:], match[-matches:]
+    return PlayerMatches(row, match, at - history.offsets[match])
+
+
+#: Number of last matches of a player that are considered.
+MATCHES = 40
+#: Number of plans to try for a player with the others frozen, and with the others replayed.
+BUDGET, REPLAYS = 500, 20
+#: Participations whose states are kept at a time; for elo-mmr about a kilobyte each.
+_KEPT = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """Limits of an audit; all at least 1.
+
+    matches : number of last rated matches of a player in which places may be worse
+    budget : number of plans to try for a player with the others frozen
+    replays : number of plans to try for a player with the others replayed
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> effort = eq.Effort(matches=5, budget=20)
+    >>> found = eq.incentives(eq.Elo(), history, ["cedar-bear"], effort=effort)
+    >>> found[0].plans <= 20
+    True
+    """
+
+    matches: int = MATCHES
+    budget: int = BUDGET
+    replays: int = REPLAYS
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        check_fields(self)
+        for name in ("matches", "budget", "replays"):
+            require(getattr(self, name) >= 1, name, "at least 1", getattr(self, name))
+
+
+@checks_arguments()
+def incentives(
+    system: RatingSystem,
+    history: History,
+    players: Sequence[object] | None = None,
+    *,
+    others: Others = "frozen",
+    effort: Effort | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    workers: int = 1,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Incentive]:
+    """Return for each player the best plan that a search finds, players in the order named.
+
+    A gain that is found is real. If no plan gains, that does not prove that none exists.
+
+    players : ids; None takes the two most active and two of medium activity
+    others : "frozen", as in Theorem 5.5 of [EM]_, or "replayed": the best plans with the others
+        frozen, and plans near them, are compared by replaying everything
+    seed : random seed of the search
+    threads : to use for large matches, with one worker; never changes a number
+    workers : number of processes, each for one player at a time; never changes a number. With more
+        than one, a script must be importable (`if __name__ == "__main__"`)
+    executor : audits the players instead; never changes a number
+    progress : called with (plans tried, total)
+    Raises : NotFoundError for a player who is not in the history or whom the system never rates,
+        InvalidDataError if the system cannot rate this history, ConvergenceError
+
+    Examples
+    --------
+    >>> history = eq.read_history("examples/contests.csv")
+    >>> found = eq.incentives(eq.Elo(), history, ["cedar-bear"])
+    >>> found[0].gain
+    0.0
+    """
+    effort = effort or Effort()
+    check_fit(system, history)
+    rated = system.capabilities.rated(history)
+    rows = _rows(history, rated, players)
+    considered = [entered_matches(history, rated, row, effort.matches) for row in rows]
+    require(workers >= 1, "workers", "at least 1", workers)
+    each = effort.budget + (effort.replays if others == "replayed" else 0)
+    audit = _Audit(system, history, activity_of(history, rated), others, effort, seed)
+
+    def note(tried: int) -> None:
+        if progress is not None:
+            progress(tried, len(rows) * each)
+
+    if not considered or (executor is None and workers == 1):
+        found = audit.here(considered, threads, each, note)
+    else:
+        # Every player costs a replay of the history; in this process all of them share one.
+        soonest = min(considered, key=lambda one: int(one.match[0]))
+        found = list(
+            run_tasks(
+                _audited,
+                audit,
+                considered,
+                executor=executor,
+                workers=min(workers, len(considered)),
+                names=lambda one: str(history.player_ids[one.player]),
+                prepare=partial(_compile, soonest),
+                finished=lambda done: note(done * each),
+            )
+        )
+    note(len(rows) * each)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Audit:
+    """What the audits of all players have in common.
+
+    activity : shape (P,), number of rated matches of every player
+    """
+
+    system: RatingSystem
+    history: History
+    activity: Ints
+    others: Others
+    effort: Effort = field(default_factory=Effort)
+    seed: int = 0
+
+    def here(
+        self,
+        considered: Sequence[PlayerMatches],
+        threads: int,
+        each: int,
+        note: Callable[[int], None],
+    ) -> list[Incentive]:
+        """Return the best plans of these players.
+
+        each : plans to try for a player; note : called with the number of plans tried
+        """
+        found: list[Incentive] = []
+
+        def noted(tried: int) -> None:
+            note(len(found) * each + tried)
+
+        with Workers(threads) as workers:
+            for batch in _batches(self.history, considered):
+                replay = self.replay(batch, workers)
+                for one in batch:
+                    raters = self._raters(one, replay, workers)
+                    found.append(self._best(one, *raters, noted))
+        return found
+
+    def replay(self, batch: Sequence[PlayerMatches], workers: Workers) -> HonestReplay:
+        """Return the states that plans of these players start from."""
+        snapshots = {int(match) for one in batch for match in one.match}
+        begins = {int(one.match[0]) for one in batch} if self.others == "replayed" else set[int]()
+        return replay_honestly(self.system, self.history, snapshots, begins, workers)
+
+    def _raters(
+        self, considered: PlayerMatches, replay: HonestReplay, workers: Workers
+    ) -> tuple[FrozenRater, PlanRater]:
+        """Return what rates plans while the others are frozen, and as `others` says."""
+        snapshots = [replay.snapshots[match] for match in considered.match.tolist()]
+        frozen = FrozenRater(self.system, considered, snapshots, workers)
+        if self.others == "frozen":
+            return frozen, frozen
+        start = replay.states[int(considered.match[0])]
+        return frozen, ReplayedRater(
+            self.system, self.history, considered, start, frozen.placements, workers
+        )
+
+    def _best(
+        self,
+        considered: PlayerMatches,
+        frozen: FrozenRater,
+        rater: PlanRater,
+        note: Callable[[int], None],
+    ) -> Incentive:
+        """Return the best plan found for a player."""
+        rng = np.random.default_rng([self.seed, considered.player])
+        found = search(frozen, self.effort.budget, rng=rng, note=note)
+        gain = found.finals[found.gaining()] - found.finals[honest(frozen)]
+        if self.others == "replayed":
+            tried = len(found.finals)
+            found = search(
+                rater,
+                self.effort.replays,
+                rng=rng,
+                first=_worth_replaying(found, frozen, -(-self.effort.replays // 4)),
+                note=lambda replayed: note(tried + replayed),
+            )
+        return self._incentive(considered, frozen, rater, found, found.gaining(), gain)
+
+    def _incentive(
+        self,
+        considered: PlayerMatches,
+        frozen: FrozenRater,
+        rater: PlanRater,
+        found: Search,
+        plan: Plan,
+        gain_frozen: float,
+    ) -> Incentive:
+        history, places = self.history, frozen.placements
+        times = history.table_times()
+        return Incentive(
+            system=self.system.name,
+            player=history.player_ids[[considered.player]].tolist()[0],
+            others=self.others,
+            played=int(self.activity[considered.player]),
+            match_ids=history.match_ids[considered.match],
+            times=None if times is None else times[considered.match],
+            teams=history.teams()[considered.match],
+            place=np.array([one.place[0] for one in places]),
+            tied=np.array([one.tied[0] for one in places]),
+            planned_place=_taken([one.place for one in places], plan),
+            planned_tied=_taken([one.tied for one in places], plan),
+            before=rater.before,
+            honest=rater.ratings(honest(rater)),
+            planned=rater.ratings(plan),
+            gain_frozen=gain_frozen,
+            plans=len(found.finals),
+            failed=found.failed,
+            complete=found.complete,
+        )
+
+
+def _audited(audit: _Audit, considered: PlayerMatches) -> Incentive:
+    """Return the best plan of a player."""
+    (found,) = audit.here([considered], 1, 0, lambda tried: None)
+    return found
+
+
+def _compile(considered: PlayerMatches, audit: _Audit) -> None:
+    """Compile the kernels, by the least audit of one match."""
+    least = replace(audit, effort=Effort(matches=1, budget=2, replays=1))
+    player, match, row = considered
+    least.here([PlayerMatches(player, match[:1], row[:1])], 1, 0, lambda tried: None)
+
+
+def throwing(
+    system: RatingSystem,
+    history: History,
+    player: object,
+    thrown: Sequence[object],
+    *,
+    others: Others = "frozen",
+    threads: int = 1,
+) -> Incentive:
+    """Return the effect of coming in last in some matches; which may be a loss.
+
+    thrown : ids of rated matches of the player; matches from the first of them on are considered
+    Raises : as `incentives`, and NotFoundError for ids that are not rated matches of the player
+    """
+    check_fit(system, history)
+    rated = system.capabilities.rated(history)
+    considered = entered_matches(history, rated, history.player_row(player), history.matches)
+    ids = [str(match) for match in history.match_ids[considered.match].tolist()]
+    wanted = {str(match) for match in thrown}
+    if not wanted or wanted - set(ids):
+        missing = ", ".join(sorted(wanted - set(ids))) or "none"
+        raise NotFoundError(f"{player} has no rated match {missing}")
+    first = next(n for n, match in enumerate(ids) if match in wanted)
+    later = PlayerMatches(considered.player, considered.match[first:], considered.row[first:])
+    bad = [match in wanted for match in ids[first:]]
+    audit = _Audit(system, history, activity_of(history, rated), others)
+    with Workers(threads) as workers:
+        replay = audit.replay([later], workers)
+        frozen, rater = audit._raters(later, replay, workers)
+        plan = tuple(last if one else 0 for last, one in zip(last_places(frozen), bad, strict=True))
+        alone = Search(frozen, budget=2)
+        gain = alone.final(plan) - alone.final(honest(frozen))
+        found = Search(rater, budget=2)
+        found.final(plan)
+        return audit._incentive(later, frozen, rater, found, plan, gain)
+
+
+def _worth_replaying(found: Search, rater: PlanRater, count: int) -> list[Plan]:
+    """Return `count` of the best plans, alternating with as many that throw a single match.
+
+    Among many thrown matches, the effect of one on the others' ratings is easily lost.
+    """
+    least, most = honest(rater), last_places(rater)
+    single = [(*least[:n], last, *least[n + 1 :]) for n, last in enumerate(most) if last]
+    spread = np.linspace(0, len(single) - 1, min(count, len(single))).round().astype(np.int64)
+    best = found.best(count)
+    by_turns = zip_longest(best, [single[n] for n in spread.tolist()])
+    return list(dict.fromkeys(plan for pair in by_turns for plan in pair if plan is not None))
+
+
+def _taken(options: Sequence[Ints], plan: Plan) -> Ints:
+    """Return the option that a plan takes in every match."""
+    return np.array([one[option] for one, option in zip(options, plan, strict=True)])
+
+
+def _rows(history: History, rated: Flags, players: Sequence[object] | None) -> list[int]:
+    """Return the rows of the players to audit, each once. Raises : NotFoundError."""
+    if players is not None:
+        return list(dict.fromkeys(history.player_row(player) for player in players))
+    return sample(activity_of(history, rated))
+
+
+def _batches(
+    history: History, considered: Sequence[PlayerMatches]
+) -> Iterator[list[PlayerMatches]]:
+    """Yield groups of players; the states of the matches of a group fit into memory."""
+    sizes, matches = history.sizes(), set[int]()
+    batch: list[PlayerMatches] = []
+    for one in considered:
+        more = matches | set(one.match.tolist())
+        if batch and sum(int(sizes[match]) for match in more) > _KEPT:
+            yield batch
+            batch, more = [], set(one.match.tolist())
+        batch.append(one)
+        matches = more
+    if batch:
+        yield batch

@@ -1,1 +1,0 @@
-"""Incentive audit: whether a player would have gained by doing worse."""

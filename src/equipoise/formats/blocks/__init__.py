@@ -1,1 +1,0 @@
-"""Histories larger than memory: Parquet files in blocks of complete matches, sorted on disk."""

@@ -1,1 +1,0 @@
-"""Contests in the formats of their platforms, turned into one long table."""

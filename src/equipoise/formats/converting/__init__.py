@@ -1,1 +1,0 @@
-"""Histories and games in the formats that other tools read: tables of games, and FIDE reports."""

@@ -1,0 +1,465 @@
+"""Names of players: synonyms that merge them, and names that may be two spellings of one player.
+
+Synonyms are CSV with the columns `name` and `same_as`, or a JSON object of names. A name may refer
+to another synonym; such chains are followed to their end, and a cycle is a problem. Spaces around a
+name in a file are part of it, so that " ann" can mean "ann". The name without spaces means the same
+player, unless it is that player.
+
+Names that are alike are reported and never merged. They are alike if they agree after differences
+of spelling are removed:
+
+- case, diacritics, punctuation and spaces ("de Vries", "De-Vries", "Devries"), ae, oe and ue for
+  umlauts, and the order of words ("Carlsen, Magnus", "Magnus Carlsen");
+- one digit that distinguishes namesakes ("Li Chao2", "Li Chao");
+- given names that are shortened or left out ("Carlsen, M", "Carlsen, Magnus").
+
+Other numbers are never removed, because different versions of engines and models are different
+players. In histories, which have many players, only names that differ in nothing but white space,
+case and Unicode form are alike.
+
+Keys are computed for all names at once and compared by sorting, so the time grows with the number
+of names, not of pairs.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from equipoise.arrays import Ids
+from equipoise.data.games import ONCE
+from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.sources import contents_of, table_of
+from equipoise.formats.table import Findings, Table, columns_in_words, refuse, shown, spelling
+from equipoise.formats.tables.values import required_ids, whole_numbers
+from equipoise.wording import HIDDEN_CHARACTERS, counted
+
+#: A file of synonyms, or a mapping of names to the name of the player.
+Synonyms: TypeAlias = str | os.PathLike[str] | Mapping[Any, Any]
+
+COLUMNS = "must have the columns name and same_as"
+OTHER_NAME = "must differ from the first name"
+CIRCLE = "must not lead back to itself"
+NAMES = "must be an object of names: name -> the name it stands for"
+
+
+class _Entry(NamedTuple):
+    """A name, the name that it means, and its place in the file."""
+
+    name: str
+    same_as: str
+    line: int | None
+
+
+def read_synonyms(source: Synonyms) -> dict[str, str]:
+    """Return name -> name of the player, with chains followed to their end.
+
+    source : path of a table (.csv, .tsv, ...) or of a .json object, or a mapping
+    Raises : InvalidDataError        there are problems; lists all of them
+    Raises : InvalidParameterError   the source is neither a path nor a mapping
+    """
+    if isinstance(source, Mapping):
+        entries = [_Entry(str(one), str(other), None) for one, other in source.items()]
+        return _resolved(entries, "synonyms", "name")
+    if not isinstance(source, str | os.PathLike):
+        raise InvalidParameterError(
+            f"synonyms must be a path or a mapping of names; got {type(source).__name__}"
+        )
+    contents = contents_of(source, None)
+    if len(contents) == 1 and contents[0].format == "json":
+        entries = _json_entries(contents[0].content(), contents[0].name)
+    else:
+        entries = _table_entries(table_of(contents))
+    return _resolved(entries, str(source), "name")
+
+
+def merge_ids(ids: pl.Series, synonyms: Mapping[str, str]) -> pl.Series:
+    """Return ids with synonyms replaced by their players; null stays null.
+
+    ids : Int64 or String. Whole numbers stay whole numbers if all their players are
+    """
+    texts = ids.cast(pl.String).replace(list(synonyms), list(synonyms.values()))
+    whole = None if ids.dtype == pl.String else whole_numbers(texts)
+    return texts if whole is None else whole
+
+
+def strangers(synonyms: Iterable[str], known: Iterable[str]) -> list[str]:
+    """Return the names that do not occur among those known, ignoring spaces around them."""
+    there = {one.strip() for one in known}
+    return list(dict.fromkeys(one.strip() for one in synonyms if one.strip() not in there))
+
+
+def _table_entries(table: Table) -> list[_Entry]:
+    columns = {spelling(name): name for name in reversed(table.frame.columns)}
+    if not {"name", "sameas"} <= set(columns):
+        refuse(table.name, COLUMNS, columns_in_words(table.frame.columns))
+    findings = Findings(table, np.arange(len(table.frame)))
+    names = []
+    for spelled in ("name", "sameas"):
+        column = table.frame[columns[spelled]]
+        ids, faults = required_ids(column, untyped=False)
+        findings.add_faults(columns[spelled], faults, column)
+        names.append(ids.cast(pl.String).to_list())
+    problems = findings.problems()
+    if problems:
+        raise InvalidDataError(problems)
+    lines = [line for _, line in table.places(np.arange(len(table.frame)))]
+    return [one for entry in zip(*names, lines, strict=True) for one in _with_tidy(*entry)]
+
+
+def _json_entries(data: bytes, name: str) -> list[_Entry]:
+    try:
+        # Pairs, because an object would keep only the last of two equal names.
+        document = json.loads(data, object_pairs_hook=_Pairs)
+    except (ValueError, RecursionError) as error:
+        refuse(name, "must be JSON", str(error))
+    if not isinstance(document, _Pairs):
+        refuse(name, NAMES, shown(document))
+    entries = []
+    for at, (one, other) in enumerate(document, start=1):
+        if not one.strip() or not isinstance(other, str | int) or not str(other).strip():
+            refuse(name, NAMES, f"{shown(one)}: {shown(other)}", line=at)
+        entries += _with_tidy(one, str(other), at)
+    return entries
+
+
+def _with_tidy(name: str, same_as: str, line: int | None) -> list[_Entry]:
+    """Return the entry of a name as written in a file, and of the name without outer spaces."""
+    bare, player = name.strip(), same_as.strip()
+    if bare == name:
+        return [_Entry(name, player, line)]
+    return [_Entry(one, player, line) for one in (name, bare) if one != player]
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of a JSON object in their order."""
+
+
+def _resolved(entries: Iterable[_Entry], file: str, field: str) -> dict[str, str]:
+    """Return the player that each name finally means, or raise with the problems."""
+    step: dict[str, _Entry] = {}
+    problems = []
+    for entry in entries:
+        known = step.setdefault(entry.name, entry)
+        if entry.name == entry.same_as:
+            problems.append(Problem(file, entry.line, field, OTHER_NAME, shown(entry.name)))
+        elif known.same_as != entry.same_as:
+            got = f"{shown(entry.name)} again, as {shown(known.same_as)} and as "
+            problems.append(Problem(file, entry.line, field, ONCE, got + shown(entry.same_as)))
+    if not problems:
+        ends, circles = _ends(step)
+        if not circles:
+            return ends
+        problems = [
+            Problem(file, step[circle[0]].line, field, CIRCLE, " -> ".join([*circle, circle[0]]))
+            for circle in circles
+        ]
+    raise InvalidDataError(problems)
+
+
+def _ends(step: Mapping[str, _Entry]) -> tuple[dict[str, str], list[list[str]]]:
+    """Return the end of the chain of every name, and the cycles; each name is visited once."""
+    ends: dict[str, str] = {}
+    circles: list[list[str]] = []
+    for start in step:
+        chain: dict[str, None] = {}
+        name = start
+        while name in step and name not in ends and name not in chain:
+            chain[name] = None
+            name = step[name].same_as
+        if name in chain:
+            passed = list(chain)
+            circles.append(passed[passed.index(name) :])
+        end = ends.get(name, name)
+        ends.update(dict.fromkeys(chain, end))
+    return ends, circles
+
+
+#: Largest number of pairs that are listed; more are only counted.
+LISTED = 10
+#: Advice on names that may be one player.
+MERGING = "names are merged only by a file of synonyms (--synonyms)"
+#: With more names than this only their form is compared: they are accounts, not players of a
+#: tournament.
+MOST = 20_000
+#: Largest number of persons with one surname that are searched for shortened names.
+_LARGEST_FAMILY = 50
+
+#: Letters that Unicode does not decompose into a letter and a mark.
+_LETTERS = {
+    "ø": "o",
+    "ł": "l",
+    "đ": "d",
+    "ð": "d",
+    "þ": "th",
+    "ß": "ss",
+    "æ": "a",
+    "œ": "o",
+    "\u0131": "i",
+    "ae": "a",
+    "oe": "o",
+    "ue": "u",
+}
+#: Accents and similar marks of decomposed letters; marks of other scripts count as letters.
+_MARKS = r"[\x{300}-\x{36f}]"
+#: Separators of words; plus, number sign and asterisk are parts of names (C++, C#).
+_BETWEEN = r"[^\p{L}\p{M}\p{Nd}+#*]+"
+#: A name of two or more words, without numbers except one digit at its end.
+_NAMESAKE = r"^(\p{L}\P{Nd}*[ ,_.\-]\P{Nd}*\p{L})[1-9]$"
+_NUMBER = r"\p{Nd}"
+_ASCII_SPACES = " \t\n\r\v\f"
+#: Everything except visible ASCII letters, digits and signs.
+_ODD = r"[^!-~]"
+_HIDDEN = re.compile(HIDDEN_CHARACTERS)
+_ROWS = pl.int_range(pl.len(), dtype=pl.Int64).alias("row")
+
+
+class _Person(NamedTuple):
+    """One way to read a name as surname and given names."""
+
+    row: int
+    given: list[str]
+    comma: bool
+
+
+def likely_doubles(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of names that may be one player, in the order of the names.
+
+    names : distinct; every name is the second of at most one pair
+    """
+    frame = pl.DataFrame({"plain": _plain(pl.Series(list(names), dtype=pl.String))})
+    frame = frame.with_columns(_ROWS)
+    first: dict[int, int] = {}
+    for found in (_alike(frame), _namesakes(frame), _shortened(frame), _without_given(frame)):
+        for one, other in found:
+            low, high = min(one, other), max(one, other)
+            first[high] = min(low, first.get(high, low))
+    return [(names[one], names[other]) for other, one in sorted(first.items())]
+
+
+def describe_doubles(names: Sequence[str]) -> tuple[str, ...]:
+    """Return notes on names that may be one player; some are listed, the others counted."""
+    if len(names) > MOST:
+        rest = f"for {len(names):,} names, only white space, case and Unicode form were compared"
+        return (*_describe(same_but_for_form(names)), rest)
+    return _describe(likely_doubles(names))
+
+
+def describe_spellings(ids: Ids) -> tuple[str, ...]:
+    """Return notes on players of a history whose ids differ only in form.
+
+    Whole numbers are never two spellings of one id.
+    """
+    if ids.dtype != object:
+        return ()
+    names = ids.tolist()
+    notes = _describe(same_but_for_form(names), tell=True)
+    return (*notes, MERGING) if notes else ()
+
+
+def same_but_for_form(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of names that differ only in white space, case or Unicode form.
+
+    White space counts around names and by its amount between words; invisible characters count as
+    white space. Case is that of Unicode. The form is Unicode's compatibility form: accents composed
+    or not, letters wide or narrow. The search is fast if there are no such pairs.
+
+    names : distinct; every name is the second of at most one pair
+    """
+    if not _may_hold_doubles(names):
+        return []
+    texts = pl.Series(list(names), dtype=pl.String)
+    frame = pl.DataFrame({"key": _formless(texts)}).with_columns(_ROWS)
+    if frame["key"].n_unique() == len(frame):
+        return []
+    frame = frame.filter(pl.col("key").is_duplicated())
+    paired = frame.with_columns(first=pl.col("row").min().over("key"))
+    rows = paired.filter(pl.col("first") < pl.col("row")).select("first", "row")
+    return [(names[first], names[row]) for first, row in rows.iter_rows()]
+
+
+def _may_hold_doubles(names: Sequence[str]) -> bool:
+    """Return whether names need a comparison; most sets are plain, and differ in small letters.
+
+    All names are examined as one text, which is several times as fast.
+    """
+    joined = "\0".join(names)
+    plain = joined.isascii() and joined.count("\0") == len(names) - 1
+    if not plain or any(letter in joined for letter in _ASCII_SPACES):
+        return True
+    small = joined.lower()
+    if small == joined:
+        return False
+    return pl.Series([small]).str.split("\0").explode().n_unique() < len(names)
+
+
+def _formless(names: pl.Series) -> pl.Series:
+    """Return names in one form of accents, case and white space.
+
+    Most names are plain, and only their case varies.
+    """
+    wide = names.str.len_bytes() != names.str.len_chars()
+    if wide.any():
+        # Capitals first: some small letters have two of them.
+        folded = names.filter(wide).str.normalize("NFKC").str.to_uppercase().str.normalize("NFKC")
+        names = names.scatter(wide.arg_true(), folded)
+    odd = wide | names.str.contains(_ODD)
+    if odd.any():
+        spaced = names.filter(odd).str.replace_all(r"\s+", " ")
+        bare = spaced.str.replace_all(HIDDEN_CHARACTERS, "").str.strip_chars()
+        names = names.scatter(odd.arg_true(), bare)
+    return names.str.to_lowercase()
+
+
+def _describe(pairs: Sequence[tuple[str, str]], *, tell: bool = False) -> tuple[str, ...]:
+    """Return a note on each of the first pairs, and one on the number of others.
+
+    tell : whether to say how the names differ
+    """
+    notes = []
+    for one, other in pairs[:LISTED]:
+        # Names that look the same are shown by code points.
+        alike = unicodedata.normalize("NFC", one) == unicodedata.normalize("NFC", other)
+        names = [ascii(name) if alike else repr(name) for name in (one, other)]
+        only = f": they differ only in {_difference(one, other)}" if tell else ""
+        notes.append(f"{names[0]} and {names[1]} may be one player{only}")
+    if len(pairs) > LISTED:
+        more = counted(len(pairs) - LISTED, "more name", "more names")
+        notes.append(f"{more} may be other spellings of a player")
+    return tuple(notes)
+
+
+def _difference(one: str, other: str) -> str:
+    """Return in which forms two names differ, as few as possible."""
+    forms: dict[str, Callable[[str], str]] = {
+        "Unicode form": lambda text: unicodedata.normalize("NFKC", text),
+        "case": lambda text: text.upper().lower(),
+        "white space": lambda text: _HIDDEN.sub("", " ".join(text.split())).strip(),
+    }
+
+    def differ(names: Iterable[str]) -> bool:
+        both = [one, other]
+        for name in names:
+            both = [forms[name](text) for text in both]
+        return both[0] != both[1]
+
+    # One form may be enough: capitals of a ligature are its letters, as in its Unicode form.
+    some = (names for size in range(1, len(forms)) for names in combinations(forms, size))
+    return " and ".join(next((names for names in some if not differ(names)), tuple(forms)))
+
+
+def _plain(names: pl.Series) -> pl.Series:
+    """Return names in small letters without accents."""
+    bare = names.str.to_lowercase().str.normalize("NFKD").str.replace_all(_MARKS, "")
+    return bare.str.replace_many(list(_LETTERS), list(_LETTERS.values()))
+
+
+def _run_together(plain: pl.Expr) -> pl.Expr:
+    """Return names without separators; a point between numbers stays, as 1.5 is not 15."""
+    spaced = plain.str.replace_all(_BETWEEN, " ").str.strip_chars()
+    pointed = spaced.str.replace_all(r"(\p{Nd}) ", "$1.").str.replace_all(" ", "", literal=True)
+    return pointed.str.replace_all(r"\.(\P{Nd})", "$1")
+
+
+def _words(plain: pl.Expr) -> pl.Expr:
+    return plain.str.replace_all(_BETWEEN, " ").str.strip_chars().str.split(" ")
+
+
+def _sorted_words(plain: pl.Expr) -> pl.Expr:
+    return _words(plain).list.sort().list.join(" ")
+
+
+def _alike(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
+    """Yield pairs that differ only in spelling or in the order of words."""
+    # The order of numbers matters: 1.2 is not 2.1.
+    letters = frame.filter(~pl.col("plain").str.contains(_NUMBER))
+    for key, names in ((_run_together, frame), (_sorted_words, letters)):
+        keyed = names.select("row", key=key(pl.col("plain"))).filter(pl.col("key") != "")
+        keyed = keyed.filter(pl.col("key").is_duplicated())
+        paired = keyed.with_columns(first=pl.col("row").min().over("key"))
+        yield from paired.filter(pl.col("first") < pl.col("row")).select("first", "row").iter_rows()
+
+
+def _namesakes(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
+    """Yield pairs of which one has a digit at its end and the other has no number."""
+    marked = frame.select("row", plain=pl.col("plain").str.extract(_NAMESAKE)).drop_nulls()
+    if not len(marked):
+        return
+    others = frame.filter(~pl.col("plain").str.contains(_NUMBER))
+    for key in (_run_together, _sorted_words):
+        keyed = [one.select("row", key=key(pl.col("plain"))) for one in (others, marked)]
+        first = keyed[0].unique("key", keep="first", maintain_order=True)
+        joined = first.join(keyed[1], on="key", suffix="_marked", maintain_order="left_right")
+        yield from joined.select("row", "row_marked").iter_rows()
+
+
+def _people(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return all ways to read names without numbers as surname and given names."""
+    letters = frame.filter(~pl.col("plain").str.contains(r"[\p{Nd}+#*]"))
+    parts = pl.col("plain").str.splitn(",", 2).struct
+    comma = letters.filter(pl.col("plain").str.contains(",")).select(
+        "row",
+        surname=_run_together(parts.field("field_0")),
+        given=_words(parts.field("field_1")),
+        comma=pl.lit(True),
+    )
+    words = letters.filter(~pl.col("plain").str.contains(",")).with_columns(
+        words=_words(pl.col("plain"))
+    )
+    words = words.filter(pl.col("words").list.len() >= 2)
+    listed = pl.col("words").list
+    readings = [
+        words.select("row", surname=surname, given=given, comma=pl.lit(False))
+        for surname, given in (
+            (listed.last(), listed.head(listed.len() - 1)),
+            (listed.first(), listed.tail(listed.len() - 1)),
+        )
+    ]
+    people = pl.concat([comma, *readings])
+    return people.filter((pl.col("surname") != "") & (pl.col("given").list.first() != ""))
+
+
+def _shortened(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
+    """Yield pairs with the same surname of which one has shortened or fewer given names."""
+    initial = pl.col("given").list.first().str.slice(0, 1)
+    family = pl.concat_str("surname", initial, separator=" ")
+    people = _people(frame).with_columns(family=family)
+    people = people.filter(pl.col("family").is_duplicated())
+    people = people.filter(pl.len().over("family") <= _LARGEST_FAMILY).sort("family", "row")
+    for _, members in people.group_by("family", maintain_order=True):
+        rows = members.select("row", "given", "comma").iter_rows()
+        for one, other in combinations([_Person(*row) for row in rows], 2):
+            if one.row != other.row and _may_be_one(one, other):
+                yield one.row, other.row
+
+
+def _may_be_one(one: _Person, other: _Person) -> bool:
+    """Return whether the given names of one are the other's, shortened or left out."""
+    if one.given == other.given:
+        return False  # found by the words already, or read in two different ways
+    for first, second in zip(one.given, other.given, strict=False):
+        short, long = sorted((first, second), key=len)
+        # If no comma marks the surname, only a single letter is an abbreviation.
+        shortens = len(short) == 1 or one.comma or other.comma
+        if short != long and not (shortens and long.startswith(short)):
+            return False
+    shared = min(len(one.given), len(other.given))
+    rest = one.given[shared:] + other.given[shared:]
+    return (one.comma and other.comma) or all(len(word) == 1 for word in rest)
+
+
+def _without_given(frame: pl.DataFrame) -> Iterator[tuple[int, int]]:
+    """Yield pairs of a lone surname and the only name with that surname before a comma."""
+    people = _people(frame).filter("comma")
+    single = people.filter(~pl.col("surname").is_duplicated())
+    alone = frame.select("row", key=_run_together(pl.col("plain")))
+    joined = alone.join(single, left_on="key", right_on="surname", maintain_order="left_right")
+    yield from joined.select("row", "row_right").iter_rows()

@@ -1,1 +1,0 @@
-"""Messages on files: what one holds, and what it was converted to."""

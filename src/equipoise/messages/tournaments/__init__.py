@@ -1,1 +1,0 @@
-"""Messages on tournaments and rankings: performance ratings and strengths."""

@@ -1,0 +1,783 @@
+"""The state of a pool at a position of its log, and how two states differ.
+
+A checkpoint is the packed state of all players after one match of the log. It follows from the log:
+one that cannot be read is skipped, and the state is made from the checkpoint before it.
+
+They follow from the last partial checkpoint before the match, and from the matches since that the
+states depend on: those of its players, those of their opponents in these, and so on. The chains of
+changes lead to them. Where a match changes numbers of the whole pool, such as the entry, they are
+all matches since. So the time does not depend on the length of the log.
+
+Comparing all players takes longer than writers should wait. So the difference is stored in a second
+transaction, after the swap that lets readers see the new ratings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import math
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from sqlalchemy import Connection
+
+from equipoise.arrays import Floats, Ids, Ints
+from equipoise.errors import ConvergenceError, InvalidDataError
+from equipoise.messages.conversion import json_value
+from equipoise.messages.matches import DifferenceMessage, OthersMessage, PlayerDifference
+from equipoise.pools.pool.pools import code_version
+from equipoise.pools.pool.rules import PoolRules, rules_of
+from equipoise.pools.posting.rating import (
+    LastChanges,
+    LoggedMatch,
+    Participants,
+    history_of,
+    is_due,
+    is_small,
+    names_of,
+    numbers_of,
+    object_array,
+    rated_changes,
+    rating_rows,
+    time_kind,
+)
+from equipoise.pools.records import (
+    Amendments,
+    KnownRatings,
+    amendments_of,
+    cached_known,
+    counted_matches,
+    counted_piece,
+    read_known,
+)
+from equipoise.rating.base_system import System
+from equipoise.rating.newcomers import ENTRY_PARAMETERS, SEEDED
+from equipoise.rating.pool_state import (
+    PoolState,
+    carry_entry,
+    pack_players,
+    seeded_state,
+    unpack_players,
+)
+from equipoise.rating.state import DRAWS, State
+from equipoise.rating.system import RatingSystem
+from equipoise.store import changes, log, partial_checkpoints, pools, ratings, replays
+from equipoise.store.bulk import Sizes, sizes_of
+from equipoise.store.changes import ChangeRow
+from equipoise.store.connection import Store
+from equipoise.store.log import KnownLog
+from equipoise.store.partial_checkpoints import End, PartialStates
+from equipoise.store.pools import START, PoolRecord, Position, change_pool, get_pool
+from equipoise.store.replays import Checkpoint, ReplayRecord
+
+logger = logging.getLogger(__name__)
+
+
+#: zlib's level: floats hardly compress, but those of players who have not changed do.
+ZLIB_LEVEL = 1
+
+
+def _no_ids() -> Ids:
+    return np.zeros(0, np.int64)
+
+
+@dataclass(slots=True, eq=False)
+class RunningPool:
+    """All players of a pool at a position of its log.
+
+    players : ids, row by row of the state; row_of : the other way round
+    last_changes : positions of their last changes
+    position : of the last rated match
+    board_day : day to which the ratings shown have decayed
+    matches, participations : rated so far; participations include those before the checkpoint from
+        which it started
+    draws_from : number of the first record whose match counts for the draw probability
+    _ids, _filled : room for the ids as an array, and how many it has
+    """
+
+    rules: PoolRules
+    players: list[str]
+    row_of: dict[str, int]
+    state: State
+    last_changes: LastChanges
+    position: Position = START
+    matches: int = 0
+    participations: int = 0
+    board_day: int | None = None
+    draws_from: int = 1
+    _ids: Ids = field(default_factory=_no_ids)
+    _filled: int = 0
+
+    @classmethod
+    def start(cls, rules: PoolRules, draws_from: int) -> RunningPool:
+        """Return a pool without players."""
+        state = rules.system.initial(0)
+        return cls(rules, [], {}, state, LastChanges.empty(0), draws_from=draws_from)
+
+    @classmethod
+    def resume(cls, rules: PoolRules, checkpoint: Checkpoint, draws_from: int) -> RunningPool:
+        """Return the pool at a checkpoint. Raises : InvalidDataError."""
+        saved = _unpacked(checkpoint.content, "checkpoint")
+        if saved.system != rules.system:
+            raise InvalidDataError([], "a checkpoint of another system")
+        running = cls.of_state(rules, saved, draws_from)
+        running.last_changes = LastChanges.from_bytes(checkpoint.trail, len(running.players))
+        running.position = checkpoint.position
+        running.participations = checkpoint.participations
+        return running
+
+    @classmethod
+    def of_state(cls, rules: PoolRules, state: PoolState, draws_from: int) -> RunningPool:
+        """Return a pool before its first match, whose players have a state."""
+        players = [str(player) for player in state.player_ids.tolist()]
+        rows = {player: row for row, player in enumerate(players)}
+        last_changes = LastChanges.empty(len(players))
+        return cls(rules, players, rows, state.state, last_changes, draws_from=draws_from)
+
+    def rate(self, matches: Sequence[LoggedMatch]) -> tuple[dict[str, Sequence[Any]], Ints]:
+        """Rate matches in the order of rating; return their changes and the rows of the players.
+
+        The players include those whom the matches only list.
+
+        Raises : ConvergenceError, InvalidDataError; the state is then of no further use
+        """
+        rated = [match for match in matches if match.request.teams]
+        listed = [player for match in matches for player in match.listed]
+        participants = Participants.of(rated)
+        rows = self._rows(participants.names)
+        unrated = self._rows(listed)
+        changes, history = rated_changes(
+            self.rules,
+            self.state,
+            self.last_changes,
+            rated,
+            participants,
+            rows,
+            self._player_ids(),
+            self.draws_from,
+        )
+        self.matches += len(rated)
+        self.participations += len(rows)
+        if matches:
+            self.position = matches[-1].position
+        return changes, np.union1d(history.player, unrated)
+
+    def _rows(self, names: Sequence[str]) -> Ints:
+        """Return the rows of players, after adding those who are new."""
+        row_of, players = self.row_of, self.players
+        found = list(map(row_of.get, names))
+        if None in found:
+            for at, row in enumerate(found):
+                if row is None:
+                    found[at] = new = row_of.setdefault(names[at], len(players))
+                    if new == len(players):
+                        players.append(names[at])
+            self.state.grow(len(players))
+            self.last_changes.grow(len(players))
+        return np.array(found, np.int64)
+
+    def _player_ids(self) -> Ids:
+        """Return the ids of all players. Only those added since the last time are copied."""
+        players = len(self.players)
+        if players > len(self._ids):
+            room = np.empty(2 * players, dtype=object)
+            room[: self._filled] = self._ids[: self._filled]
+            self._ids = room
+        if players > self._filled:
+            self._ids[self._filled : players] = self.players[self._filled :]
+            self._filled = players
+        return self._ids[:players]
+
+    def ratings(self, rows: Ints) -> dict[str, Sequence[Any]]:
+        """Return the ratings of the players at these rows as columns of the table."""
+        names = [self.players[row] for row in rows]
+        return rating_rows(self.rules, self.state, rows, names, self.last_changes, self.board_day)
+
+    @property
+    def last_time(self) -> int | None:
+        """Time of the last rated match; None for none, and in pools without times."""
+        return self.position[0] if self.rules.timed and self.position != START else None
+
+    def pool_state(self) -> PoolState:
+        """Return the state as a PoolState."""
+        return PoolState(
+            system=self.rules.system,
+            player_ids=object_array(self.players),
+            state=self.state,
+            rated=_no_ids(),
+            last_time=self.last_time,
+            time_kind=time_kind(self.rules),
+        )
+
+    def checkpoint(self) -> Checkpoint:
+        """Return the state as a checkpoint."""
+        content = zlib.compress(self.pool_state().to_bytes(), ZLIB_LEVEL)
+        last_changes = self.last_changes.to_bytes()
+        code = code_version(self.rules.settings.system)
+        return Checkpoint(self.position, self.participations, code, content, last_changes)
+
+
+def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:
+    """Return the pool before its first match: empty, with known ratings or the seed of its season.
+
+    Raises : InvalidDataError if the known ratings cannot be read
+    """
+    known = read_known(connection, pool)
+    if known is not None:
+        return _with_known_ratings(known, rules, pool.draws_from)
+    content = None if pool.follows is None else pools.content_of(connection, pool.id)
+    if content is None:
+        return RunningPool.start(rules, pool.draws_from)
+    state = seed_state(rules.system, content, "the seed of the season")
+    return RunningPool.of_state(rules, state, pool.draws_from)
+
+
+def seed_state(system: RatingSystem, content: bytes, name: str) -> PoolState:
+    """Return the state of a packed seed under a system.
+
+    The parameters of the entry and the level may have changed since it was made; all others must be
+    the same.
+    name : of the seed, for errors
+    Raises : InvalidDataError
+    """
+    saved = _unpacked(content, name)
+    if saved.system == system:
+        return saved
+    was = saved.system
+    if isinstance(was, System) and isinstance(system, System):
+        changed: Any = {one: getattr(system, one) for one in ENTRY_PARAMETERS}
+        if type(was) is type(system) and dataclasses.replace(was, **changed) == system:
+            # Systems without deviations ignore them.
+            named = "deviation" if "deviation" in saved.state.initial else "rating"
+            state = saved.state
+            seeded = seeded_state(system, state.column("rating"), state.column(named))
+            carry_entry(seeded, saved.state, was)
+            return dataclasses.replace(saved, system=system, state=seeded)
+    raise InvalidDataError([], f"{name} is of another system than the pool's")
+
+
+def _unpacked(content: bytes, name: str) -> PoolState:
+    """Return a packed state. Raises : InvalidDataError."""
+    try:
+        return PoolState.from_bytes(zlib.decompress(content), name)
+    except zlib.error as error:
+        raise InvalidDataError([], f"{name} is damaged: {error}") from error
+
+
+def _with_known_ratings(known: KnownRatings, rules: PoolRules, draws_from: int) -> RunningPool:
+    """Return the pool of players who begin with known ratings."""
+    players = known.content.players
+    return RunningPool(
+        rules,
+        list(players),
+        {player: row for row, player in enumerate(players)},
+        known.state(rules),
+        LastChanges.empty(len(players)),
+        draws_from=draws_from,
+    )
+
+
+def running_before(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    amendments: Amendments,
+    position: Position,
+    beat: Callable[[], None] = lambda: None,
+) -> RunningPool:
+    """Return the pool before a position, rated from the last checkpoint.
+
+    amendments : those that the checkpoints before the position have taken into account
+    beat : called about every two seconds, to renew a lease
+    """
+    running = _resumed(connection, pool, rules, position)
+    after, last_beat = running.position, time.monotonic()
+    while True:
+        if time.monotonic() - last_beat > sizes_of(connection).beat:
+            beat()
+            last_beat = time.monotonic()
+        piece = counted_piece(connection, pool, amendments, after)
+        before = [match for match in piece.matches if match.position < position]
+        if before:
+            running.rate(before)
+        if piece.last or len(before) < len(piece.matches) or piece.end >= position:
+            return running
+        after = piece.end
+
+
+def _resumed(
+    connection: Connection, pool: PoolRecord, rules: PoolRules, position: Position
+) -> RunningPool:
+    """Return the pool at its last readable checkpoint before a position, or before its log."""
+    while True:
+        saved = replays.last_before(connection, pool.id, position)
+        if saved is None:
+            return running_from_start(connection, pool, rules)
+        try:
+            return RunningPool.resume(rules, saved, pool.draws_from)
+        except InvalidDataError as error:
+            # It is damaged, or from another version of the code.
+            logger.warning("checkpoint of pool %s at %s: %s", pool.name, saved.position, error)
+            position = saved.position
+
+
+def state_before(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    amendments: Amendments,
+    position: Position,
+) -> PoolState:
+    """Return the state of all players before a position."""
+    return running_before(connection, pool, rules, amendments, position).pool_state()
+
+
+def keep_checkpoints(store: Store, pool: str) -> bool:
+    """Store a checkpoint of the current state, if one is due; return whether it was stored.
+
+    Writers do not wait while the state is read and packed.
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        if record.dirty is not None or record.checkpoint_due < record.checkpoint_every(store.sizes):
+            return False
+        saved = _rated_checkpoint(connection, record, rules_of(record.settings))
+    known = KnownLog.of(record)
+    with store.read() as connection:
+        # Most of what was posted in the meantime is read here, where writers do not wait.
+        if not known.has_grown_to(connection, get_pool(connection, pool)):
+            return False
+    with store.write() as connection:
+        now = get_pool(connection, pool, lock=True)
+        changed = now.id != record.id or now.generation != record.generation
+        # The state that was read may have a name that was erased in the meantime.
+        if changed or now.dirty is not None or now.erased != record.erased:
+            return False
+        if not known.has_grown_to(connection, now):
+            return False
+        replays.add_checkpoint(connection, record.id, saved)
+        interval = now.checkpoint_interval
+        if replays.thin(connection, record.id):
+            interval *= 2
+        due = now.checkpoint_due - record.checkpoint_due
+        change_pool(connection, record.id, checkpoint_due=due, checkpoint_interval=interval)
+    return True
+
+
+def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules) -> Checkpoint:
+    """Return a checkpoint of the stored ratings."""
+    pieces = ratings.all_states(connection, pool.id, pool.generation)
+    known = [one for rows in pieces for one in rows]
+    players = [one.player for one in known]
+    state = unpack_players(rules.system, [one.state for one in known])
+    last_changes = LastChanges.of(known)
+    state.shared = dict(pool.shared)
+    position = (pool.last_time or 0, pool.last_seq)
+    before = replays.last_before(connection, pool.id, position)
+    rated = pool.checkpoint_due + (0 if before is None else before.participations)
+    running = RunningPool(rules, players, {}, state, last_changes, position, participations=rated)
+    return running.checkpoint()
+
+
+@dataclass(slots=True)
+class RunningPartial:
+    """What changed in a running pool since its last partial checkpoint.
+
+    end : where that ends
+    rows : of the players with changes since
+    participations : since
+    """
+
+    end: Position
+    rows: Ints
+    participations: int = 0
+
+    @classmethod
+    def after(cls, running: RunningPool, end: Position) -> RunningPartial:
+        """Return what changed in a running pool after a position."""
+        last = running.last_changes
+        time, seq = end
+        rows = np.flatnonzero((last.time > time) | ((last.time == time) & (last.seq > seq)))
+        return cls(end, rows[last.seq[rows] > 0])
+
+    def add(
+        self, sizes: Sizes, running: RunningPool, rows: Ints, participations: int, *, now: bool
+    ) -> dict[str, bytes] | None:
+        """Add rated matches; return the states of the next partial checkpoint if it is due.
+
+        rows : of the players of these matches
+        now : make it in any case
+        """
+        before = self.participations
+        self.participations += participations
+        self.rows = np.union1d(self.rows, rows)
+        if not now and not is_due(sizes, before, self.participations):
+            return None
+        names = [running.players[row] for row in self.rows.tolist()]
+        packed = pack_players(running.state.take(self.rows))
+        states = dict(zip(names, packed, strict=True))
+        if not now and not is_small(sizes, states, self.participations):
+            return None
+        return states
+
+    def made(self, running: RunningPool) -> None:
+        """Begin again after a partial checkpoint was stored."""
+        self.end, self.rows, self.participations = running.position, self.rows[:0], 0
+
+
+def fill_partial_checkpoints(store: Store, pool: str, *, stop: Callable[[], bool]) -> None:
+    """Make the partial checkpoints that a pool lacks, until `stop` returns True.
+
+    The next call continues where this one ended.
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        if record.unfilled is None or record.dirty is not None:
+            return
+        known = partial_checkpoints.last_before(connection, record, record.unfilled)
+    try:
+        _fill(store, record, START if known is None else known.position, stop)
+    except (ConvergenceError, InvalidDataError) as error:
+        # After an upgrade of the code. Explanations of these matches take longer.
+        logger.warning("pool %s has matches without partial checkpoints: %s", pool, error)
+        with store.write() as connection:
+            change_pool(connection, record.id, unfilled=None)
+
+
+def _fill(store: Store, record: PoolRecord, after: Position, stop: Callable[[], bool]) -> None:
+    """Rate the log of a pool from a position on, and store partial checkpoints."""
+    rules, last = rules_of(record.settings), record.unfilled or START
+    known = KnownLog.of(record)
+    with store.read() as connection:
+        amendments = amendments_of(connection, record)
+        running = running_before(connection, record, rules, amendments, (after[0], after[1] + 1))
+    changed, done = RunningPartial.after(running, after), False
+    while not done:
+        if stop():
+            return
+        with store.read() as connection:
+            if not _is_same(connection, get_pool(connection, record.name), record, known):
+                return
+            piece = counted_piece(connection, record, amendments, after)
+        matches = [match for match in piece.matches if match.position <= last]
+        done = piece.last or len(matches) < len(piece.matches) or piece.end >= last
+        after = piece.end
+        rows, touched = running.rate(matches)
+        states = changed.add(
+            store.sizes, running, touched, len(rows["player"]), now=done and bool(matches)
+        )
+        if states is None and not done:
+            continue
+        with store.write() as connection:
+            now = get_pool(connection, record.name, lock=True)
+            if not _is_same(connection, now, record, known):
+                return
+            if states is not None:
+                end = End(running.position, record.generation, changed.end)
+                shared = running.state.shared
+                partial_checkpoints.put(connection, record.id, end, states, shared)
+                changed.made(running)
+            if done:
+                change_pool(connection, record.id, unfilled=None)
+
+
+def _is_same(connection: Connection, now: PoolRecord, record: PoolRecord, known: KnownLog) -> bool:
+    """Return whether a pool was neither replayed, nor amended, nor replaced since.
+
+    known : its log, as far as it was followed
+    """
+    same = (now.id, now.generation, now.amendments, now.unfilled) == (
+        record.id,
+        record.generation,
+        record.amendments,
+        record.unfilled,
+    )
+    return same and known.has_grown_to(connection, now)
+
+
+#: Matches that are looked up one by one; after that all since the partial checkpoint are read.
+_SINGLY = 40
+#: Changes that are read at most. Only where partial checkpoints are missing are there more.
+_MOST_CHANGES = 50_000
+
+
+def players_before(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    amendments: Amendments,
+    position: Position,
+) -> PoolState | None:
+    """Return the state of a match's players before it, and of players that it depends on.
+
+    amendments : those that the ratings take into account
+    None if the partial checkpoints that it needs are missing
+    """
+    end = partial_checkpoints.last_before(connection, pool, position)
+    if end is None and (pool.unfilled is not None or pool.follows is not None):
+        return None
+    start = START if end is None else end.position
+    stored = PartialStates(connection, pool)
+    shared = rules.system.initial(0).shared if end is None else stored.shared_at(end)
+    # Sums of draws change no rating. All other numbers of the pool depend on all matches.
+    shared.pop(DRAWS, None)
+    everything = _changes_pool(rules.system)
+    reached = _reached(connection, pool, start, position, everything=everything)
+    if reached is None:
+        return None
+    places, begins = reached
+    packed: dict[str, bytes | None] = {}
+    for player, change in begins.items():
+        packed[player] = stored.state_after(player, change) if change[1] else None
+        if packed[player] is None and (
+            change[1] or (pool.follows is not None and not pool.initial)
+        ):
+            return None
+    known = cached_known(connection, pool)
+    if known is not None and SEEDED in rules.system.initial(0).initial:
+        # The level of the pool depends on everybody's known rating.
+        return None
+    if known is not None:
+        begun = [
+            player for player, change in begins.items() if not change[1] and player in known.row_of
+        ]
+        states = pack_players(known.state(rules, begun)) if begun else []
+        packed |= dict(zip(begun, states, strict=True))
+    matches = _matches(connection, pool, amendments, places)
+    if matches is None:
+        return None
+    return _rated(rules, packed, matches, shared)
+
+
+def _changes_pool(system: RatingSystem) -> bool:
+    """Return whether matches change more than the states of their players, other than draws.
+
+    They do where the system learns roles, the entry or the home advantage, or holds the level.
+    """
+    learns_roles = bool(getattr(system, "roles", False))
+    if not isinstance(system, System):
+        return learns_roles
+    return learns_roles or system.changes_entry or system.learns_advantage
+
+
+def _reached(
+    connection: Connection,
+    pool: PoolRecord,
+    start: Position,
+    position: Position,
+    *,
+    everything: bool,
+) -> tuple[list[Position], dict[str, Position]] | None:
+    """Return the matches after `start` that a match depends on, and where their players come from.
+
+    everything : take all matches before it, not only those of its players
+    Returns : positions of the matches in order, without the match itself; and of each player the
+        position of the last change up to `start`, number 0 for none. None if there are too many
+    """
+    own = changes.changes_of_match(connection, pool, position)
+    if not own:
+        return None
+    read: dict[Position, dict[str, ChangeRow]] | None = None
+    if everything:
+        read = _between(connection, pool, start, position)
+        if read is None:
+            return None
+    begins: dict[str, Position] = {}
+    rated: set[Position] = set() if read is None else set(read)
+    waiting = [own] if read is None else [own, *read.values()]
+    while waiting:
+        for row in waiting.pop().values():
+            if row.previous <= start or not row.previous[1]:
+                begins[row.player] = row.previous
+            elif row.previous not in rated:
+                rated.add(row.previous)
+                if read is None and len(rated) > _SINGLY:
+                    read = _between(connection, pool, start, position)
+                    if read is None:
+                        return None
+                if read is None:
+                    waiting.append(changes.changes_of_match(connection, pool, row.previous))
+                else:
+                    waiting.append(read.get(row.previous, {}))
+    return sorted(rated), begins
+
+
+def _between(
+    connection: Connection, pool: PoolRecord, start: Position, position: Position
+) -> dict[Position, dict[str, ChangeRow]] | None:
+    """Return the changes of all matches between two positions; None if there are too many."""
+    limit = _MOST_CHANGES + 1
+    every = changes.changes_between(connection, pool, start, position, limit)
+    if len(every) == limit:
+        return None
+    found: dict[Position, dict[str, ChangeRow]] = {}
+    for row in every.values():
+        place = row.time, row.seq
+        if start < place < position:
+            found.setdefault(place, {})[row.player] = row
+    return found
+
+
+def _matches(
+    connection: Connection, pool: PoolRecord, amendments: Amendments, places: list[Position]
+) -> list[LoggedMatch] | None:
+    """Return the matches at some positions as they were rated; None if one is elsewhere."""
+    found = log.records_at(connection, pool.id, [seq for _, seq in places])
+    matches = []
+    for place in places:
+        record = found.get(place[1])
+        if record is None:
+            return None
+        match = amendments.match(record)
+        rated = amendments.eligibility.rated_part(match)
+        if rated is None or not rated.request.teams or rated.position != place:
+            return None
+        matches.append(rated)
+    return matches
+
+
+def _rated(
+    rules: PoolRules,
+    packed: dict[str, bytes | None],
+    matches: list[LoggedMatch],
+    shared: dict[str, Floats],
+) -> PoolState | None:
+    """Rate matches on packed states; return the state after them."""
+    players = list(packed)
+    rows = {player: row for row, player in enumerate(players)}
+    if any(name not in rows for name in names_of(matches)):
+        return None
+    state = unpack_players(rules.system, list(packed.values()))
+    state.shared = shared
+    ids = object_array(players)
+    if matches:
+        history = history_of(matches, rows, ids, rules)
+        rules.system.run(state, history, 0, history.matches)
+    return PoolState(
+        system=rules.system,
+        player_ids=ids,
+        state=state,
+        rated=np.zeros(0, np.int64),
+        last_time=matches[-1].position[0] if rules.timed and matches else None,
+        time_kind=time_kind(rules),
+    )
+
+
+#: Players that a difference lists.
+MOST_PLAYERS = 1000
+
+#: Microseconds after a replay within which its difference is stored. A difference that is missing
+#: after that was interrupted, and is never stored.
+_STORED_WITHIN = 10_000_000
+
+
+def known_difference(replay: ReplayRecord, now: int) -> tuple[bool, DifferenceMessage | None]:
+    """Return whether the difference of a replay is final, and the difference if it is stored."""
+    if replay.difference:
+        return True, msgspec.json.decode(replay.difference, type=DifferenceMessage)
+    return now - replay.finished >= _STORED_WITHIN, None
+
+
+class Numbers(NamedTuple):
+    """The numbers of a player that are compared."""
+
+    rating: float
+    deviation: float | None
+
+    @classmethod
+    def of(cls, rating: float, deviation: float) -> Numbers:
+        """Return the numbers of a player; NaN is no deviation."""
+        return cls(rating, json_value(deviation))
+
+
+def stored_numbers(connection: Connection, pool: PoolRecord) -> dict[str, Numbers]:
+    """Return the stored numbers of all players, which readers see."""
+    return {
+        row.player: Numbers(row.rating, row.deviation)
+        for rows in ratings.all_ratings(connection, pool.id, pool.generation)
+        for row in rows
+    }
+
+
+def running_numbers(running: RunningPool, rows: Ints) -> dict[str, Numbers]:
+    """Return the numbers of the players at some rows of a replay."""
+    now_at = numbers_of(running.rules.system, running.state, rows)
+    return {
+        running.players[row]: Numbers.of(rating, deviation)
+        for row, rating, deviation in zip(
+            rows.tolist(), now_at["rating"].tolist(), now_at["deviation"].tolist(), strict=True
+        )
+    }
+
+
+def difference(
+    before: Mapping[str, Numbers], after: Mapping[str, Numbers], matches: int
+) -> DifferenceMessage:
+    """Return the players whose numbers changed, largest changes first.
+
+    matches : number of replayed matches
+    """
+    changed = [player for player in {**before, **after} if before.get(player) != after.get(player)]
+    listed = [compared(player, before.get(player), after.get(player)) for player in changed]
+    # Players who are new or gone come first.
+    listed.sort(key=lambda one: (one.change is not None, -abs(one.change or 0.0), one.player))
+    return DifferenceMessage(matches, len(changed), listed[:MOST_PLAYERS])
+
+
+def compared(player: str, before: Numbers | None, after: Numbers | None) -> PlayerDifference:
+    """Return a player's numbers before and after; None for a player who is new or gone."""
+    change = None if before is None or after is None else after.rating - before.rating
+    return PlayerDifference(
+        player=player,
+        rating_before=None if before is None else before.rating,
+        deviation_before=None if before is None else before.deviation,
+        rating=None if after is None else after.rating,
+        deviation=None if after is None else after.deviation,
+        change=change,
+    )
+
+
+def difference_of_others(
+    before: Mapping[str, Numbers], after: Mapping[str, Numbers], player: str | None
+) -> OthersMessage:
+    """Return how the numbers of all players but one changed."""
+    names = {**before, **after}.keys() - {player}
+    changed = [name for name in names if before.get(name) != after.get(name)]
+    sizes = [
+        abs(after[name].rating - before[name].rating)
+        for name in changed
+        if name in before and name in after
+    ]
+    if not sizes:
+        return OthersMessage(len(changed), None, None)
+    return OthersMessage(len(changed), math.fsum(sizes) / len(sizes), max(sizes))
+
+
+def numbers_of_replay(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    amendments: Amendments,
+    begin: Position,
+) -> tuple[dict[str, Numbers], dict[str, Numbers], int]:
+    """Return the numbers of all players before and after a replay from a position.
+
+    Also returned is the number of matches that it would rate.
+    Raises : ConvergenceError, InvalidDataError
+    """
+    running = running_before(connection, pool, rules, amendments, begin)
+    running.matches = 0
+    # No match counts between this position and `begin`.
+    after = max((begin[0], begin[1] - 1) if begin != START else START, running.position)
+    for matches in counted_matches(connection, pool, amendments, after):
+        if matches:
+            running.rate(matches)
+    before = stored_numbers(connection, pool)
+    then = running_numbers(running, np.arange(len(running.players)))
+    return before, then, running.matches

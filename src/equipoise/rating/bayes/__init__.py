@@ -1,1 +1,0 @@
-"""TrueSkill, and the closed forms of Weng and Lin."""

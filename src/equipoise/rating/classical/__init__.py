@@ -1,1 +1,0 @@
-"""Elo, Glicko, Glicko-2, and Glicko-2 for teams."""

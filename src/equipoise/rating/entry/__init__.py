@@ -1,1 +1,0 @@
-"""Where newcomers enter, how the level of a pool is held, and how both are explained."""

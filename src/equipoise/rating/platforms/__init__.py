@@ -1,1 +1,0 @@
-"""The rating systems of Codeforces, Lichess and TopCoder."""

@@ -1,0 +1,1 @@
+"""The rating systems, a file each: the mathematics, the parameters, the explanation."""

@@ -1,1 +1,0 @@
-"""HTML reports: pages that need no other files."""

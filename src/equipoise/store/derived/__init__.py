@@ -1,1 +1,0 @@
-"""Derived from logs and ratings, so that large pools are read quickly: places, totals, states."""

@@ -1,1 +1,0 @@
-"""Care of a database: backups, checks, and the erasure of names."""

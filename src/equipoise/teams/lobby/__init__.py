@@ -1,1 +1,0 @@
-"""Splits a lobby into the most even teams."""

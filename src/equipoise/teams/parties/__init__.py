@@ -1,1 +1,0 @@
-"""Even teams made of matched parties, by the method of a ruleset."""

@@ -1,1 +1,0 @@
-"""Performance rating equilibrium: solution, additive constant, advantage and draws, errors."""

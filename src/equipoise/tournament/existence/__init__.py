@@ -1,1 +1,0 @@
-"""Whether finite performance ratings exist, and if not, why not."""

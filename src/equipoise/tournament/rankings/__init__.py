@@ -1,1 +1,0 @@
-"""Maximum likelihood strengths from rankings and top-1 choices (Plackett-Luce)."""

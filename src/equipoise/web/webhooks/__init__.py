@@ -1,1 +1,0 @@
-"""Delivery of events to webhooks: the outbox, and the HTTP to receivers outside."""
