@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from types import SimpleNamespace
+from typing import Annotated, Any
 
 import msgspec
 import pytest
@@ -10,7 +11,14 @@ from msgspec import Meta
 
 from equipoise.errors import InvalidDataError
 from equipoise.messages.matches import ReasonRequest
-from equipoise.web.http.endpoints import Body, PageQuery, decode_body, read_query, time_of
+from equipoise.web.http.endpoints import (
+    Body,
+    PageQuery,
+    decode_body,
+    number_in_path,
+    read_query,
+    time_of,
+)
 from equipoise.web.http.errors import MalformedError
 
 
@@ -69,3 +77,12 @@ def test_times_in_a_query_are_numbers_where_they_are_digits() -> None:
     assert time_of("2025-01-01") == "2025-01-01"
     assert time_of("9" * 30) == "9" * 30
     assert time_of(None) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("1", 1), ("20", 20), ("0", None), ("21", None), ("-1", None), ("1.0", None), ("²", None)],
+)
+def test_a_number_in_a_path_counts_from_1(text: str, number: int | None) -> None:
+    request: Any = SimpleNamespace(path={"seq": text})
+    assert number_in_path(request, "seq", 20) == number
