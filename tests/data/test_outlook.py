@@ -88,6 +88,14 @@ def test_chances_have_the_shape_of_their_arguments(curve: Curve, shape: tuple[in
     np.testing.assert_array_equal(found.ravel(), expected)
 
 
+@every_curve
+def test_the_higher_centre_is_never_the_outsider(curve: Curve) -> None:
+    """Not by one rounding either, however small the difference."""
+    z = np.concatenate([np.geomspace(5e-324, 1e-3, 20_001), np.linspace(0.0, 1e-14, 20_001)])
+    assert np.all(chance(z, curve) >= 0.5)
+    assert np.all(chance(-z, curve) <= 0.5)
+
+
 @given(outlooks())
 @few
 def test_pairs_are_complementary(outlook: Outlook) -> None:

@@ -201,7 +201,8 @@ def normal_cdf(z: float) -> float:
 
     Below, where float64 runs out of digits, it is positive and less than 2e-309.
     """
-    tail = 0.5 * exp(-0.5 * z * z) * erfcx(abs(z) * _SQRT_HALF)
+    # Rounding makes erfcx of about 1e-15 more than 1; a tail is at most a half.
+    tail = min(0.5, 0.5 * exp(-0.5 * z * z) * erfcx(abs(z) * _SQRT_HALF))
     return tail if z < 0.0 else 1.0 - tail
 
 
