@@ -33,7 +33,7 @@ COVERAGE := --cov=equipoise.numeric --cov=equipoise.rating --cov=equipoise.tourn
 	--cov-report=term --cov-fail-under=90
 
 .PHONY: all setup kernels demo serve test test-all test-slow test-nightly test-fast test-jit-off test-bounds test-pages \
-	test-browser chromium mutants \
+	test-browser test-lowest chromium mutants \
 	format lint types layers papers docs outputs bench bench-readme clean \
 	dist sbom dist-same release-check release-notes release-page bench-chart bench-nightly
 
@@ -113,6 +113,18 @@ test-pages: .venv/.test  ## the pages in a browser, if there is one
 
 test-browser: chromium  ## the pages in a browser, which is installed where there is none
 	NEED_CHROMIUM=1 $(PYTEST) -m "$(BROWSER)" tests/browser
+
+# In their own environment, each night. What the package needs has its lower bound, and pip chooses the rest,
+# of which old libraries use what is deprecated.
+LOWEST := .venv/lowest
+test-lowest: .venv/bin/python  ## the tests of `make test`, with the lowest versions that pyproject.toml allows
+	$(BIN)/python release/lowest.py > $(LOWEST).txt
+	$(BIN)/python -m venv --clear $(LOWEST)
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $(LOWEST).txt \
+		--editable '.[$(EXTRAS)]' --group test
+	$(subst $(BIN),$(LOWEST)/bin,$(COMPILED))
+	$(subst $(BIN),$(LOWEST)/bin,$(PYTEST)) $(PARALLEL) -m "$(FAST)" -W ignore::DeprecationWarning
 
 # Debian's package where it can be installed, else the one Playwright knows.
 chromium: .venv/.test

@@ -225,7 +225,7 @@ def test_a_broken_library_stops_nothing(
     """The libraries that are imported after it are still looked at."""
     few_libraries(early)
     monkeypatch.setattr(findings, "_compiled_systems", lambda: (["elo"], []))
-    pretend(early, "matplotlib", "3.9.1", "matplotlib", code)
+    pretend(early, "matplotlib", "3.10.1", "matplotlib", code)
     status, found = doctor(capsys)
     assert status == 0
     assert found["charts"]["status"] == ("warning" if reason else "ok")

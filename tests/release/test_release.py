@@ -124,10 +124,30 @@ def test_every_step_of_a_workflow_is_a_make_target(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: str(path.name))
-def test_every_action_is_pinned_to_a_full_version(path: Path) -> None:
-    for step in steps(path):
-        if "uses" in step:
-            assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+\.\d+\.\d+", step["uses"]), step["uses"]
+def test_every_action_is_pinned_to_a_commit(path: Path) -> None:
+    """With its version as a comment."""
+    lines = [line for line in path.read_text().splitlines() if re.match(r" +- uses: ", line)]
+    assert len(lines) == sum("uses" in step for step in steps(path))
+    pinned = r" +- uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+"
+    for line in lines:
+        assert re.fullmatch(pinned, line), line
+
+
+def test_a_version_of_an_action_is_the_same_commit_in_all_workflows() -> None:
+    text = "".join(path.read_text() for path in WORKFLOWS)
+    found = set(re.findall(r"uses: ([\w-]+/[\w-]+)@(\w{40}) # (v[\d.]+)", text))
+    assert len({(name, version) for name, _, version in found}) == len(found)
+    assert len({name for name, *_ in found}) == len(found) == 7
+
+
+def test_the_lowest_versions_are_those_of_the_package_and_its_extras() -> None:
+    lines = script("lowest").lowest(ROOT)
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = package["optional-dependencies"].values()
+    needed = {*package["dependencies"], *(one for extra in extras for one in extra)}
+    assert len(lines) == len(needed)
+    assert all(re.fullmatch(r"[\w.-]+==[\d.]+(;.*)?", line) for line in lines)
+    assert f"numpy=={next(one for one in needed if one.startswith('numpy'))[7:]}" in lines
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: str(path.name))
