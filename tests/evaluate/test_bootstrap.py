@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
+from equipoise.evaluate.backtest import _intervals
 from equipoise.evaluate.scoring.tally import (
     ALL,
     LOG_LOSS,
@@ -129,3 +130,27 @@ def test_equal_systems_are_declared_different_as_often_as_promised(
     by_matches = np.array([interval(one.values, 0.95) for one in found])
     if spread > 0:
         assert np.mean((by_matches[:, 0] > 0) | (by_matches[:, 1] < 0)) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "ends"),
+    [
+        ("pair_inversion", [100.0, 100.0, 99.0, 0.0], (0.0, 100.0)),
+        ("ndcg", [1.0, 1.0, 1.0, 0.0], (0.0, 1.0)),
+        ("log_loss", [0.0, 0.0, 4.0, 0.0], (0.0, math.inf)),
+    ],
+)
+def test_an_interval_is_cut_at_the_values_that_are_possible(
+    name: str, values: list[float], ends: tuple[float, float]
+) -> None:
+    """Four matches of one weight; a difference may also be negative."""
+    matches = np.column_stack([values, np.ones(4)])
+    none = np.zeros((0, 2))
+    one = Sampled(np.array(values), matches, none, none)
+    uncut = one.interval(0.95)
+    assert uncut[0] < ends[0] or uncut[1] > ends[1]
+    lower, upper = _intervals({name: one}, 0.95)[name]
+    assert (lower, upper) == (max(uncut[0], ends[0]), min(uncut[1], ends[1]))
+    both = _intervals({name: one}, 0.95, differences=True)[name]
+    assert both == (max(uncut[0], -ends[1]), min(uncut[1], ends[1]))
+    assert all(math.isnan(bound) for bound in _intervals({name: one}, 0.95, 20)[name])

@@ -37,6 +37,11 @@ METRICS = (*ORDER_METRICS, *SCORE_METRICS)
 #: For these metrics higher is better, for the others lower.
 HIGHER_IS_BETTER = frozenset({"pair_inversion", "pair_inversion_top100", "ndcg"})
 
+#: Largest value of metrics that have one; the least value of all is 0.
+LARGEST: Mapping[str, float] = MappingProxyType(
+    {name: 100.0 if name in ORDER_METRICS[:4] else 1.0 for name in (*ORDER_METRICS, "brier")}
+)
+
 #: Metrics of groups by earlier matches: those that make sense for a part of a match.
 GROUP_METRICS = ("pair_inversion", "rank_deviation", *SCORE_METRICS)
 

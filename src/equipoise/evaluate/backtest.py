@@ -35,6 +35,7 @@ from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.backtest import (
     BASELINE,
     GROUP_METRICS,
+    LARGEST,
     LEAST_DIFFERENCE,
     LEAST_MATCHES,
     METRICS,
@@ -578,7 +579,7 @@ class Measured:
             first=one,
             second=other,
             metrics={name: first[name] - second[name] for name in first},
-            intervals=_intervals(less, self.confidence, LEAST_MATCHES),
+            intervals=_intervals(less, self.confidence, LEAST_MATCHES, differences=True),
         )
 
 
@@ -593,13 +594,20 @@ def _of_group(by_label: Mapping[str, Mapping[str, _Value]]) -> dict[str, dict[st
 
 
 def _intervals(
-    values: Mapping[str, Sampled], confidence: float, least: int = 0
+    values: Mapping[str, Sampled], confidence: float, least: int = 0, *, differences: bool = False
 ) -> dict[str, Interval]:
-    """Return the interval of every metric; NaN where fewer than `least` matches are scored."""
-    return {
-        name: one.interval(confidence) if one.scored() >= least else (math.nan, math.nan)
-        for name, one in values.items()
-    }
+    """Return the interval of every metric, cut at the values that are possible.
+
+    NaN where fewer than `least` matches are scored.
+    """
+    found = {}
+    for name, one in values.items():
+        largest = LARGEST.get(name, math.inf)
+        ends = -largest if differences else 0.0, largest
+        enough = one.scored() >= least
+        lower, upper = one.interval(confidence) if enough else (math.nan, math.nan)
+        found[name] = max(lower, ends[0]), min(upper, ends[1])
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
