@@ -44,6 +44,26 @@ def test_it_says_how_files_are_read_and_options_win(capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.splitlines()[1].split()[1] == "bob"
 
 
+def test_what_is_true_there_can_be_switched_off(capsys: pytest.CaptureFixture[str]) -> None:
+    settings(
+        '[reading]\nlower-score-is-better = true\nskip-bad = true\ncolumn = { score = "goals" }\n'
+    )
+    command = ["rate", "games.csv", "--system", "elo", "--column", "score=goals"]
+    assert run([*command, "--no-lower-score-is-better"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith("ann")
+    Path("games.csv").write_text(RESULTS + "2,2024-01-02,ann,many\n2,2024-01-02,bob,1\n")
+    assert run(command) == 0
+    assert run([*command, "--skip-bad=no"]) == 1
+    Path("unused.csv").write_text("match,player,rank,performance\n1,ann,1,3\n1,bob,2,1\n")
+    settings("[reading]\nstrict = true\n")
+    assert run(["rate", "unused.csv", "--system", "elo"]) == 2
+    assert run(["rate", "unused.csv", "--system", "elo", "--no-strict"]) == 0
+    Path("duels.csv").write_text("white,black,result\nann,bob,1-0\nbob,ann,1-0\nann,,1-0\n")
+    settings("[reading]\nskip-bad = true\n")
+    assert run(["performance", "duels.csv"]) == 0
+    assert run(["performance", "duels.csv", "--skip-bad=no"]) == 1
+
+
 def test_values_of_toml_are_those_that_one_types(capsys: pytest.CaptureFixture[str]) -> None:
     rows = ["match,time,player,rank,official"]
     rows += [f"{m},2024-0{m}-01,{p},{p > 'a'},{m < 3}" for m in (1, 2, 3) for p in "ab"]

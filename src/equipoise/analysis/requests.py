@@ -178,10 +178,11 @@ def _weights(given: list[str], option: str) -> dict[str, float]:
     return numbers(assignments(given, option), option)
 
 
-def _skip_bad(given: str, option: str) -> str:
-    if given not in ("matches", "rows"):
+def _skip_bad(given: str, option: str) -> str | None:
+    # Only a setting of the project makes `no` useful.
+    if given not in ("matches", "rows", "no"):
         raise InvalidParameterError(f"{option} takes no value or =rows; got {given!r}")
-    return given
+    return None if given == "no" else given
 
 
 def _unplaced(given: str, option: str) -> str:
@@ -331,7 +332,8 @@ class HistoryRequest:
     )
     skip_bad: Literal["matches", "rows"] | None = typed(
         None,
-        "Skip matches with problems; =rows skips only the bad rows. The problems are listed.",
+        "Skip matches with problems; =rows skips only the bad rows, =no none. The problems are "
+        "listed.",
         "[=rows]",
         read=_skip_bad,
     )
@@ -380,9 +382,9 @@ class ImportedRequest(HistoryRequest):
 
 def _skip_bad_games(given: str, option: str) -> bool:
     # A project may set rows for its histories; a game is one row.
-    if given != "matches" and option.startswith("--"):
+    if given not in ("matches", "no") and option.startswith("--"):
         raise InvalidParameterError(f"{option} takes no value for games; got {given!r}")
-    return True
+    return given != "no"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -126,21 +126,26 @@ class _Group:
         self._kind = kind
         self._groups: dict[str, _Group] = {}
         self._fields: dict[str, tuple[Typed, str, inspect.Parameter | None]] = {}
+        # Settings of the file are for fields of the request that names a section of it.
+        self._set = {
+            one.name for base in kind.__mro__ if "SECTION" in vars(base) for one in fields(base)
+        }
         for field, hint, how in typed_fields(kind):
             required = field.default is field.default_factory is MISSING
             default = ... if required else None if field.default is MISSING else field.default
             option = how.metavar if how.argument else how.option(field.name)
             one = None
             if how.is_of(command):
-                one = _parameter(field.name, hint, default, how)
+                if field.name in self._set and hint is bool and how.read is None:
+                    # A flag that the file of the project may set can be switched off.
+                    both = replace(how, name=f"{option}/--no-{str(option)[2:]}")
+                    one = _parameter(field.name, bool | None, None, both)
+                else:
+                    one = _parameter(field.name, hint, default, how)
             self._fields[field.name] = (how, str(option), one)
         for name, hint in get_type_hints(kind).items():
             if is_dataclass(hint) and name not in self._fields:
                 self._groups[name] = _Group(hint, command)
-        # Settings of the file are for fields of the request that names a section of it.
-        self._set = {
-            one.name for base in kind.__mro__ if "SECTION" in vars(base) for one in fields(base)
-        }
 
     def parameters(self, reading: bool = False) -> Iterator[inspect.Parameter]:
         """Yield the options in the order of the fields: those of reading, or the others."""
@@ -163,7 +168,7 @@ class _Group:
         used: dict[str, str] = {}
         for name, (how, option, parameter) in self._fields.items():
             value, called = None if parameter is None else given[parameter.name], option
-            if name in self._set and option in settings and value in (None, False, []):
+            if name in self._set and option in settings and (value is None or value == []):
                 value, called = settings[option]
                 used[option] = called
             if value is None or value == []:
@@ -265,7 +270,7 @@ def _words(parameter: Any, value: object) -> Iterator[str]:
     if str(parameter.metavar).startswith("[="):
         yield name if value == "matches" else f"{name}={value}"
         return
-    yield name
+    yield parameter.secondary_opts[0] if value is False and parameter.secondary_opts else name
     if not parameter.is_flag:
         yield str(value)
 
