@@ -68,7 +68,8 @@ def same_answers(always: Store, never: Store, pool: str) -> None:
     assert quick.mean == pytest.approx(slow.mean, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
+# The third seed is the second kind once more.
+@pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.nightly)])
 def test_a_standing_says_what_the_database_says(
     stores: tuple[Store, Store], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
