@@ -136,3 +136,10 @@ def test_players_of_numbers_have_known_ratings() -> None:
     named = eq.read_initial_ratings({"player": ["ann"], "rating": [1800.0]})
     with pytest.raises(InvalidParameterError, match="whole numbers, as the players"):
         eq.explain(system, history, 1, 1, initial=named)
+
+
+def test_a_table_of_glicko2_says_that_its_scale_is_not_converted() -> None:
+    known = eq.read_initial_ratings({"player": ["ann"], "rating": [1800.0], "volatility": [0.06]})
+    (note,) = known.notes
+    assert "volatility" in note
+    assert "scale" in note

@@ -528,6 +528,12 @@ def initial_ratings_of(table: Table, notes: list[str]) -> InitialRatings:
     deviation = rows.numbers("deviation", may_lack="any")
     rows.check("deviation", ~(deviation <= 0), _POSITIVE)
     notes += rows.notes
+    if rows.has("volatility"):
+        name = table.name or WHAT_INITIAL
+        notes.append(
+            f"{name}: volatility, a column of Glicko-2, is not read; the ratings are taken as they "
+            "are, whatever the scale of the system in use"
+        )
     rows.refuse()
     whole = rows.ids.dtype.is_integer()
     return InitialRatings(
