@@ -26,7 +26,7 @@ from equipoise.messages.matches import MatchRequest, TeamRequest
 from equipoise.messages.pools import PoolRequest
 from equipoise.pools.pool.pools import create_pool
 from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.posting.running import StateCache
 from equipoise.pools.replay.states import keep_checkpoints
 from equipoise.store.connection import Store, open_store
 from equipoise.store.pools import find_pool

@@ -33,7 +33,7 @@ from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.posting.running import StateCache
 from equipoise.pools.reading.players import player
 from equipoise.pools.replay import replaying
 from equipoise.pools.replay.replaying import rerate

@@ -14,7 +14,7 @@ from sqlalchemy import delete, insert, select
 
 from equipoise.messages.matches import MatchRequest
 from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.posting.running import StateCache
 from equipoise.pools.replay import states
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.replay.states import keep_checkpoints

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,9 @@ from equipoise.messages.matches import MatchRequest
 from equipoise.messages.pools import SeasonRequest
 from equipoise.pools.pool.rules import PoolRules
 from equipoise.pools.pool.settings import decay_leaderboard
-from equipoise.pools.posting import posting, rating
+from equipoise.pools.posting import posting, running
 from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.posting.rating import PlayerStates, StateCache
+from equipoise.pools.posting.running import RunningPool, StateCache
 from equipoise.pools.replay.replaying import rerate
 from equipoise.pools.seasons import end_season
 from equipoise.rating.pool_state import pack_players
@@ -42,31 +41,31 @@ class Watched(StateCache):
         self.read: list[set[str]] = []
 
     def get(
-        self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: Sequence[str]
-    ) -> PlayerStates:
+        self, connection: Connection, pool: PoolRecord, rules: PoolRules, players: list[str]
+    ) -> tuple[RunningPool, int]:
         """Return how players stand, after a look at the table."""
         reading: set[str] = set()
-        read = rating._read
+        read = running._read
 
         def noted(*given: Any) -> int:
-            reading.update(given[3][row] for row in given[4].tolist())
+            reading.update(given[2].players[row] for row in given[3].tolist())
             return read(*given)
 
-        rating._read = noted
+        running._read = noted
         try:
-            found = super().get(connection, pool, rules, players)
+            found, new = super().get(connection, pool, rules, players)
         finally:
-            rating._read = read
-        stored = StateCache().get(connection, pool, rules, players)
+            running._read = read
+        stored, stored_new = StateCache().get(connection, pool, rules, players)
         assert pack_players(found.state) == pack_players(stored.state)
         assert found.last_changes.time.tolist() == stored.last_changes.time.tolist()
         assert found.last_changes.seq.tolist() == stored.last_changes.seq.tolist()
-        assert found.new == stored.new
+        assert new == stored_new
         assert found.state.shared.keys() == stored.state.shared.keys()
         for name, values in stored.state.shared.items():
             assert np.array_equal(found.state.shared[name], values, equal_nan=True)
         self.read.append(reading)
-        return found
+        return found, new
 
 
 class Written(Trial):

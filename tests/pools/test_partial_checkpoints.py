@@ -13,7 +13,7 @@ import pytest
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.posting.running import StateCache
 from equipoise.pools.reading import questions
 from equipoise.pools.reading.questions import explain_player
 from equipoise.pools.records import amendments_of, counted_matches

@@ -22,7 +22,7 @@ from equipoise.pools.exchange.importing import ImportRequest, import_pool
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.pool.settings import change_settings, preview_settings
 from equipoise.pools.posting.posting import Post, post_matches, preview_match
-from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.posting.running import StateCache
 from equipoise.pools.reading import questions
 from equipoise.pools.reading.players import player
 from equipoise.pools.reading.questions import explain_player, predict_in_pool

@@ -19,7 +19,7 @@ from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.exchange.history_requests import requests_of
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.posting.running import StateCache
 from equipoise.pools.precompiling import precompile
 from equipoise.pools.reading.questions import explain_player, predict_in_pool
 from equipoise.rating.head_start import ADVANTAGE, MEAN, VARIANCE

@@ -12,7 +12,7 @@ import equipoise as eq
 from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
 from equipoise.pools.exchange.exporting import export_file
 from equipoise.pools.posting.posting import Post, post_matches
-from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.posting.running import StateCache
 from equipoise.store.connection import Store
 from pools.pool_trials import NOW, Trial
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from equipoise.errors import InvalidDataError, Problem
 from equipoise.pools.posting.posting import unratable
-from equipoise.pools.posting.rating import UnratableMatchError
+from equipoise.pools.posting.running import UnratableMatchError
 
 
 def test_a_bad_value_is_named_with_its_column() -> None:

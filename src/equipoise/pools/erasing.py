@@ -24,8 +24,8 @@ from equipoise.messages.matches import ReasonRequest
 from equipoise.messages.upkeep import ErasedPool, ErasureMessage
 from equipoise.pools.pool.rules import check_reason, id_fault
 from equipoise.pools.posting.rating import object_array
+from equipoise.pools.posting.running import ZLIB_LEVEL
 from equipoise.pools.records import Draft, append
-from equipoise.pools.replay.states import ZLIB_LEVEL
 from equipoise.rating.pool_state import PoolState
 from equipoise.store import audit, log, partial_checkpoints
 from equipoise.store.connection import Store

@@ -28,9 +28,10 @@ from equipoise.messages.pools import (
 )
 from equipoise.pools.pool.pools import check_open, open_pool
 from equipoise.pools.pool.rules import PoolRules, check_settings, iso, rules_of
-from equipoise.pools.posting.rating import LastChanges, object_array, rating_rows, time_kind
+from equipoise.pools.posting.rating import object_array, time_kind
+from equipoise.pools.posting.running import ZLIB_LEVEL, RunningPool
 from equipoise.pools.records import DisqualifyContent, EligibilityRecord, amendments_of
-from equipoise.pools.replay.states import ZLIB_LEVEL, Numbers, compared, stored_numbers
+from equipoise.pools.replay.states import Numbers, compared, stored_numbers
 from equipoise.rating.base_system import System
 from equipoise.rating.pool_state import (
     PoolState,
@@ -289,12 +290,10 @@ def write_seed_ratings(
 
 def seed_ratings(rules: PoolRules, state: PoolState) -> Iterator[dict[str, Sequence[Any]]]:
     """Give the rows of ratings of all players of a seed in pieces."""
-    players = len(state.player_ids)
-    last_changes = LastChanges.empty(players)
+    running = RunningPool.of_state(rules, state)
+    players = len(running.players)
     for low in range(0, players, _WRITTEN_AT_ONCE):
-        rows = np.arange(low, min(low + _WRITTEN_AT_ONCE, players))
-        names = [str(one) for one in state.player_ids[rows].tolist()]
-        yield rating_rows(rules, state.state, rows, names, last_changes)
+        yield running.ratings(np.arange(low, min(low + _WRITTEN_AT_ONCE, players)))
 
 
 def _disqualified_at_end(

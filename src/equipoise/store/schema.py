@@ -260,7 +260,7 @@ checkpoints = Table(
     Column("participations", BigInteger, nullable=False),
     Column("code", Text, nullable=False),
     Column("content", LargeBinary, nullable=False),
-    # Packed positions of the last change of each player: pools.posting.rated_rows.LastChanges.
+    # Packed positions of the last change of each player: pools.posting.rating.LastChanges.
     Column("trail", LargeBinary, nullable=False),
 )
 

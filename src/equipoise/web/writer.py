@@ -23,7 +23,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.messages.matches import MatchMessage, PostedMessage
 from equipoise.pools.posting import posting
 from equipoise.pools.posting.posting import FUTURE_SECONDS, Post
-from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.posting.running import StateCache
 from equipoise.store.connection import (
     InterruptedTransactionError,
     Interruption,

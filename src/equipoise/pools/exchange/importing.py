@@ -82,7 +82,7 @@ from equipoise.pools.pool.settings import (
     import_settings,
 )
 from equipoise.pools.posting.posting import FUTURE_SECONDS, Clock, Post, post_matches, read_post
-from equipoise.pools.posting.rating import StateCache
+from equipoise.pools.posting.running import StateCache
 from equipoise.pools.records import KnownContent, disqualify_content, read_content
 from equipoise.pools.replay.replaying import maintain_pool
 from equipoise.pools.replay.states import keep_checkpoints, seed_state

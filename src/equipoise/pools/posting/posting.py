@@ -48,13 +48,12 @@ from equipoise.pools.pool.rules import (
     unused_fields,
     written,
 )
-from equipoise.pools.posting.rating import (
-    LoggedMatch,
+from equipoise.pools.posting.rating import LoggedMatch, players_of
+from equipoise.pools.posting.running import (
     RatedBatch,
     StateCache,
     UnratableMatchError,
     columns_after,
-    players_of,
     rate_batch,
 )
 from equipoise.pools.reading.matches import (
@@ -546,13 +545,13 @@ def _write(
     if batch is not None:
         changes.put(connection, pool.id, pool.generation, batch.changes)
         rows = batch.ratings
-        if pool.amendments and batch.states.new:
+        if pool.amendments and batch.new:
             # Players who have a rating were marked when they were disqualified.
             eligible = Eligibility.of_players(connection, pool, rows["player"])
             rows = {**rows, "disqualified": eligible.flags(rows["player"])}
         ratings.put(connection, pool.id, pool.generation, rows)
-        columns["players"] = pool.players + batch.states.new
-        columns["checkpoint_due"] = pool.checkpoint_due + batch.participations
+        columns["players"] = pool.players + batch.new
+        columns["checkpoint_due"] = pool.checkpoint_due + batch.running.participations
         if batch.shared or pool.shared:
             columns["shared"] = batch.shared
         columns |= columns_after(
@@ -560,9 +559,8 @@ def _write(
             pool,
             columns["dirty"] is not None,
             (columns["last_time"] or 0, columns["last_seq"]),
-            batch.participations,
-            lambda: cache.since_partial(pool, batch),
-            batch.shared,
+            batch,
+            cache,
         )
         if pool.webhooks & webhooks.KINDS["match.rated"]:
             happened = [("match.rated", seq) for seq in sorted(set(batch.changes["seq"]))]

@@ -51,8 +51,9 @@ from equipoise.pools.posting.rating import (
     players_of,
     time_kind,
 )
+from equipoise.pools.posting.running import RunningPool
 from equipoise.pools.records import Amendments, amendments_of
-from equipoise.pools.replay.states import RunningPool, players_before, state_before
+from equipoise.pools.replay.states import players_before, state_before
 from equipoise.rating.explaining import explain_change, why_unrated
 from equipoise.rating.pool_state import PoolState, newcomers_note, unpack_players
 from equipoise.rating.predicting import lobby_prediction, team_model

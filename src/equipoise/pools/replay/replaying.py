@@ -21,7 +21,6 @@ import numpy as np
 from sqlalchemy import Connection
 
 from equipoise.analysis.clock import now
-from equipoise.arrays import Ints
 from equipoise.errors import ConflictError, ConvergenceError, InvalidDataError
 from equipoise.messages.matches import DifferenceMessage
 from equipoise.pools.pool.pools import code_version
@@ -31,6 +30,7 @@ from equipoise.pools.pool.settings import (
     rules_through,
     with_parameters,
 )
+from equipoise.pools.posting.running import RunningPool, partial_states
 from equipoise.pools.records import (
     Eligibility,
     Piece,
@@ -41,8 +41,6 @@ from equipoise.pools.records import (
 )
 from equipoise.pools.replay.states import (
     Numbers,
-    RunningPartial,
-    RunningPool,
     difference,
     fill_partial_checkpoints,
     keep_checkpoints,
@@ -213,7 +211,7 @@ class _Replay:
     through : the last log record that it takes into account
     after : position up to which the log was read
     interval : participations between two checkpoints
-    partial : what changed since the last partial checkpoint
+    partial_end : where the last partial checkpoint ends; partial_at : participations up to it
     held : checkpoints so far; held_at : participations up to the last of them
     """
 
@@ -228,7 +226,8 @@ class _Replay:
     after: Position
     started: int
     interval: int
-    partial: RunningPartial
+    partial_end: Position
+    partial_at: int
     held: list[Checkpoint] = field(default_factory=list)
     held_at: int = 0
 
@@ -301,7 +300,8 @@ def _begin(store: Store, pool: PoolRecord, owner: str, stop: Callable[[], bool])
         after=max(after, running.position),
         started=now(),
         interval=pool.checkpoint_every(store.sizes),
-        partial=RunningPartial.after(running, START if known is None else known.position),
+        partial_end=START if known is None else known.position,
+        partial_at=running.participations,
         held_at=running.participations,
     )
 
@@ -342,8 +342,10 @@ def _players_in(piece: Piece) -> int:
 
 def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
     """Rate a piece and write the result in small steps; return False if it was stopped."""
+    before = replay.running.participations
     with without_collection():
         rows, touched = replay.running.rate(piece.matches)
+        touched = np.unique(touched)
     size = replay.store.sizes.rows
     for low in range(0, len(rows["player"]), size):
         part = {name: values[low : low + size] for name, values in rows.items()}
@@ -355,7 +357,7 @@ def _rate_piece(replay: _Replay, piece: Piece, with_ratings: bool) -> bool:
             return False
     replay.after = piece.end
     _make_checkpoint(replay)
-    _make_partial_checkpoint(replay, touched, len(rows["player"]))
+    _make_partial_checkpoint(replay, before)
     return True
 
 
@@ -416,18 +418,25 @@ def _make_checkpoint(replay: _Replay) -> None:
         replay.interval *= 2
 
 
-def _make_partial_checkpoint(replay: _Replay, touched: Ints, participations: int) -> None:
-    """Store a partial checkpoint of the new generation if one is due."""
-    running, partial = replay.running, replay.partial
-    sizes = replay.store.sizes
-    states = partial.add(sizes, running, touched, participations, now=False)
+def _make_partial_checkpoint(replay: _Replay, before: int) -> None:
+    """Store a partial checkpoint of the new generation if one is due.
+
+    before : participations before the last piece
+    """
+    running, end = replay.running, replay.partial_end
+    states = partial_states(
+        replay.store.sizes,
+        before - replay.partial_at,
+        running.participations - replay.partial_at,
+        lambda: running.packed_after(end),
+    )
     if states is None:
         return
     with replay.store.write() as connection:
         record = _locked_pool(connection, replay)
-        end = End(running.position, replay.generation, partial.end)
-        partial_checkpoints.put(connection, record.id, end, states, running.state.shared)
-    partial.made(running)
+        made = End(running.position, replay.generation, end)
+        partial_checkpoints.put(connection, record.id, made, states, running.state.shared)
+    replay.partial_end, replay.partial_at = running.position, running.participations
 
 
 def _swap(replay: _Replay) -> DifferenceMessage:
@@ -450,7 +459,7 @@ def _swap(replay: _Replay) -> DifferenceMessage:
             if not piece.matches:
                 continue
             rows, touched = running.rate(piece.matches)
-            replay.partial.participations += len(rows["player"])
+            touched = np.unique(touched)
             changes.put(connection, record.id, replay.generation, rows)
             _put_ratings(connection, record, replay.generation, running.ratings(touched))
             names = [running.players[row] for row in touched.tolist()]
@@ -493,8 +502,8 @@ def _swap(replay: _Replay) -> DifferenceMessage:
             rated_to=latest_of(record.last_time, running.last_time),
             code=code if replay.begin == START else record.code,
             checkpoint_due=running.participations - replay.held_at,
-            partial_due=max(replay.partial.participations, 1),
-            partial_end=replay.partial.end,
+            partial_due=max(running.participations - replay.partial_at, 1),
+            partial_end=replay.partial_end,
             unfilled=_still_unfilled(record, replay),
             # The leaderboard has the order of when the replay began; `maintain_pool` updates it.
             board_day=record.board_day if changed else running.board_day,

@@ -18,38 +18,28 @@ import dataclasses
 import logging
 import math
 import time
-import zlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 from sqlalchemy import Connection
 
-from equipoise.arrays import Floats, Ids, Ints
+from equipoise.arrays import Floats, Ints
 from equipoise.errors import ConvergenceError, InvalidDataError
 from equipoise.messages.conversion import json_value
 from equipoise.messages.matches import DifferenceMessage, OthersMessage, PlayerDifference
-from equipoise.pools.pool.pools import code_version
 from equipoise.pools.pool.rules import PoolRules, rules_of
 from equipoise.pools.posting.rating import (
     LastChanges,
     LoggedMatch,
-    Participants,
-    history_of,
-    is_due,
-    is_small,
     names_of,
     numbers_of,
-    object_array,
-    rated_changes,
-    rating_rows,
-    time_kind,
 )
+from equipoise.pools.posting.running import RunningPool, partial_states, unpacked_state
 from equipoise.pools.records import (
     Amendments,
-    KnownRatings,
     amendments_of,
     cached_known,
     counted_matches,
@@ -65,10 +55,10 @@ from equipoise.rating.pool_state import (
     seeded_state,
     unpack_players,
 )
-from equipoise.rating.state import DRAWS, State
+from equipoise.rating.state import DRAWS
 from equipoise.rating.system import RatingSystem
 from equipoise.store import changes, log, partial_checkpoints, pools, ratings, replays
-from equipoise.store.bulk import Sizes, sizes_of
+from equipoise.store.bulk import sizes_of
 from equipoise.store.changes import ChangeRow
 from equipoise.store.connection import Store
 from equipoise.store.log import KnownLog
@@ -79,150 +69,6 @@ from equipoise.store.replays import Checkpoint, ReplayRecord
 logger = logging.getLogger(__name__)
 
 
-#: zlib's level: floats hardly compress, but those of players who have not changed do.
-ZLIB_LEVEL = 1
-
-
-def _no_ids() -> Ids:
-    return np.zeros(0, np.int64)
-
-
-@dataclass(slots=True, eq=False)
-class RunningPool:
-    """All players of a pool at a position of its log.
-
-    players : ids, row by row of the state; row_of : the other way round
-    last_changes : positions of their last changes
-    position : of the last rated match
-    board_day : day to which the ratings shown have decayed
-    matches, participations : rated so far; participations include those before the checkpoint from
-        which it started
-    draws_from : number of the first record whose match counts for the draw probability
-    _ids, _filled : room for the ids as an array, and how many it has
-    """
-
-    rules: PoolRules
-    players: list[str]
-    row_of: dict[str, int]
-    state: State
-    last_changes: LastChanges
-    position: Position = START
-    matches: int = 0
-    participations: int = 0
-    board_day: int | None = None
-    draws_from: int = 1
-    _ids: Ids = field(default_factory=_no_ids)
-    _filled: int = 0
-
-    @classmethod
-    def start(cls, rules: PoolRules, draws_from: int) -> RunningPool:
-        """Return a pool without players."""
-        state = rules.system.initial(0)
-        return cls(rules, [], {}, state, LastChanges.empty(0), draws_from=draws_from)
-
-    @classmethod
-    def resume(cls, rules: PoolRules, checkpoint: Checkpoint, draws_from: int) -> RunningPool:
-        """Return the pool at a checkpoint. Raises : InvalidDataError."""
-        saved = _unpacked(checkpoint.content, "checkpoint")
-        if saved.system != rules.system:
-            raise InvalidDataError([], "a checkpoint of another system")
-        running = cls.of_state(rules, saved, draws_from)
-        running.last_changes = LastChanges.from_bytes(checkpoint.trail, len(running.players))
-        running.position = checkpoint.position
-        running.participations = checkpoint.participations
-        return running
-
-    @classmethod
-    def of_state(cls, rules: PoolRules, state: PoolState, draws_from: int) -> RunningPool:
-        """Return a pool before its first match, whose players have a state."""
-        players = [str(player) for player in state.player_ids.tolist()]
-        rows = {player: row for row, player in enumerate(players)}
-        last_changes = LastChanges.empty(len(players))
-        return cls(rules, players, rows, state.state, last_changes, draws_from=draws_from)
-
-    def rate(self, matches: Sequence[LoggedMatch]) -> tuple[dict[str, Sequence[Any]], Ints]:
-        """Rate matches in the order of rating; return their changes and the rows of the players.
-
-        The players include those whom the matches only list.
-
-        Raises : ConvergenceError, InvalidDataError; the state is then of no further use
-        """
-        rated = [match for match in matches if match.request.teams]
-        listed = [player for match in matches for player in match.listed]
-        participants = Participants.of(rated)
-        rows = self._rows(participants.names)
-        unrated = self._rows(listed)
-        changes, history = rated_changes(
-            self.rules,
-            self.state,
-            self.last_changes,
-            rated,
-            participants,
-            rows,
-            self._player_ids(),
-            self.draws_from,
-        )
-        self.matches += len(rated)
-        self.participations += len(rows)
-        if matches:
-            self.position = matches[-1].position
-        return changes, np.union1d(history.player, unrated)
-
-    def _rows(self, names: Sequence[str]) -> Ints:
-        """Return the rows of players, after adding those who are new."""
-        row_of, players = self.row_of, self.players
-        found = list(map(row_of.get, names))
-        if None in found:
-            for at, row in enumerate(found):
-                if row is None:
-                    found[at] = new = row_of.setdefault(names[at], len(players))
-                    if new == len(players):
-                        players.append(names[at])
-            self.state.grow(len(players))
-            self.last_changes.grow(len(players))
-        return np.array(found, np.int64)
-
-    def _player_ids(self) -> Ids:
-        """Return the ids of all players. Only those added since the last time are copied."""
-        players = len(self.players)
-        if players > len(self._ids):
-            room = np.empty(2 * players, dtype=object)
-            room[: self._filled] = self._ids[: self._filled]
-            self._ids = room
-        if players > self._filled:
-            self._ids[self._filled : players] = self.players[self._filled :]
-            self._filled = players
-        return self._ids[:players]
-
-    def ratings(self, rows: Ints) -> dict[str, Sequence[Any]]:
-        """Return the ratings of the players at these rows as columns of the table."""
-        names = [self.players[row] for row in rows]
-        return rating_rows(self.rules, self.state, rows, names, self.last_changes, self.board_day)
-
-    @property
-    def last_time(self) -> int | None:
-        """Time of the last rated match; None for none, and in pools without times."""
-        return self.position[0] if self.rules.timed and self.position != START else None
-
-    def pool_state(self) -> PoolState:
-        """Return the state as a PoolState."""
-        return PoolState(
-            system=self.rules.system,
-            player_ids=object_array(self.players),
-            state=self.state,
-            rated=_no_ids(),
-            last_time=self.last_time,
-            time_kind=time_kind(self.rules),
-        )
-
-    def checkpoint(self) -> Checkpoint:
-        """Return the state as a checkpoint."""
-        content = zlib.compress(self.pool_state().to_bytes(), ZLIB_LEVEL)
-        last_changes = self.last_changes.to_bytes()
-        code = code_version(self.rules.settings.system)
-        return Checkpoint(self.position, self.participations, code, content, last_changes)
-
-
 def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRules) -> RunningPool:
     """Return the pool before its first match: empty, with known ratings or the seed of its season.
 
@@ -230,7 +76,8 @@ def running_from_start(connection: Connection, pool: PoolRecord, rules: PoolRule
     """
     known = read_known(connection, pool)
     if known is not None:
-        return _with_known_ratings(known, rules, pool.draws_from)
+        players = list(known.content.players)
+        return RunningPool.of(rules, players, known.state(rules), pool.draws_from)
     content = None if pool.follows is None else pools.content_of(connection, pool.id)
     if content is None:
         return RunningPool.start(rules, pool.draws_from)
@@ -246,7 +93,7 @@ def seed_state(system: RatingSystem, content: bytes, name: str) -> PoolState:
     name : of the seed, for errors
     Raises : InvalidDataError
     """
-    saved = _unpacked(content, name)
+    saved = unpacked_state(content, name)
     if saved.system == system:
         return saved
     was = saved.system
@@ -260,27 +107,6 @@ def seed_state(system: RatingSystem, content: bytes, name: str) -> PoolState:
             carry_entry(seeded, saved.state, was)
             return dataclasses.replace(saved, system=system, state=seeded)
     raise InvalidDataError([], f"{name} is of another system than the pool's")
-
-
-def _unpacked(content: bytes, name: str) -> PoolState:
-    """Return a packed state. Raises : InvalidDataError."""
-    try:
-        return PoolState.from_bytes(zlib.decompress(content), name)
-    except zlib.error as error:
-        raise InvalidDataError([], f"{name} is damaged: {error}") from error
-
-
-def _with_known_ratings(known: KnownRatings, rules: PoolRules, draws_from: int) -> RunningPool:
-    """Return the pool of players who begin with known ratings."""
-    players = known.content.players
-    return RunningPool(
-        rules,
-        list(players),
-        {player: row for row, player in enumerate(players)},
-        known.state(rules),
-        LastChanges.empty(len(players)),
-        draws_from=draws_from,
-    )
 
 
 def running_before(
@@ -385,52 +211,6 @@ def _rated_checkpoint(connection: Connection, pool: PoolRecord, rules: PoolRules
     return running.checkpoint()
 
 
-@dataclass(slots=True)
-class RunningPartial:
-    """What changed in a running pool since its last partial checkpoint.
-
-    end : where that ends
-    rows : of the players with changes since
-    participations : since
-    """
-
-    end: Position
-    rows: Ints
-    participations: int = 0
-
-    @classmethod
-    def after(cls, running: RunningPool, end: Position) -> RunningPartial:
-        """Return what changed in a running pool after a position."""
-        last = running.last_changes
-        time, seq = end
-        rows = np.flatnonzero((last.time > time) | ((last.time == time) & (last.seq > seq)))
-        return cls(end, rows[last.seq[rows] > 0])
-
-    def add(
-        self, sizes: Sizes, running: RunningPool, rows: Ints, participations: int, *, now: bool
-    ) -> dict[str, bytes] | None:
-        """Add rated matches; return the states of the next partial checkpoint if it is due.
-
-        rows : of the players of these matches
-        now : make it in any case
-        """
-        before = self.participations
-        self.participations += participations
-        self.rows = np.union1d(self.rows, rows)
-        if not now and not is_due(sizes, before, self.participations):
-            return None
-        names = [running.players[row] for row in self.rows.tolist()]
-        packed = pack_players(running.state.take(self.rows))
-        states = dict(zip(names, packed, strict=True))
-        if not now and not is_small(sizes, states, self.participations):
-            return None
-        return states
-
-    def made(self, running: RunningPool) -> None:
-        """Begin again after a partial checkpoint was stored."""
-        self.end, self.rows, self.participations = running.position, self.rows[:0], 0
-
-
 def fill_partial_checkpoints(store: Store, pool: str, *, stop: Callable[[], bool]) -> None:
     """Make the partial checkpoints that a pool lacks, until `stop` returns True.
 
@@ -457,7 +237,7 @@ def _fill(store: Store, record: PoolRecord, after: Position, stop: Callable[[], 
     with store.read() as connection:
         amendments = amendments_of(connection, record)
         running = running_before(connection, record, rules, amendments, (after[0], after[1] + 1))
-    changed, done = RunningPartial.after(running, after), False
+    end, filled, done = after, running.participations, False
     while not done:
         if stop():
             return
@@ -468,10 +248,14 @@ def _fill(store: Store, record: PoolRecord, after: Position, stop: Callable[[], 
         matches = [match for match in piece.matches if match.position <= last]
         done = piece.last or len(matches) < len(piece.matches) or piece.end >= last
         after = piece.end
-        rows, touched = running.rate(matches)
-        states = changed.add(
-            store.sizes, running, touched, len(rows["player"]), now=done and bool(matches)
-        )
+        before = running.participations - filled
+        running.rate(matches)
+        states: Mapping[str, bytes] | None = None
+        if done:
+            states = running.packed_after(end) if matches else None
+        else:
+            due = running.participations - filled
+            states = partial_states(store.sizes, before, due, partial(running.packed_after, end))
         if states is None and not done:
             continue
         with store.write() as connection:
@@ -479,10 +263,10 @@ def _fill(store: Store, record: PoolRecord, after: Position, stop: Callable[[], 
             if not _is_same(connection, now, record, known):
                 return
             if states is not None:
-                end = End(running.position, record.generation, changed.end)
+                made = End(running.position, record.generation, end)
                 shared = running.state.shared
-                partial_checkpoints.put(connection, record.id, end, states, shared)
-                changed.made(running)
+                partial_checkpoints.put(connection, record.id, made, states, shared)
+                end, filled = running.position, running.participations
             if done:
                 change_pool(connection, record.id, unfilled=None)
 
@@ -505,6 +289,8 @@ def _is_same(connection: Connection, now: PoolRecord, record: PoolRecord, known:
 _SINGLY = 40
 #: Changes that are read at most. Only where partial checkpoints are missing are there more.
 _MOST_CHANGES = 50_000
+#: Number of a record that no log reaches: matches before it do not count for the draw probability.
+_NO_DRAWS = 2**62
 
 
 def players_before(
@@ -648,25 +434,14 @@ def _rated(
     matches: list[LoggedMatch],
     shared: dict[str, Floats],
 ) -> PoolState | None:
-    """Rate matches on packed states; return the state after them."""
-    players = list(packed)
-    rows = {player: row for row, player in enumerate(players)}
-    if any(name not in rows for name in names_of(matches)):
+    """Rate matches on packed states; return the state after them, None if a player has none."""
+    if any(name not in packed for name in names_of(matches)):
         return None
     state = unpack_players(rules.system, list(packed.values()))
     state.shared = shared
-    ids = object_array(players)
-    if matches:
-        history = history_of(matches, rows, ids, rules)
-        rules.system.run(state, history, 0, history.matches)
-    return PoolState(
-        system=rules.system,
-        player_ids=ids,
-        state=state,
-        rated=np.zeros(0, np.int64),
-        last_time=matches[-1].position[0] if rules.timed and matches else None,
-        time_kind=time_kind(rules),
-    )
+    running = RunningPool.of(rules, list(packed), state, draws_from=_NO_DRAWS)
+    running.rate(matches)
+    return running.pool_state()
 
 
 #: Players that a difference lists.

@@ -23,8 +23,9 @@ from equipoise.pools.amending import void_match
 from equipoise.pools.pool.rules import rules_of
 from equipoise.pools.pool.settings import rules_through
 from equipoise.pools.posting.rating import LoggedMatch
+from equipoise.pools.posting.running import RunningPool
 from equipoise.pools.records import Amendments, amendments_of, counted_matches
-from equipoise.pools.replay.states import RunningPool, running_before, running_from_start
+from equipoise.pools.replay.states import running_before, running_from_start
 from equipoise.store import log as pool_log
 from equipoise.store import replays
 from equipoise.store.connection import Store
@@ -90,13 +91,12 @@ def _first_failure(
     for matches in counted_matches(connection, pool, amendments, after):
         beat()
         before = _copy(running)
-        if _failing(running, matches) is None:
-            continue
-        for match in matches:
-            reason = _failing(before, [match])
-            if reason is not None:
-                return _Failure(match, reason)
-        return None
+        try:
+            _, rows = running.rate(matches)
+            running.ratings(rows)
+        except (ConvergenceError, InvalidDataError):
+            failure = before.first_failure(matches)
+            return None if failure is None else _Failure(matches[failure[0]], failure[1])
     return None
 
 
@@ -109,16 +109,6 @@ def _copy(running: RunningPool) -> RunningPool:
         state=running.state.copy(),
         last_changes=deepcopy(running.last_changes),
     )
-
-
-def _failing(running: RunningPool, matches: list[LoggedMatch]) -> EquipoiseError | None:
-    """Rate matches; return the error if that fails. The state is then of no further use."""
-    try:
-        _, rows = running.rate(matches)
-        running.ratings(rows)
-    except (ConvergenceError, InvalidDataError) as error:
-        return error
-    return None
 
 
 def _culprit(

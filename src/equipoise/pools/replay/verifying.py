@@ -29,6 +29,7 @@ from equipoise.messages.pools import PoolRequest, SeasonRequest, VerifyMessage
 from equipoise.pools.pool.rules import PoolRules, decays, rules_of
 from equipoise.pools.pool.settings import content_of, first_settings, with_settings
 from equipoise.pools.posting.rating import LoggedMatch, day_of, days_idle, display
+from equipoise.pools.posting.running import RunningPool
 from equipoise.pools.records import (
     Piece,
     amendments_of,
@@ -39,7 +40,7 @@ from equipoise.pools.records import (
     waiting_from,
 )
 from equipoise.pools.replay.chain_checks import Findings, LogWalk
-from equipoise.pools.replay.states import RunningPartial, RunningPool, running_from_start
+from equipoise.pools.replay.states import running_from_start
 from equipoise.rating.pool_state import PoolState, pack_players
 from equipoise.rating.state import State
 from equipoise.store import changes, log, partial_checkpoints, pools, ratings, replays
@@ -459,7 +460,7 @@ def _compare_partial(
         return
     if not rows:
         return  # It was deleted in the meantime.
-    changed = RunningPartial.after(running, end.begins).rows
+    changed = running.changed_after(end.begins)
     if not _same_states(_found_states(rows), running, changed) or not all(
         _same_shared(running.state, row.shared) for row in rows
     ):
