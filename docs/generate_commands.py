@@ -7,6 +7,7 @@ Only the package itself is needed. A test holds the page against this script.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -43,34 +44,89 @@ error; {doc}`errors` has its shape.
 """
 
 
+SHARED = """\
+## Shared options
+
+The following have the same meaning in several commands. Each command lists those that it takes.
+
+```{program} equipoise
+```
+"""
+
+Definition = tuple[str, str]
+
+
 def commands_page() -> str:
     """Return the text of the page."""
     root: Any = typer.main.get_command(create_application())
-    return "\n".join([HEAD, *_sections("equipoise", root)])
+    commands = list(_commands("equipoise", root))
+    shared = _shared(commands)
+    parts = [HEAD, SHARED, *(_definition(*row) for row in shared)]
+    for name, command in commands:
+        parts += _section(name, command, shared)
+    return "\n".join(parts)
 
 
-def _sections(name: str, command: Any) -> Iterator[str]:
-    """Yield the parts of a command and of those below it."""
-    yield from _section(name, command, level=2)
-    for below, one in sorted(getattr(command, "commands", {}).items()):
-        yield from _sections(f"{name} {below}", one)
+def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the full name of a command, and the commands below it, each with the command."""
+    yield name, command
+    for below, subcommand in sorted(getattr(command, "commands", {}).items()):
+        yield from _commands(f"{name} {below}", subcommand)
 
 
-def _section(name: str, command: Any, level: int) -> Iterator[str]:
+def _shared(commands: list[tuple[str, Any]]) -> list[Definition]:
+    """Return the definitions that two commands or more have in common, one for each name."""
+    counts = Counter(
+        definition
+        for _, command in commands
+        for definition in [*_arguments(command), *_options(command)]
+    )
+    most_common: dict[str, Definition] = {}
+    for definition, count in counts.most_common():
+        if count > 1:
+            most_common.setdefault(_first_name(definition), definition)
+    return sorted(most_common.values(), key=lambda row: (row[0].startswith("-"), _first_name(row)))
+
+
+def _first_name(definition: Definition) -> str:
+    """Return the name without its short form and its value: `--system` or `HISTORY`."""
+    return re.split(r"[ ,=\[]", definition[0])[0]
+
+
+def _arguments(command: Any) -> list[Definition]:
+    return [
+        (_name(param), param.help)
+        for param in command.params
+        if param.param_type_name == "argument"
+    ]
+
+
+def _options(command: Any) -> list[Definition]:
+    return [
+        (_option(param), param.help)
+        for param in command.params
+        if param.param_type_name == "option" and not param.hidden
+    ]
+
+
+def _section(name: str, command: Any, shared: list[Definition]) -> Iterator[str]:
     """Yield the parts of one command: what it does, its usage, arguments, options, example."""
-    options = [one for one in command.params if one.param_type_name == "option" and not one.hidden]
-    arguments = [one for one in command.params if one.param_type_name == "argument"]
-    yield f"{'#' * level} {name}\n"
+    yield f"## {name}\n"
     yield f"{_text(command.help)}\n"
-    yield f"```{{program}} {name}\n```\n"
+    definitions = [*_arguments(command), *_options(command)]
+    if any(definition not in shared for definition in definitions):
+        yield f"```{{program}} {name}\n```\n"
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
     words = [name, *map(_argument, arguments), "[OPTIONS]"]
     if hasattr(command, "commands"):
         words = [name, "COMMAND ..."]
     yield f"```text\n{' '.join(words)}\n```\n"
-    for one in arguments:
-        yield _definition(_name(one), one.help)
-    for one in options:
-        yield _definition(_option(one), one.help)
+    for definition in definitions:
+        if definition not in shared:
+            yield _definition(*definition)
+    names = [f"`{_first_name(row)}`" for row in definitions if row in shared]
+    if names:
+        yield f"[Shared](#shared-options): {', '.join(names)}.\n"
     lines = [line.strip() for line in (command.epilog or "").splitlines()]
     examples = "\n".join(f"$ {line}" for line in lines if line.startswith("equipoise "))
     if examples:
