@@ -23,6 +23,7 @@ READS: list[tuple[str, Callable[[Client, str], object]]] = [
     ("leaderboard", lambda c, p: c.leaderboard(p)),
     ("player", lambda c, p: c.player(p, "a")),
     ("history", lambda c, p: c.player_history(p, "a")),
+    ("summary", lambda c, p: c.player_summary(p, "a")),
     ("explain", lambda c, p: c.explain(p, "a")),
     ("match", lambda c, p: c.match(p, "m1")),
     ("matches", lambda c, p: c.matches(p)),

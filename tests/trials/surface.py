@@ -180,6 +180,7 @@ async def record_pool(ask: Any, system: str) -> None:
         "/leaderboard?provisional=true",
         "/players/ana",
         "/players/ana/history",
+        "/players/ana/summary",
         "/players/ana/explain?match=8",
         "/matches",
         "/matches/3",

@@ -45,6 +45,7 @@ from equipoise.messages.matches import (
     Moment,
     PlayerHistory,
     PlayerMessage,
+    PlayerSummary,
     PostedMessage,
     ReasonRequest,
     ReinstateRequest,
@@ -715,6 +716,11 @@ def player_history(
     """Return a page of a player's rated matches, newest first."""
     path = in_pool(pool, "players", player, "history")
     return json_call("GET", path, PlayerHistory, query={"cursor": cursor, "limit": limit})
+
+
+def player_summary(pool: str, player: Id) -> Call[PlayerSummary]:
+    """Return what a player's rated matches say together: peak, record, streaks, rivals."""
+    return json_call("GET", in_pool(pool, "players", player, "summary"), PlayerSummary)
 
 
 def explain(pool: str, player: Id, match: Id | None = None) -> Call[ExplainMessage]:

@@ -152,6 +152,7 @@ class Endpoints:
     player = Endpoint(calls.player)
     player_history = Endpoint(calls.player_history)
     each_in_history = Listing(calls.player_history, lambda page: page.matches)
+    player_summary = Endpoint(calls.player_summary)
     explain = Endpoint(calls.explain)
     predict = Endpoint(calls.predict)
     balance = Endpoint(calls.balance)

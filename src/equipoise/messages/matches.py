@@ -9,6 +9,8 @@ import msgspec
 #: Ids and times as they may be posted. In answers ids are text.
 Id: TypeAlias = str | int
 Moment: TypeAlias = int | str
+#: The result of a match of two teams, for one of them.
+Result: TypeAlias = Literal["win", "draw", "loss"]
 
 
 class ParticipationRequest(
@@ -92,6 +94,7 @@ class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     expected : score expected against the other teams, from 0 to 1
     performance : as posted, or the performance rating that the system inferred
     extra : further numbers of the system, by name of its trace's columns
+    statistics, share, role, side, at_home, attributes : as posted; absent where nothing was
     """
 
     player: str
@@ -105,14 +108,28 @@ class ChangeMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     performance: float | None
     extra: dict[str, float | None] = {}
     disqualified: bool = False
+    statistics: dict[str, float] = {}
+    share: float | None = None
+    role: str | None = None
+    side: str | None = None
+    at_home: bool | None = None
+    attributes: dict[str, str | int | float | bool | None] = {}
 
 
-class TeamMessage(msgspec.Struct, frozen=True, gc=False):
-    """A team of a recorded match; `rank` is the place from 1."""
+class TeamMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """A team of a recorded match; `rank` is the place from 1.
+
+    score : as posted; absent if the match was posted with ranks
+    chance : mean score expected against each other team before the match, from 0 to 1, as POST
+        predict would have answered; of a learned home advantage it takes what the pool knows now.
+        Absent if a player was not rated in the match, or if it has more than 100 teams
+    """
 
     rank: int
     team: str | None
     players: list[ChangeMessage]
+    score: float | None = None
+    chance: float | None = None
 
 
 class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -127,6 +144,7 @@ class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         rated until a replay is complete)
     corrected : seq of the correction that counts, null if there is none
     unused : posted fields that the pool's system does not use; absent if there are none
+    upset : whether the winner of two teams had a chance below 25 %; absent if not
     teams : of a match of very many players only the part that was asked for, as posted; the first
         and the last team of it may lack players. The fields below are then given, otherwise absent
     players_in_match, teams_in_match : numbers of all of them
@@ -147,10 +165,30 @@ class MatchMessage(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     teams_in_match: int | None = None
     previous: str | None = None
     next: str | None = None
+    upset: bool = False
+
+
+class SideMessage(msgspec.Struct, frozen=True, gc=False):
+    """A team of a match in a list.
+
+    players : the first five, as posted; size : number of all of them
+    score, chance : as in TeamMessage, null where they are absent there
+    """
+
+    rank: int
+    team: str | None
+    players: list[str]
+    size: int
+    score: float | None
+    chance: float | None
 
 
 class MatchLine(msgspec.Struct, frozen=True, gc=False):
-    """A match in a list, without its players' changes; times as in MatchMessage."""
+    """A match in a list, without its players' changes; times as in MatchMessage.
+
+    sides : both teams as posted; of more than two teams the first three by place
+    upset : whether the winner of two teams had a chance below 25 %
+    """
 
     match: str
     seq: int
@@ -160,6 +198,8 @@ class MatchLine(msgspec.Struct, frozen=True, gc=False):
     players: int
     teams: int
     played: Moment | None = None
+    sides: list[SideMessage] = []
+    upset: bool = False
 
 
 class MatchPage(msgspec.Struct, frozen=True):
@@ -368,10 +408,23 @@ class PlayerMessage(msgspec.Struct, frozen=True):
     known_deviation: float | None = None
 
 
+class OpponentLine(msgspec.Struct, frozen=True, gc=False):
+    """An opponent in a player's match, and the rating before it; null if it did not count."""
+
+    player: str
+    rating_before: float | None
+
+
 class PlayerMatch(msgspec.Struct, frozen=True, gc=False):
     """What one match did to a player; `rank` from 1 among `teams` teams.
 
     time : at which the match counts; played : time that was posted, null if there was none
+    result : "win", "draw" or "loss" in a match of two teams; null if there were more
+    score, opponent_score : of the player's team and of the other one; null without scores, the
+        latter also if there were more than two teams
+    chance : of the player's team, as in TeamMessage; null where it is absent there
+    at_home : whether the player was at home; null if nothing was posted
+    opponents : at most 10, by their places; none in matches of more than 100 teams
     """
 
     match: str
@@ -388,6 +441,12 @@ class PlayerMatch(msgspec.Struct, frozen=True, gc=False):
     performance: float | None
     extra: dict[str, float | None]
     played: int | str | None = None
+    result: Result | None = None
+    score: float | None = None
+    opponent_score: float | None = None
+    chance: float | None = None
+    at_home: bool | None = None
+    opponents: list[OpponentLine] = []
 
 
 class PlayerHistory(msgspec.Struct, frozen=True):
@@ -397,6 +456,109 @@ class PlayerHistory(msgspec.Struct, frozen=True):
     player: str
     matches: list[PlayerMatch]
     next: str | None
+
+
+class PeakMessage(msgspec.Struct, frozen=True):
+    """The highest rating of a player, the match after which it was reached, and its time."""
+
+    rating: float
+    match: str
+    time: int | str | None
+
+
+class StreakMessage(msgspec.Struct, frozen=True):
+    """A player's last matches of two teams with the same result.
+
+    unbeaten, most_unbeaten : matches without a loss, the latest ones and the longest such series
+    """
+
+    result: Result
+    matches: int
+    unbeaten: int
+    most_unbeaten: int
+
+
+class RivalMessage(msgspec.Struct, frozen=True):
+    """An opponent whom a player has met in matches of two teams, and their results."""
+
+    player: str
+    matches: int
+    won: int
+    drawn: int
+    lost: int
+
+
+class PlacesMessage(msgspec.Struct, frozen=True):
+    """A player's places in matches of more than two teams.
+
+    first, top3, top10 : numbers of matches with such a place, ties included
+    largest_won : the match with the most teams in which the player came first
+    """
+
+    matches: int
+    median: float
+    first: int
+    top3: int
+    top10: int
+    largest_won: PlayerMatch | None
+
+
+class PlayerSummary(msgspec.Struct, frozen=True):
+    """What a player's rated matches say together.
+
+    covered : number of matches that it covers, the newest ones, at most 20,000
+    first_time : of the first of them
+    peak : the highest rating after a match from the placement matches of the pool on
+    change : of the rating in the 365 days before the pool's last match; null in pools without
+        times, and for players who were not rated before these
+    won, drawn, lost : matches of two teams; streak : null if there are none
+    places : null if there are no matches of more than two teams
+    last : the last ten matches, newest first
+    best_win : in a match of two teams, over the best opponents by mean rating
+    most_played : at most five
+    surprises : at most two wins with the lowest chance, and two losses with the highest
+    best_performances : at most four, in matches of more than two teams
+    """
+
+    pool: str
+    player: str
+    covered: int
+    first_time: int | str | None
+    peak: PeakMessage | None
+    change: float | None
+    won: int
+    drawn: int
+    lost: int
+    streak: StreakMessage | None
+    places: PlacesMessage | None
+    last: list[PlayerMatch]
+    best_win: PlayerMatch | None
+    most_played: list[RivalMessage]
+    surprises: list[PlayerMatch]
+    best_performances: list[PlayerMatch]
+
+
+class MoverMessage(msgspec.Struct, frozen=True):
+    """A player whose rating changed much, the rating now, and the change."""
+
+    player: str
+    rating: float
+    change: float
+
+
+class HighlightsMessage(msgspec.Struct, frozen=True):
+    """What happened in the 365 days before a pool's last match.
+
+    matches : number of matches that it covers; fewer than all of that time if there are very many
+    upsets : at most four, the winner with the lowest chance first
+    rising, falling : at most three each, provisional and new players left out
+    """
+
+    pool: str
+    matches: int
+    upsets: list[MatchLine]
+    rising: list[MoverMessage]
+    falling: list[MoverMessage]
 
 
 class ActivityBin(msgspec.Struct, frozen=True):

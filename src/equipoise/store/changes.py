@@ -236,6 +236,32 @@ def changes_between(
     return {(row.player, row.seq): row for row in found}
 
 
+def newest_changes(
+    connection: Connection, pool: PoolRecord, since: int, limit: int
+) -> list[ChangeRow]:
+    """Return the newest changes of a pool from a time on, newest first; limit : of them."""
+    order = (changes.c.time.desc(), changes.c.seq.desc(), changes.c.player.desc())
+    query = select(*SHOWN).where(counts(pool), changes.c.time >= since)
+    return [change_row(row) for row in connection.execute(query.order_by(*order).limit(limit))]
+
+
+def ratings_since(
+    connection: Connection, pool: PoolRecord, players: Sequence[str], since: int
+) -> dict[str, list[float]]:
+    """Return the ratings of players after each match since a time, oldest first.
+
+    The first value is the rating before these matches. Players without such a match are left out.
+    """
+    drawn = among(ratings.c.player, players, connection)
+    chain = _changes_since(pool, drawn, since, by_seq=False, shown=("numbers",))
+    query = select(chain.c.player, chain.c.rating, chain.c.numbers).where(chain.c.seq.is_not(None))
+    found: dict[str, list[float]] = {}
+    rows = connection.execute(query.order_by(chain.c.time, chain.c.seq)).all()
+    for player, rating, numbers in rows:
+        found.setdefault(player, [_HEAD.unpack_from(numbers)[2]]).append(rating)
+    return found
+
+
 def rows_after(
     connection: Connection, pool: PoolRecord, after: Position, through: Position
 ) -> list[tuple[Any, ...]]:
@@ -484,10 +510,12 @@ def means_by_bin(
     ]
 
 
-def _changes_since(pool: PoolRecord, drawn: Any, since: int, by_seq: bool) -> CTE:
+def _changes_since(
+    pool: PoolRecord, drawn: Any, since: int, by_seq: bool, shown: Sequence[str] = ()
+) -> CTE:
     """Return some players' changes since a time, or since a record in a pool without times.
 
-    drawn : the condition of the players
+    drawn : the condition of the players; shown : further columns
     Returns : the changes, and a row for each player in which `time` and `seq` are null
     """
     newest = ratings.c.change_seq if by_seq else ratings.c.change_time
@@ -501,6 +529,7 @@ def _changes_since(pool: PoolRecord, drawn: Any, since: int, by_seq: bool) -> CT
         ratings.c.change_time.label("previous_time"),
         ratings.c.change_seq.label("previous_seq"),
         ratings.c.rating,
+        *(cast(null(), changes.c[name].type).label(name) for name in shown),
     ).where(
         ratings.c.pool == pool.id,
         ratings.c.generation == pool.generation,
@@ -509,9 +538,9 @@ def _changes_since(pool: PoolRecord, drawn: Any, since: int, by_seq: bool) -> CT
     )
     chain = start.cte("chain", recursive=True)
     before = chain.c.previous_seq if by_seq else chain.c.previous_time
-    shown = [changes.c[column.name] for column in chain.c]
+    columns = [changes.c[column.name] for column in chain.c]
     # Without "+ 0" SQLite would use this condition for the lookup and read all changes since then.
-    return chain.union_all(further_changes(chain, pool, shown).where(before + 0 >= since))
+    return chain.union_all(further_changes(chain, pool, columns).where(before + 0 >= since))
 
 
 def players_with(

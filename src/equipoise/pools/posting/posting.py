@@ -63,6 +63,7 @@ from equipoise.pools.reading.matches import (
     match_message,
     stored_matches,
 )
+from equipoise.pools.reading.results import chances_of
 from equipoise.pools.records import Eligibility, latest_of
 from equipoise.store import changes, log, ratings, webhooks
 from equipoise.store.chain import Seal
@@ -583,7 +584,7 @@ def _answers(
 ) -> list[Answer]:
     """Return the answer to each post."""
     detailed = {index for index, post in enumerate(posts) if post.detailed}
-    messages = _messages(rules, plan, batch, detailed)
+    messages = _messages(pool, rules, plan, batch, detailed)
     answers: list[Answer] = []
     for index, matches in enumerate(one.matches for one in read):
         if index in plan.refused:
@@ -602,9 +603,13 @@ def _answers(
 
 
 def _messages(
-    rules: PoolRules, plan: PostingPlan, batch: RatedBatch | None, detailed: set[int]
+    pool: PoolRecord,
+    rules: PoolRules,
+    plan: PostingPlan,
+    batch: RatedBatch | None,
+    detailed: set[int],
 ) -> dict[str, MatchMessage]:
-    """Return the new matches of detailed posts, by id."""
+    """Return the new matches of detailed posts, by id; pool : as it is after the posts."""
     wanted = {
         record.seq: record
         for record, owner in zip(plan.records, plan.owners, strict=True)
@@ -626,8 +631,10 @@ def _messages(
         request = plan.requests[seq - first]
         status = "pending" if record.needs_replay else "rated" if request.rated else "unrated"
         state = MatchState(request, record.time, record.posted_time, status)
+        rows = by_seq.get(seq, {})
+        chances = chances_of(rules, pool, LoggedMatch(seq, record.time, request), rows)
         found[str(request.match)] = match_message(
-            record, state, parts[seq], by_seq.get(seq, {}), rules
+            record, state, parts[seq], rows, rules, chances=chances
         )
     return found
 

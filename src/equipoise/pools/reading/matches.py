@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from sqlalchemy import Connection
@@ -22,7 +22,8 @@ from equipoise.messages.matches import (
 )
 from equipoise.pools.pool.pools import MOST_ROWS, check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import PoolRules, iso, rules_of, unused_fields, written
-from equipoise.pools.posting.rating import players_of, unpack_extra
+from equipoise.pools.posting.rating import LoggedMatch, players_of, unpack_extra
+from equipoise.pools.reading.results import MOST_TEAMS, chances_of, is_upset, sides_of
 from equipoise.pools.records import (
     Amendments,
     Eligibility,
@@ -55,12 +56,13 @@ class MatchPart(NamedTuple):
     """The listed players of a match.
 
     request : the match with only these players; the same if these are all
-    places : of its teams in the whole match
+    places : of its teams in the whole match; numbers : of its teams there, from 0
     first : position of the first of these players, from 0; players, teams : of the whole match
     """
 
     request: MatchRequest
     places: list[int]
+    numbers: Sequence[int]
     first: int
     players: int
     teams: int
@@ -81,18 +83,19 @@ class MatchPart(NamedTuple):
         stop = count if window.stop is None else window.stop
         last = max(first + 1, min(first + window.limit, stop))
         at = 0
-        kept, kept_places = [], []
-        for team, place in zip(request.teams, places, strict=True):
+        kept, kept_places, numbers = [], [], []
+        for number, (team, place) in enumerate(zip(request.teams, places, strict=True)):
             players = team.players[max(first - at, 0) : max(last - at, 0)]
             at += len(team.players)
             if players:
                 whole = len(players) == len(team.players)
                 kept.append(team if whole else msgspec.structs.replace(team, players=players))
                 kept_places.append(place)
+                numbers.append(number)
         if first > 0 or last < count:
             part = msgspec.structs.replace(request, teams=kept)
-            return cls(part, kept_places, first, count, len(request.teams))
-        return cls(request, places, 0, count, len(request.teams))
+            return cls(part, kept_places, numbers, first, count, len(request.teams))
+        return cls(request, places, numbers, 0, count, len(request.teams))
 
     @property
     def names(self) -> list[str]:
@@ -136,7 +139,8 @@ def match(
     window = Window(first, stop, limit, around)
     with store.read() as connection:
         record = get_pool(connection, pool)
-        found = stored_matches(connection, record, rules_of(record.settings), [match_id], window)
+        rules = rules_of(record.settings)
+        found = stored_matches(connection, record, rules, [match_id], window)
     if match_id not in found:
         raise NotFoundError(f"no match {match_id!r} in pool {pool!r}")
     return found[match_id]
@@ -156,12 +160,30 @@ def matches(store: Store, pool: str, *, cursor: str | None = None, limit: int = 
         logged = log.matches_before(connection, record.id, before, limit + 1)
         amendments = amendments_of_matches(connection, record, [str(one.match) for one in logged])
         through = replays.rated_through(connection, record)
-    shown = logged[:limit]
+        shown = logged[:limit]
+        lines = [
+            _match_line(connection, record, one, _state_of(one, amendments, through), rules)
+            for one in shown
+        ]
     more = len(logged) > limit
     return MatchPage(
-        matches=[_match_line(one, _state_of(one, amendments, through), rules) for one in shown],
+        matches=lines,
         next=encode_cursor(shown[-1].position) if more else None,
     )
+
+
+def lines_at(
+    connection: Connection, pool: PoolRecord, rules: PoolRules, seqs: Iterable[int]
+) -> list[MatchLine]:
+    """Return the matches of these records as lines, each once."""
+    records = log.records_at(connection, pool.id, list(dict.fromkeys(seqs)))
+    names = [str(record.match) for record in records.values()]
+    amendments = amendments_of_matches(connection, pool, names)
+    through = replays.rated_through(connection, pool)
+    return [
+        _match_line(connection, pool, record, _state_of(record, amendments, through), rules)
+        for record in records.values()
+    ]
 
 
 def posted_match(store: Store, pool: str, match: str) -> MatchRequest:
@@ -204,12 +226,16 @@ def stored_matches(
     found = {}
     for match_id, one in logged.items():
         part, state = parts[match_id], states[match_id]
-        listed = None if part.request is state.request else part.names
+        predicts = part.teams <= MOST_TEAMS
+        listed = None if predicts or part.request is state.request else part.names
         # While a correction waits for its replay, the changes are those of the match before it.
         rows = changes.changes_of_match(connection, pool, replayed.position(one), listed)
         disqualified = eligible.disqualified(amendments.match(one)._replace(request=part.request))
+        chances = chances_of(rules, pool, replayed.match(one), rows) if predicts else []
+        if len(chances) != part.teams:
+            chances = []
         found[match_id] = match_message(
-            one, state, part, rows, rules, disqualified, limit=window.limit
+            one, state, part, rows, rules, disqualified, limit=window.limit, chances=chances
         )
     return found
 
@@ -258,6 +284,7 @@ def match_message(
     disqualified: Collection[str] = (),
     *,
     limit: int = MOST_ROWS,
+    chances: Sequence[float | None] = (),
 ) -> MatchMessage:
     """Return a match with what it did.
 
@@ -281,8 +308,12 @@ def match_message(
                 rank=place,
                 team=None if team.team is None else str(team.team),
                 players=[_change(one, changes, rules, disqualified) for one in team.players],
+                score=team.score,
+                chance=chances[number] if chances else None,
             )
-            for team, place in zip(part.request.teams, part.places, strict=True)
+            for number, team, place in zip(
+                part.numbers, part.request.teams, part.places, strict=True
+            )
         ],
         unused=unused_fields([request], rules),
         played=written(state.played, rules),
@@ -290,11 +321,24 @@ def match_message(
         teams_in_match=None if all_listed else part.teams,
         previous=previous,
         next=following,
+        upset=bool(chances) and is_upset(places_of(request), chances),
     )
 
 
-def _match_line(logged: LogRecord, state: MatchState, rules: PoolRules) -> MatchLine:
+def _match_line(
+    connection: Connection,
+    pool: PoolRecord,
+    logged: LogRecord,
+    state: MatchState,
+    rules: PoolRules,
+) -> MatchLine:
     """Return a match as a line of a list."""
+    request = state.request
+    chances: list[float | None] = [None] * len(request.teams)
+    if state.status == "rated" and len(chances) <= MOST_TEAMS:
+        rows = changes.changes_of_match(connection, pool, (state.time, logged.seq))
+        counted = LoggedMatch(logged.seq, state.time, request)
+        chances = chances_of(rules, pool, counted, rows)
     return MatchLine(
         match=str(state.request.match),
         seq=logged.seq,
@@ -304,7 +348,13 @@ def _match_line(logged: LogRecord, state: MatchState, rules: PoolRules) -> Match
         players=len(players_of(state.request)),
         teams=len(state.request.teams),
         played=written(state.played, rules),
+        sides=sides_of(request, chances),
+        upset=is_upset(places_of(request), chances),
     )
+
+
+#: What is posted of a player and returned as it is.
+_POSTED = ("statistics", "share", "role", "side", "at_home", "attributes")
 
 
 def _change(
@@ -317,6 +367,9 @@ def _change(
     posted = one if isinstance(one, ParticipationRequest) else None
     player = str(one.player if isinstance(one, ParticipationRequest) else one)
     found = changes.get(player)
+    given: dict[str, Any] = (
+        {} if posted is None else {name: getattr(posted, name) for name in _POSTED}
+    )
     if found is None:
         return ChangeMessage(
             player=player,
@@ -329,6 +382,7 @@ def _change(
             expected=None,
             performance=None if posted is None else posted.performance,
             disqualified=player in disqualified,
+            **given,
         )
     return ChangeMessage(
         player=player,
@@ -342,4 +396,5 @@ def _change(
         performance=found.performance,
         extra=unpack_extra(rules, found.extra),
         disqualified=player in disqualified,
+        **given,
     )

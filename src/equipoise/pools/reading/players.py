@@ -27,14 +27,14 @@ from equipoise.messages.matches import (
     Moment,
     OverviewMessage,
     PlayerHistory,
-    PlayerMatch,
     PlayerMessage,
     RatingBin,
     RatingTimeline,
 )
 from equipoise.pools.pool.pools import check_limit, decode_cursor, encode_cursor
 from equipoise.pools.pool.rules import PoolRules, days, iso, moment, rules_of, written
-from equipoise.pools.posting.rating import day_of, days_idle, display, unpack_extra
+from equipoise.pools.posting.rating import day_of, days_idle, display
+from equipoise.pools.reading.results import player_lines
 from equipoise.pools.records import (
     Eligibility,
     EligibilityRecord,
@@ -44,7 +44,7 @@ from equipoise.pools.records import (
 from equipoise.rating.pool_state import unpack_players
 from equipoise.rating.system import RatingColumns
 from equipoise.store import changes, log, ratings
-from equipoise.store.changes import ChangeRow, MeanRow, RatingTotals, Reach
+from equipoise.store.changes import MeanRow, RatingTotals, Reach
 from equipoise.store.connection import Store
 from equipoise.store.pools import PoolRecord, get_pool
 from equipoise.store.ratings import RatingRow
@@ -163,7 +163,7 @@ class LeaderboardView:
             return rows[:limit], place, len(rows) > limit
         # Players may have joined above since the cursor was made. At the top the places are
         # counted from 1 again.
-        listed = sum(self._lists(row) for row in rows)
+        listed = sum(self.lists(row) for row in rows)
         first = None if place is None else max(place - listed, 1)
         more = bool(rows) and bool(self.after(rows[0], 1))
         return rows[::-1], 1 if len(rows) < limit else first, more
@@ -173,7 +173,7 @@ class LeaderboardView:
         row = ratings.get_rating(self._connection, self._pool, player)
         above = self._rows(_key(row), limit // 2, backwards=True)[::-1]
         below = self._rows(_key(row), limit - len(above) - 1)
-        return [*above, row, *below], self.place(row) - sum(self._lists(one) for one in above)
+        return [*above, row, *below], self.place(row) - sum(self.lists(one) for one in above)
 
     def after(self, row: RatingRow, limit: int) -> list[RatingRow]:
         """Return the rows after one."""
@@ -190,18 +190,29 @@ class LeaderboardView:
             active_since=self._since,
         )
 
+    def count(self) -> int:
+        """Return the number of players with a place."""
+        return -1 + ratings.place_of(
+            self._connection,
+            self._pool,
+            None,
+            provisional=self._provisional,
+            disqualified=self._ranked,
+            active_since=self._since,
+        )
+
     def places(
         self, rows: Sequence[RatingRow], first: int | None
     ) -> tuple[list[int | None], int | None]:
         """Return the places of rows, None for a player without one, and the next place."""
         found: list[int | None] = []
         for row in rows:
-            listed = first is not None and self._lists(row)
+            listed = first is not None and self.lists(row)
             found.append(first if listed else None)
             first = first + 1 if first is not None and listed else first
         return found, first
 
-    def _lists(self, row: RatingRow) -> bool:
+    def lists(self, row: RatingRow) -> bool:
         """Return whether a player has a place; others may be shown without one."""
         if row.disqualified and not self._ranked:
             return False
@@ -234,6 +245,56 @@ class LeaderboardView:
                     backwards=backwards,
                 )
         return found
+
+
+def ranked_players(store: Store, pool: str, player_id: str) -> tuple[int | None, int]:
+    """Return the place of a player among active, settled ones, None without one; their number.
+
+    Raises : NotFoundError
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        since = _active_since(record, rules_of(record.settings), inactive=False)
+        view = LeaderboardView(connection, record, False, since)
+        row = ratings.get_rating(connection, record, player_id)
+        return view.place(row) if view.lists(row) else None, view.count()
+
+
+def recent_ratings(
+    store: Store, pool: str, players: Sequence[str], days_before: float
+) -> dict[str, list[float]]:
+    """Return ratings of players in the days before the pool's last match, oldest first.
+
+    The first is the rating before these days. Players without a match in them, or without one
+    before them, are left out, and all players in pools without times.
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        if not rules_of(record.settings).timed or record.last_time is None:
+            return {}
+        since = record.last_time - int(days_before * MICROSECONDS_PER_DAY)
+        return changes.ratings_since(connection, record, players, since)
+
+
+def rating_bins(store: Store, pool: str) -> list[RatingBin]:
+    """Return the number of players by rating shown, lowest first. Raises : NotFoundError."""
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        totals, bins, fine = _fine_bins(connection, record)
+    return _ratings(bins, totals, fine)
+
+
+def _fine_bins(
+    connection: Connection, pool: PoolRecord
+) -> tuple[RatingTotals | None, dict[int, int], float]:
+    """Return the totals of ratings, the players in fine bins, and the width of these."""
+    totals = changes.rating_totals(connection, pool)
+    if totals is None:
+        return None, {}, 0.0
+    width = _round_width((totals.high - totals.low) / _BINS)
+    low = math.floor(totals.low / width) * width
+    fine = width / _FINE
+    return totals, changes.ratings_by_bin(connection, pool, low, fine), fine
 
 
 def _active_since(pool: PoolRecord, rules: PoolRules, inactive: bool) -> int | None:
@@ -372,39 +433,14 @@ def player_history(
         ratings.get_rating(connection, record, player_id)
         rows = changes.changes_of_player(connection, record, player_id, before, limit + 1)
         shown = rows[:limit]
-        posted = played_times(connection, record, [row.seq for row in shown])
+        lines = player_lines(connection, record, rules, player_id, shown)
     last = shown[-1] if len(rows) > limit else None
     return PlayerHistory(
         pool=pool,
         player=player_id,
-        matches=[_player_match(row, *posted[row.seq], rules) for row in shown],
+        matches=lines,
         next=None if last is None else encode_cursor((last.time, last.seq)),
     )
-
-
-def drawn_matches(
-    store: Store, pool: str, player_id: str, *, cursor: str | None = None, limit: int = 50
-) -> set[int]:
-    """Return the records of those matches of `player_history` that were draws of two sides.
-
-    Raises : NotFoundError, InvalidParameterError
-    """
-    before = decode_cursor(cursor, tuple[int, int])
-    with store.read() as connection:
-        record = get_pool(connection, pool)
-        rows = changes.changes_of_player(connection, record, player_id, before, limit)
-        return {
-            row.seq
-            for row in rows
-            if row.teams == 2
-            and row.rank == 0
-            and all(
-                one.rank == 0
-                for one in changes.changes_of_match(
-                    connection, record, (row.time, row.seq)
-                ).values()
-            )
-        }
 
 
 def rating_timeline(store: Store, pool: str, player: str, *, most: int) -> RatingTimeline:
@@ -443,27 +479,6 @@ def played_times(
     return {
         seq: (match, amendments.time_played(match, time)) for seq, (match, time) in posted.items()
     }
-
-
-def _player_match(
-    row: ChangeRow, match_id: str, played: int | None, rules: PoolRules
-) -> PlayerMatch:
-    return PlayerMatch(
-        match=match_id,
-        seq=row.seq,
-        time=written(row.time, rules),
-        rank=row.rank + 1,
-        teams=row.teams,
-        rating_before=row.rating_before,
-        deviation_before=row.deviation_before,
-        rating=row.rating,
-        deviation=row.deviation,
-        change=row.rating - row.rating_before,
-        expected=row.expected,
-        performance=row.performance,
-        extra=unpack_extra(rules, row.extra),
-        played=written(played, rules),
-    )
 
 
 def ratings_of_players(
@@ -520,17 +535,11 @@ def overview(
         record = get_pool(connection, pool)
         timed = rules_of(record.settings).timed
         seen = changes.reach(connection, record, most_matches)
-        totals = changes.rating_totals(connection, record)
+        totals, bins, fine = _fine_bins(connection, record)
         unit, start = _unit_of(seen, record, timed)
         activity = {}
         if timed and seen is not None:
             activity = changes.matches_by_bin(connection, record, start, unit.width)
-        bins, fine = {}, 0.0
-        if totals is not None:
-            width = _round_width((totals.high - totals.low) / _BINS)
-            low = math.floor(totals.low / width) * width
-            fine = width / _FINE
-            bins = changes.ratings_by_bin(connection, record, low, fine)
         means: list[MeanRow] = []
         if totals is not None and seen is not None:
             means = changes.means_by_bin(

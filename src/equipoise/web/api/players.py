@@ -12,7 +12,12 @@ from msgspec import Meta, Struct
 
 from equipoise.errors import InvalidParameterError
 from equipoise.messages.histories import ExplainMessage
-from equipoise.messages.matches import LeaderboardMessage, PlayerHistory, PlayerMessage
+from equipoise.messages.matches import (
+    LeaderboardMessage,
+    PlayerHistory,
+    PlayerMessage,
+    PlayerSummary,
+)
 from equipoise.messages.questions import (
     BalanceMessage,
     BalanceRequest,
@@ -21,6 +26,7 @@ from equipoise.messages.questions import (
 )
 from equipoise.pools.reading import players, questions
 from equipoise.pools.reading.questions import LOBBY, PREDICTED_PLAYERS, SAMPLES
+from equipoise.pools.reading.summaries import player_summary
 from equipoise.web.http.endpoints import (
     ApiRequest,
     Body,
@@ -120,6 +126,11 @@ async def show_history(request: ApiRequest) -> PlayerHistory:
     )
 
 
+async def show_summary(request: ApiRequest) -> PlayerSummary:
+    """Return what a player's matches say together."""
+    return await request.read(player_summary, request.pool, request.path["player"])
+
+
 async def explain(request: ApiRequest) -> ExplainMessage:
     """Return why a match changed a rating."""
     query: ExplainQuery = request.query
@@ -168,6 +179,18 @@ PLAYERS = (
         handler=show_history,
         query=PageQuery,
         shape=PlayerHistory,
+        tagged=True,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/pools/{pool}/players/{player}/summary",
+        name="showPlayerSummary",
+        group="Players",
+        summary="Summarise a player's rated matches",
+        description="Peak, record, streaks, the last ten matches, the best win, the opponents met "
+        "most often and the greatest surprises.",
+        handler=show_summary,
+        shape=PlayerSummary,
         tagged=True,
     ),
     Endpoint(

@@ -245,7 +245,6 @@ class Fact:
 class PlayerView:
     """The content of a player's page, read in one transaction.
 
-    drawn : records of the matches that were draws of two sides
     known : opponents in the explanation who are in the pool -> rating and deviation
     problems : reasons why there is no explanation
     """
@@ -253,7 +252,6 @@ class PlayerView:
     player: PlayerMessage
     history: PlayerHistory
     timeline: RatingTimeline
-    drawn: set[int]
     why: Why | None = None
     known: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
@@ -284,7 +282,7 @@ async def player_page(context: PageContext) -> Response:
         started=_started(pool, timeline),
         history=history,
         most_players=MOST_PLAYERS,
-        drawn=view.drawn,
+        drawn={one.seq for one in history.matches if one.result == "draw"},
         next=_next(pool.pool, name, history.next),
         timeline=timeline,
         with_band=any(timeline.deviations),
@@ -331,7 +329,6 @@ def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -
         players.player(store, pool.pool, player),
         players.player_history(store, pool.pool, player, cursor=cursor, limit=MATCHES),
         rating_timeline(store, pool.pool, player, most=TIMELINE_MATCHES),
-        players.drawn_matches(store, pool.pool, player, cursor=cursor, limit=MATCHES),
     )
 
 

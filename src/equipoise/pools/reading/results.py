@@ -1,0 +1,244 @@
+"""Results of matches as lists show them: sides, scores, chances beforehand, opponents.
+
+The log has scores and teams, the changes have the ratings before each match. A chance is computed
+from these, as `predict` computes it from states, so it is stored nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import msgspec
+from sqlalchemy import Connection
+
+from equipoise.arrays import or_nan
+from equipoise.data.history import HOME_SIDES
+from equipoise.errors import EquipoiseError
+from equipoise.messages.matches import (
+    MatchRequest,
+    OpponentLine,
+    ParticipationRequest,
+    PlayerMatch,
+    Result,
+    SideMessage,
+    TeamRequest,
+    places_of,
+)
+from equipoise.pools.pool.rules import PoolRules, written
+from equipoise.pools.posting.rating import (
+    LoggedMatch,
+    history_of,
+    object_array,
+    players_of,
+    unpack_extra,
+)
+from equipoise.pools.records import Amendments, amendments_of_matches
+from equipoise.rating.predicting import team_prediction
+from equipoise.store import changes, log, replays
+from equipoise.store.changes import ChangeRow
+from equipoise.store.pools import PoolRecord
+
+#: Teams of a match up to which chances are computed and opponents are listed.
+MOST_TEAMS = 100
+#: A winner with a lower chance is an upset.
+UPSET = 0.25
+#: Opponents of a line, sides of a line, players of a side.
+_OPPONENTS, _SIDES, _NAMED = 10, 3, 5
+
+
+def chances_of(
+    rules: PoolRules, pool: PoolRecord, match: LoggedMatch, rows: Mapping[str, ChangeRow]
+) -> list[float | None]:
+    """Return the chance of each team before a match, None for all where it is not known.
+
+    rows : what the match did to its players
+    """
+    names, count = players_of(match.request), len(match.request.teams)
+    unknown: list[float | None] = [None] * count
+    if rules.fault or not 2 <= count <= MOST_TEAMS or not rows.keys() >= set(names):
+        return unknown
+    before = [rows[name] for name in names]
+    numbers = {name: number for number, name in enumerate(names)}
+    history = history_of([match], numbers, object_array(names), rules)
+    state = rules.system.initial(0)
+    state.shared = pool.shared
+    try:
+        found = team_prediction(
+            rules.system,
+            state,
+            or_nan([row.rating_before for row in before]),
+            or_nan([row.deviation_before for row in before]),
+            history.team,
+            match=history,
+        )
+    except EquipoiseError:
+        # The pool has changed its system, which cannot predict this match.
+        return unknown
+    return list(found.expected)
+
+
+def is_upset(places: Sequence[int], chances: Sequence[float | None]) -> bool:
+    """Return whether the winner of two teams had a low chance."""
+    if len(places) != 2 or places[0] == places[1]:
+        return False
+    winner = chances[places.index(min(places))]
+    return winner is not None and winner < UPSET
+
+
+def sides_of(request: MatchRequest, chances: Sequence[float | None]) -> list[SideMessage]:
+    """Return both teams of a match, or the first three of more."""
+    every = list(zip(request.teams, places_of(request), chances, strict=True))
+    if len(every) > 2:
+        every = sorted(every, key=lambda one: one[1])[:_SIDES]
+    return [
+        SideMessage(
+            rank=place,
+            team=None if team.team is None else str(team.team),
+            players=_names(team)[:_NAMED],
+            size=len(team.players),
+            score=team.score,
+            chance=chance,
+        )
+        for team, place, chance in every
+    ]
+
+
+def player_lines(
+    connection: Connection,
+    pool: PoolRecord,
+    rules: PoolRules,
+    player: str,
+    rows: Sequence[ChangeRow],
+) -> list[PlayerMatch]:
+    """Return matches of a player as lines, in the order of `rows`."""
+    matches = MatchContents(connection, pool, rows)
+    return [matches.line(rules, player, row) for row in rows]
+
+
+class MatchContents:
+    """The content of those matches that have few teams, by the number of the record.
+
+    rows : changes of one player
+    """
+
+    def __init__(self, connection: Connection, pool: PoolRecord, rows: Sequence[ChangeRow]) -> None:
+        self._connection, self._pool = connection, pool
+        self._posted = log.posted_times(connection, pool.id, [row.seq for row in rows])
+        names = [match for match, _ in self._posted.values()]
+        self._amendments = counted = amendments_of_matches(connection, pool, names)
+        through = replays.rated_through(connection, pool)
+        if through is not None and counted.corrections:
+            # The changes are those of the matches as they were before.
+            counted = amendments_of_matches(connection, pool, names, through)
+        self._counted: Amendments = counted
+        small = [row.seq for row in rows if row.teams <= MOST_TEAMS]
+        self._records = log.records_at(connection, pool.id, small)
+
+    def match(self, row: ChangeRow) -> LoggedMatch | None:
+        """Return a match as it was rated; None if it has very many teams."""
+        record = self._records.get(row.seq)
+        return None if record is None else self._counted.match(record)
+
+    def name(self, row: ChangeRow) -> str:
+        """Return the id of a match."""
+        return self._posted[row.seq][0]
+
+    def changes(self, row: ChangeRow) -> dict[str, ChangeRow]:
+        """Return what a match did to all its players, by id."""
+        return changes.changes_of_match(self._connection, self._pool, (row.time, row.seq))
+
+    def line(self, rules: PoolRules, player: str, row: ChangeRow) -> PlayerMatch:
+        """Return a match of the player as a line."""
+        name, posted = self._posted[row.seq]
+        found = PlayerMatch(
+            match=name,
+            seq=row.seq,
+            time=written(row.time, rules),
+            rank=row.rank + 1,
+            teams=row.teams,
+            rating_before=row.rating_before,
+            deviation_before=row.deviation_before,
+            rating=row.rating,
+            deviation=row.deviation,
+            change=row.rating - row.rating_before,
+            expected=row.expected,
+            performance=row.performance,
+            extra=unpack_extra(rules, row.extra),
+            played=written(self._amendments.time_played(name, posted), rules),
+        )
+        match = self.match(row)
+        if match is None:
+            return found
+        return _detailed(found, rules, self._pool, match, player, self.changes(row))
+
+
+def _detailed(
+    line: PlayerMatch,
+    rules: PoolRules,
+    pool: PoolRecord,
+    match: LoggedMatch,
+    player: str,
+    rated: Mapping[str, ChangeRow],
+) -> PlayerMatch:
+    """Return a line with what the content of the match adds; rated : its players' changes."""
+    own, others = sides_for(match.request, player, rated)
+    if own is None:
+        return line
+    me = next(one for one in own.players if _name(one) == player)
+    chances = chances_of(rules, pool, match, rated)
+    names = [name for team in others for name in _names(team)]
+    alone = others[0] if len(others) == 1 else None
+    return msgspec.structs.replace(
+        line,
+        result=result_of(own, others),
+        score=own.score,
+        opponent_score=None if alone is None else alone.score,
+        chance=chances[match.request.teams.index(own)],
+        at_home=_at_home(me),
+        opponents=[
+            OpponentLine(name, rated[name].rating_before if name in rated else None)
+            for name in names[:_OPPONENTS]
+        ],
+    )
+
+
+def sides_for(
+    request: MatchRequest, player: str, rated: Collection[str] | None = None
+) -> tuple[TeamRequest | None, list[TeamRequest]]:
+    """Return the team of a player, and the others by their places.
+
+    rated : teams without any of these players did not count and are left out; None keeps all
+    """
+    own, others = None, []
+    for team in sorted(request.teams, key=lambda team: team.order):
+        names = _names(team)
+        if player in names:
+            own = team
+        elif rated is None or any(name in rated for name in names):
+            others.append(team)
+    return own, others
+
+
+def result_of(own: TeamRequest, others: Sequence[TeamRequest]) -> Result | None:
+    """Return the result of a team against a single other one; None if there are more."""
+    if len(others) != 1:
+        return None
+    (other,) = others
+    return "draw" if own.order == other.order else "win" if own.order < other.order else "loss"
+
+
+def _names(team: TeamRequest) -> list[str]:
+    return [_name(one) for one in team.players]
+
+
+def _name(one: ParticipationRequest | str | int) -> str:
+    return str(one.player if isinstance(one, ParticipationRequest) else one)
+
+
+def _at_home(one: ParticipationRequest | str | int) -> bool | None:
+    """Return whether a player was at home; None if nothing says so."""
+    if not isinstance(one, ParticipationRequest):
+        return None
+    if one.at_home is None and one.side is not None:
+        return one.side in HOME_SIDES
+    return one.at_home

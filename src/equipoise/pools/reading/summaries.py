@@ -1,0 +1,191 @@
+"""What a player's matches say together: peak, record, streaks, rivals, surprises."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import median
+
+from equipoise.data.history import MICROSECONDS_PER_DAY
+from equipoise.messages.matches import (
+    PeakMessage,
+    PlacesMessage,
+    PlayerMatch,
+    PlayerSummary,
+    Result,
+    RivalMessage,
+    StreakMessage,
+)
+from equipoise.pools.pool.rules import PoolRules, rules_of, written
+from equipoise.pools.posting.rating import players_of
+from equipoise.pools.reading.results import MatchContents, result_of, sides_for
+from equipoise.store import changes, ratings
+from equipoise.store.changes import ChangeRow
+from equipoise.store.connection import Store
+from equipoise.store.pools import PoolRecord, get_pool
+
+#: Matches of one summary at most.
+MOST_MATCHES = 20_000
+#: Days over which a change of rating is given.
+CHANGE_DAYS = 365
+_LAST, _RIVALS, _SURPRISES, _BEST = 10, 5, 2, 4
+#: Surprises by the expected scores of players, among which those by the chances of teams are found.
+_CANDIDATES = 6
+
+
+def player_summary(store: Store, pool: str, player: str) -> PlayerSummary:
+    """Return what the rated matches of a player say together.
+
+    Raises : NotFoundError
+    """
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        ratings.get_rating(connection, record, player)
+        rows = changes.changes_of_player(connection, record, player, None, MOST_MATCHES)
+        contents = MatchContents(connection, record, rows)
+        duels, opponents = _duels(contents, player, rows)
+        results = list(duels.values())
+        beaten = [row for row in rows if duels.get(row.seq) == "win"]
+        best = _best_win(contents, beaten, opponents)
+
+        def line(row: ChangeRow) -> PlayerMatch:
+            return contents.line(rules, player, row)
+
+        fields = [row for row in rows if row.seq not in duels and row.teams > 2]
+        rated = [row for row in fields if row.performance is not None]
+        rated.sort(key=lambda row: (-(row.performance or 0.0), row.seq))
+        largest = max((row for row in fields if row.rank == 0), key=_teams, default=None)
+        return PlayerSummary(
+            pool=pool,
+            player=player,
+            covered=len(rows),
+            first_time=written(rows[-1].time, rules) if rows else None,
+            peak=_peak(contents, rules, rows),
+            change=change_since(record, rules, rows),
+            won=results.count("win"),
+            drawn=results.count("draw"),
+            lost=results.count("loss"),
+            streak=_streak(results),
+            places=None
+            if not fields
+            else PlacesMessage(
+                matches=len(fields),
+                median=median(row.rank + 1 for row in fields),
+                first=sum(row.rank == 0 for row in fields),
+                top3=sum(row.rank < 3 for row in fields),
+                top10=sum(row.rank < 10 for row in fields),
+                largest_won=None if largest is None else line(largest),
+            ),
+            last=[line(row) for row in rows[:_LAST]],
+            best_win=None if best is None else line(best),
+            most_played=_rivals(duels, opponents),
+            surprises=_surprises(
+                [line(row) for row in _expected(rows, duels, "win")],
+                [line(row) for row in _expected(rows, duels, "loss")],
+            ),
+            best_performances=[line(row) for row in rated[:_BEST]],
+        )
+
+
+def change_since(pool: PoolRecord, rules: PoolRules, rows: Sequence[ChangeRow]) -> float | None:
+    """Return the change of rating in the last year of a pool; rows : newest first."""
+    if not rules.timed or pool.last_time is None or not rows:
+        return None
+    since = pool.last_time - CHANGE_DAYS * MICROSECONDS_PER_DAY
+    before = next((row for row in rows if row.time < since), None)
+    return None if before is None else rows[0].rating - before.rating
+
+
+def _teams(row: ChangeRow) -> int:
+    return row.teams
+
+
+def _duels(
+    contents: MatchContents, player: str, rows: Sequence[ChangeRow]
+) -> tuple[dict[int, Result], dict[int, list[str]]]:
+    """Return results and opponents of the matches of two teams by the number of the record."""
+    results: dict[int, Result] = {}
+    opponents: dict[int, list[str]] = {}
+    for row in rows:
+        match = contents.match(row) if row.teams == 2 else None
+        own, others = (None, []) if match is None else sides_for(match.request, player)
+        result = None if own is None else result_of(own, others)
+        if match is None or own is None or result is None:
+            continue
+        results[row.seq] = result
+        mine = {str(getattr(one, "player", one)) for one in own.players}
+        opponents[row.seq] = [one for one in players_of(match.request) if one not in mine]
+    return results, opponents
+
+
+def _peak(
+    contents: MatchContents, rules: PoolRules, rows: Sequence[ChangeRow]
+) -> PeakMessage | None:
+    """Return the highest rating of settled ones, the earliest if there are equal ones."""
+    placement = rules.settings.placement_matches
+    least = placement if isinstance(placement, int) else 0
+    settled = rows[: max(len(rows) - max(least - 1, 0), 0)]
+    if not settled:
+        return None
+    best = max(settled, key=lambda row: (row.rating, -row.time, -row.seq))
+    return PeakMessage(best.rating, contents.name(best), written(best.time, rules))
+
+
+def _streak(results: Sequence[Result]) -> StreakMessage | None:
+    """Return the streak of results, which are newest first."""
+    if not results:
+        return None
+    same = next((at for at, one in enumerate(results) if one != results[0]), len(results))
+    runs = [0]
+    for one in results:
+        if one == "loss":
+            runs.append(0)
+        else:
+            runs[-1] += 1
+    return StreakMessage(results[0], same, runs[0], max(runs))
+
+
+def _best_win(
+    contents: MatchContents, beaten: Iterable[ChangeRow], opponents: dict[int, list[str]]
+) -> ChangeRow | None:
+    """Return the win over the opponents with the highest mean rating before the match."""
+    best, highest = None, 0.0
+    for row in beaten:
+        rated = contents.changes(row)
+        before = [rated[one].rating_before for one in opponents[row.seq] if one in rated]
+        if before and (best is None or sum(before) / len(before) > highest):
+            best, highest = row, sum(before) / len(before)
+    return best
+
+
+def _rivals(duels: dict[int, Result], opponents: dict[int, list[str]]) -> list[RivalMessage]:
+    """Return the opponents who were met most often, then by id."""
+    counts: dict[str, Counter[Result]] = {}
+    for seq, names in opponents.items():
+        for name in names:
+            counts.setdefault(name, Counter())[duels[seq]] += 1
+    most = sorted(counts, key=lambda name: (-counts[name].total(), name))[:_RIVALS]
+    return [
+        RivalMessage(name, found.total(), found["win"], found["draw"], found["loss"])
+        for name in most
+        for found in [counts[name]]
+    ]
+
+
+def _expected(
+    rows: Sequence[ChangeRow], duels: dict[int, Result], result: Result
+) -> list[ChangeRow]:
+    """Return the least expected wins, or losses."""
+    found = [row for row in rows if duels.get(row.seq) == result and row.expected is not None]
+    sign = 1 if result == "win" else -1
+    return sorted(found, key=lambda row: sign * (row.expected or 0.0))[:_CANDIDATES]
+
+
+def _surprises(won: Sequence[PlayerMatch], lost: Sequence[PlayerMatch]) -> list[PlayerMatch]:
+    """Return wins with a chance below one half and losses above it, the most surprising first."""
+    wins = [one for one in won if one.chance is not None and one.chance < 0.5]
+    losses = [one for one in lost if one.chance is not None and one.chance > 0.5]
+    wins.sort(key=lambda one: one.chance or 0.0)
+    losses.sort(key=lambda one: -(one.chance or 0.0))
+    return [*wins[:_SURPRISES], *losses[:_SURPRISES]]
