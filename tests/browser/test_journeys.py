@@ -38,7 +38,9 @@ def test_a_player_is_found_and_the_change_is_explained(
         page.get_by_text("1 player found.").wait_for()
         assert "search=mio-f" in page.url
         page.get_by_role("link", name="mio-fox", exact=True).click()
-        why = page.get_by_role("region", name="Why did the rating change?")
+        # In the row of the match, without leaving the page.
+        page.get_by_role("link", name="Why match").first.click()
+        why = page.locator("tr.opened")
         said = why.locator(".said").inner_text()
         assert "mio-fox" in said
         assert "points" in said
@@ -48,10 +50,10 @@ def test_a_player_is_found_and_the_change_is_explained(
         older = page.get_by_role("link", name="Why match").nth(3)
         match = (older.get_attribute("aria-label") or "").split()[2]
         older.click()
-        page.get_by_role("region", name="Why did the rating change?").get_by_role(
-            "link", name=match
-        ).first.wait_for()
+        why.get_by_role("link", name=match).first.wait_for()
         assert fits(page)
+        older.click()
+        assert not why.count()
 
 
 @pytest.mark.parametrize("screen", [WIDE, PHONE], ids=["wide", "phone"])

@@ -17,6 +17,7 @@ PAGES = [
     "/pools/arena",
     "/pools/arena/leaderboard?search=fox",
     "/pools/arena/players/mio-fox",
+    "/pools/arena/players/mio-fox?match=m0186&wait=1",
     "/pools/club/players/member%207",
     "/pools/arena/matches",
     "/pools/arena/matches/m0200",
@@ -182,10 +183,12 @@ def test_pages_do_their_work_without_scripts(chromium: Any, site: Any) -> None:
     context = chromium.new_context(java_script_enabled=False, base_url=site.url)
     page = context.new_page()
     page.goto("/pools/arena/leaderboard")
-    page.get_by_role("searchbox").fill("mio-f")
-    page.get_by_role("button", name="Apply").click()
+    page.get_by_role("searchbox", name="Find a player of this pool").fill("mio-f")
+    page.keyboard.press("Enter")
     page.get_by_role("link", name="mio-fox", exact=True).click()
     assert page.get_by_role("img", name="Rating of mio-fox").is_visible()
+    page.get_by_role("link", name="Why match").first.click()
+    assert page.get_by_role("row", name="Change of rating").is_visible()
     page.goto("/pools/arena/balance")
     page.get_by_label("One player per line").fill("ada-fox\nbo-otter\ncleo_77\ndag_77")
     page.get_by_role("button", name="Make teams").click()

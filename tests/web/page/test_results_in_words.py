@@ -37,9 +37,9 @@ def test_displayed_ratings_have_no_range_of_the_others_and_draws_are_called_so(s
             assert shown in page
             assert f"{shown} ±" not in page
         player = words(reader.get(f"/pools/{pool}/players/ben").text)
-        assert "2 of 2" in player
-        assert "draw" in player
-        assert "1 of 2" not in player
+        assert "L lost" in player
+        assert "D drew" in player
+        assert "W won" not in player
         assert "draw" in words(reader.get(f"/pools/{pool}/matches/1").text)
         assert "draw" not in words(reader.get(f"/pools/{pool}/matches/2").text)
 

@@ -58,7 +58,11 @@ def test_what_is_read_together_is_of_one_generation(store: Store) -> None:
         on_board = next(row for row in board.players if row.player == "p0")
         shown = [player.rating, history.matches[0].rating, timeline.ratings[-1], why.rating]
         found += [*shown, on_board.rating, ratings["p0"][0], board.generation]
-        found += [pool_message(moment, pool.name).generation, len(timeline.ratings), overview.mean]
+        found += [
+            pool_message(moment, pool.name).generation,
+            len(timeline.ratings),
+            overview.overview.mean,
+        ]
         return found
 
     before = players.player(store, pool.name, "p0").rating
@@ -69,7 +73,7 @@ def test_what_is_read_together_is_of_one_generation(store: Store) -> None:
     assert players.player(store, pool.name, "p0").rating != before
     assert pool_message(store, pool.name).generation == seen[0] + 6
     # An overview that was made from before the replays is not shown after them.
-    assert overviews.get(store, pool.name).mean != seen[10]
+    assert overviews.get(store, pool.name).overview.mean != seen[10]
 
 
 def test_a_players_page_opens_one_transaction(site: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -247,7 +247,7 @@ class LeaderboardView:
         return found
 
 
-def ranked_players(store: Store, pool: str, player_id: str) -> tuple[int | None, int]:
+def ranked_players(store: Store, pool: str, player_id: str | None = None) -> tuple[int | None, int]:
     """Return the place of a player among active, settled ones, None without one; their number.
 
     Raises : NotFoundError
@@ -256,6 +256,8 @@ def ranked_players(store: Store, pool: str, player_id: str) -> tuple[int | None,
         record = get_pool(connection, pool)
         since = _active_since(record, rules_of(record.settings), inactive=False)
         view = LeaderboardView(connection, record, False, since)
+        if player_id is None:
+            return None, view.count()
         row = ratings.get_rating(connection, record, player_id)
         return view.place(row) if view.lists(row) else None, view.count()
 
@@ -514,7 +516,8 @@ _UNITS = (
     _Unit("day", _DAY, 60 * _DAY),
     _Unit("week", 7 * _DAY, 2 * 366 * _DAY),
     _Unit("four weeks", 28 * _DAY, 8 * 366 * _DAY),
-    _Unit("52 weeks", 364 * _DAY, math.inf),
+    _Unit("52 weeks", 364 * _DAY, 80 * 366 * _DAY),
+    _Unit("four years", 1456 * _DAY, math.inf),
 )
 
 

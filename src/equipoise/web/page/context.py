@@ -26,11 +26,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from equipoise.errors import EquipoiseError, InvalidDataError, NotFoundError, Problem
-from equipoise.messages.matches import OverviewMessage
+from equipoise.messages.matches import HighlightsMessage, OverviewMessage
 from equipoise.messages.pools import PoolMessage
 from equipoise.messages.upkeep import Role
 from equipoise.pools.pool.pools import pool_message
 from equipoise.pools.reading import players
+from equipoise.pools.reading.highlights import highlights
+from equipoise.pools.reading.summaries import CHANGE_DAYS
 from equipoise.store.connection import Store
 from equipoise.store.keys import KeyRecord
 from equipoise.web.http.access import has_role, is_key_of, may_read, rules_all_pools
@@ -354,6 +356,8 @@ SESSION_COOKIE, THEME_COOKIE = "equipoise-session", "equipoise-theme"
 _KEY_COOKIE = "equipoise-key"
 #: Maximum length of the path to go to after signing in, bytes.
 LONGEST_TARGET = 2_000
+#: Players on the page of a pool.
+BEST = 10
 #: Players' pages in the cache; one may hold thousands of matches.
 _PLAYER_PAGES = 50
 #: Seconds for which an overview is shown although matches were posted since; pools in the cache.
@@ -399,16 +403,44 @@ async def _made(make: Callable[[], Awaitable[T]]) -> T:
     return await make()
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What takes long to make of a pool's page.
+
+    ranked : number of active, settled players
+    year, years : ratings of the players on the board, in one year and in three
+    """
+
+    overview: OverviewMessage
+    ranked: int
+    year: dict[str, list[float]]
+    years: dict[str, list[float]]
+    highlights: HighlightsMessage
+
+    @classmethod
+    def of(cls, store: Store, pool: str) -> Home:
+        """Return it as of now."""
+        board = players.leaderboard(store, pool, limit=BEST, inactive=False)
+        names = [row.player for row in board.players]
+        return cls(
+            players.overview(store, pool),
+            players.ranked_players(store, pool)[1],
+            players.recent_ratings(store, pool, names, CHANGE_DAYS),
+            players.recent_ratings(store, pool, names, 3 * CHANGE_DAYS),
+            highlights(store, pool),
+        )
+
+
 class OverviewCache:
     """The last overview of each pool. It takes long to make and changes slowly."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._made: OrderedDict[str, tuple[float, object, OverviewMessage]] = OrderedDict()
+        self._made: OrderedDict[str, tuple[float, object, Home]] = OrderedDict()
         self._making: set[str] = set()
 
-    def get(self, store: Store, pool: str) -> OverviewMessage:
+    def get(self, store: Store, pool: str) -> Home:
         """Return the overview of a pool.
 
         A cached one is not used after a replay, nor for a new pool with the same name. While one
@@ -424,7 +456,7 @@ class OverviewCache:
                 return found[2]
             self._making.add(pool)
         try:
-            made = players.overview(store, pool)
+            made = Home.of(store, pool)
         finally:
             with self._lock:
                 self._making.discard(pool)

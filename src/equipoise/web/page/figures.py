@@ -22,7 +22,7 @@ from equipoise.charts.theme import Scale, around, round_moments
 from equipoise.display import half_width
 from equipoise.markup import Content, element
 from equipoise.messages.histories import ExplainMessage, OpponentMessage, RememberedMessage
-from equipoise.messages.matches import MeanPoint, RatingTimeline
+from equipoise.messages.matches import MeanPoint, RatingBin, RatingTimeline
 from equipoise.web.page.rendering import number, ordinal, percent
 
 #: Heights of the charts and of the picture of an interval, pixels.
@@ -177,9 +177,9 @@ def _column(one: Column, left: float, wide: float, up: Scale) -> Markup:
         "rect",
         element("title", one.words),
         class_="column",
-        x=f"{left + 0.06 * wide:.3f}%",
+        x=f"{left + 0.06 * wide:.2f}%",
         y=y,
-        width=f"{0.88 * wide:.3f}%",
+        width=f"{0.88 * wide:.2f}%",
         height=max(COLUMNS_HEIGHT - y, 0.0),
     )
 
@@ -199,6 +199,84 @@ def _mark(mark: Mark) -> list[Markup]:
             text_anchor="end" if right else "start",
         ),
     ]
+
+
+_STANDING_HEIGHT = 104
+
+
+def distribution(
+    name: str, bins: Sequence[RatingBin], mine: tuple[float, float, float] | None = None
+) -> Markup:
+    """Return a small chart of players by rating; mine : a rating, and the ends of its range."""
+    low, high = bins[0].low, bins[-1].high
+    wide = (high - low) or 1.0
+    top = max(one.players for one in bins) or 1
+    base = _STANDING_HEIGHT - 20
+
+    def across(value: float) -> float:
+        return 100 * min(max((value - low) / wide, 0.0), 1.0)
+
+    marks = []
+    for one in bins:
+        tall = 0.0 if not one.players else max(1.0, (base - 12) * one.players / top)
+        marks.append(
+            element(
+                "rect",
+                class_="bin",
+                x=f"{across(one.low) + 0.15:.2f}%",
+                width=f"{max(across(one.high) - across(one.low) - 0.3, 0.1):.2f}%",
+                y=base - tall,
+                height=tall,
+            )
+        )
+    if mine is not None:
+        at, left, right = map(across, mine)
+        width = f"{max(right - left, 0.2):.2f}%"
+        marks += [
+            element("rect", class_="band", x=f"{left:.2f}%", width=width, y=4, height=base - 4),
+            element("rect", class_="mine", x=f"{left:.2f}%", width=width, y=3, height=3, rx=1.5),
+            element("line", class_="here", x1=f"{at:.2f}%", x2=f"{at:.2f}%", y1=4, y2=base),
+            element("circle", class_="mine", cx=f"{at:.2f}%", cy=5, r=4.5),
+        ]
+    marks.append(element("line", class_="rule", x1=0, x2="100%", y1=base, y2=base))
+    step = max(1, math.ceil(len(bins) / 5))
+    digits = 0 if bins[0].high - bins[0].low >= 1 else 2
+    for one in bins[step::step]:
+        place = across(one.low) / 100
+        if place < 0.97:
+            label = _name(place, number(one.low, digits))
+            marks.append(element("g", label, transform=f"translate(0 {base})"))
+    return element(
+        "svg",
+        *marks,
+        class_="standing",
+        width="100%",
+        height=_STANDING_HEIGHT,
+        role="img",
+        aria_label=name,
+    )
+
+
+def sparkline(values: Sequence[float]) -> Markup:
+    """Return a small curve of ratings, which repeats what the text beside it says."""
+    kept = thinned(list(values), 40)
+    low, high = min(values), max(values)
+    wide = (high - low) or 1.0
+    points = [
+        f"{1000 * at / max(len(values) - 1, 1):.0f},{21 - 18 * (values[at] - low) / wide:.1f}"
+        for at in kept
+    ]
+    return element(
+        "svg",
+        element("polyline", points=" ".join(points)),
+        class_="spark",
+        viewBox="0 0 1000 24",
+        preserveAspectRatio="none",
+        width="100%",
+        height=24,
+        aria_hidden="true",
+        focusable="false",
+    )
 
 
 class Interval(NamedTuple):

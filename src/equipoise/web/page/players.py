@@ -11,33 +11,41 @@ from dataclasses import dataclass, field, replace
 from markupsafe import Markup
 from starlette.responses import Response
 
+from equipoise.display import half_width
 from equipoise.errors import EquipoiseError, NotFoundError
 from equipoise.messages.matches import (
     LeaderboardMessage,
     LeaderboardRow,
+    MatchLine,
     OverviewMessage,
     PlayerHistory,
     PlayerMessage,
+    PlayerSummary,
+    RatingBin,
     RatingTimeline,
 )
 from equipoise.messages.pools import PoolMessage
+from equipoise.messages.questions import PredictRequest
 from equipoise.pools import seasons
 from equipoise.pools.pool.pools import pool_message, pool_messages, pool_version
 from equipoise.pools.reading import players
 from equipoise.pools.reading.matches import matches as latest_matches
 from equipoise.pools.reading.players import rating_timeline, ratings_of_players, search_players
-from equipoise.pools.reading.questions import explain_player
+from equipoise.pools.reading.questions import explain_player, predict_in_pool
+from equipoise.pools.reading.summaries import CHANGE_DAYS, player_summary
 from equipoise.store.connection import Store
 from equipoise.web.http.errors import OverloadedError
-from equipoise.web.page.context import PageContext, TaskCache, problems_of
+from equipoise.web.page.context import BEST, Home, PageContext, TaskCache, problems_of
 from equipoise.web.page.figures import (
     Column,
     Interval,
     Mark,
     Why,
     columns_chart,
+    distribution,
     drift_chart,
     intervals,
+    sparkline,
     time_labels,
     timeline_chart,
     why_of,
@@ -46,8 +54,8 @@ from equipoise.web.page.matches import MOST_PLAYERS
 from equipoise.web.page.rendering import number, path, plural, utc
 from equipoise.wording import counted
 
-#: Matches and players on the overview.
-LATEST, BEST = 5, 5
+#: Matches on the overview.
+LATEST = 8
 
 
 async def pools_page(context: PageContext) -> Response:
@@ -66,14 +74,16 @@ async def pool_page(context: PageContext) -> Response:
     """Return the overview of a pool."""
     await context.pool()
     overviews = context.state.overviews
-    board, overview, matches = await context.snapshot(
-        lambda store, pool: (
-            players.leaderboard(store, pool.pool, limit=BEST),
+
+    def read(store: Store, pool: PoolMessage) -> tuple[list[LeaderboardRow], Home, list[MatchLine]]:
+        return (
+            players.leaderboard(store, pool.pool, limit=BEST, inactive=False).players,
             overviews.get(store, pool.pool),
-            latest_matches(store, pool.pool, limit=LATEST),
+            latest_matches(store, pool.pool, limit=LATEST).matches,
         )
-    )
-    pool = await context.pool()
+
+    rows, home, matches = await context.snapshot(read)
+    pool, overview = await context.pool(), home.overview
     return context.render(
         "pool.html",
         overview=overview,
@@ -82,9 +92,16 @@ async def pool_page(context: PageContext) -> Response:
         drift=drift_chart("Mean rating of active players over time", overview.drift)
         if len(overview.drift) > 1
         else None,
-        best=board.players,
-        differs=any(row.display != row.rating for row in board.players),
-        matches=matches.matches,
+        best=with_pictures(rows, home.year, home.years),
+        recent=bool(home.year),
+        ranked=home.ranked,
+        with_spread=any(row.deviation is not None for row in rows),
+        differs=any(row.display != row.rating for row in rows),
+        matches=matches,
+        highlights=home.highlights,
+        lately="last 12 months"
+        if home.highlights.matches < pool.matches and pool.times != "none"
+        else "all matches",
         settings=[
             (name.replace("_", " "), value if isinstance(value, str) else f"{value:g}")
             for name, value in pool.parameters.items()
@@ -149,7 +166,9 @@ async def seasons_page(context: PageContext) -> Response:
 #: Players on a page of the leaderboard, players that a search lists, names that are suggested.
 PAGE_SIZE, MOST_FOUND, MOST_NAMES = 50, 50, 12
 #: Matches in the table of a player, and in the timeline.
-MATCHES, TIMELINE_MATCHES = 25, 5_000
+MATCHES, TIMELINE_MATCHES = 15, 5_000
+#: The best players, whom a player could meet.
+MEETINGS = 4
 #: Seconds after which a player's page is sent without the explanation, which is fetched later.
 _PATIENCE = 0.3
 
@@ -161,10 +180,15 @@ _HIDDEN = frozenset({"form_matches"})
 
 @dataclass(frozen=True, slots=True)
 class PictureRow:
-    """A row of the leaderboard, with a picture of rating and deviation."""
+    """A row of the leaderboard, with a picture of rating and deviation.
+
+    change : in 12 months; curve : of the rating in some years; None where they are not known
+    """
 
     row: LeaderboardRow
     interval: Interval | None
+    change: float | None = None
+    curve: Markup | None = None
 
 
 async def leaderboard_page(context: PageContext) -> Response:
@@ -176,9 +200,10 @@ async def leaderboard_page(context: PageContext) -> Response:
 
     def read(
         store: Store, pool: PoolMessage
-    ) -> tuple[list[LeaderboardRow], LeaderboardMessage | None]:
+    ) -> tuple[list[LeaderboardRow], LeaderboardMessage | None, dict[str, list[float]]]:
         if search:
-            return search_players(store, pool.pool, search, limit=MOST_FOUND), None
+            rows = search_players(store, pool.pool, search, limit=MOST_FOUND)
+            return rows, None, lately(store, pool.pool, rows)
         found = players.leaderboard(
             store,
             pool.pool,
@@ -188,15 +213,19 @@ async def leaderboard_page(context: PageContext) -> Response:
             inactive=inactive,
             around=around,
         )
-        return found.players, found
+        return found.players, found, lately(store, pool.pool, found.players)
 
-    rows, board = await context.snapshot(read)
+    def lately(store: Store, pool: str, rows: Sequence[LeaderboardRow]) -> dict[str, list[float]]:
+        return players.recent_ratings(store, pool, [row.player for row in rows], CHANGE_DAYS)
+
+    rows, board, year = await context.snapshot(read)
     pool = await context.pool()
     filters = {"provisional": 1 if provisional else None, "inactive": 1 if inactive else None}
     here = ("pools", pool.pool, "leaderboard")
     return context.render(
         "leaderboard.html",
-        rows=with_pictures(rows),
+        rows=with_pictures(rows, year),
+        recent=bool(year),
         differs=any(row.display != row.rating for row in rows),
         with_spread=any(row.deviation is not None for row in rows),
         most=MOST_FOUND,
@@ -216,10 +245,25 @@ def _page_at(here: Sequence[str], cursor: str | None, filters: dict[str, int | N
     return None if cursor is None else path(*here, cursor=cursor, **filters)
 
 
-def with_pictures(rows: Sequence[LeaderboardRow]) -> list[PictureRow]:
-    """Return the rows with pictures on one scale."""
+def with_pictures(
+    rows: Sequence[LeaderboardRow],
+    year: Mapping[str, list[float]],
+    years: Mapping[str, list[float]] | None = None,
+) -> list[PictureRow]:
+    """Return the rows with pictures on one scale; year, years : ratings in this time by player."""
     pictures = intervals([(row.rating, row.deviation) for row in rows])
-    return [PictureRow(row, picture) for row, picture in zip(rows, pictures, strict=True)]
+    found = []
+    for row, picture in zip(rows, pictures, strict=True):
+        lately, curve = year.get(row.player), (years or {}).get(row.player)
+        found.append(
+            PictureRow(
+                row,
+                picture,
+                None if lately is None else lately[-1] - lately[0],
+                None if curve is None else sparkline(curve),
+            )
+        )
+    return found
 
 
 async def names(context: PageContext) -> Response:
@@ -242,9 +286,20 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Meeting:
+    """A match that could be played now: the opponent, and the chance of the player of the page."""
+
+    player: str
+    rating: float
+    chance: float
+
+
+@dataclass(frozen=True, slots=True)
 class PlayerView:
     """The content of a player's page, read in one transaction.
 
+    place, ranked : among active, settled players, and their number
+    meetings : the best other players with the chance of the player against each
     known : opponents in the explanation who are in the pool -> rating and deviation
     problems : reasons why there is no explanation
     """
@@ -252,23 +307,29 @@ class PlayerView:
     player: PlayerMessage
     history: PlayerHistory
     timeline: RatingTimeline
+    summary: PlayerSummary
+    place: int | None
+    ranked: int
+    bins: Sequence[RatingBin]
+    meetings: Sequence[Meeting]
     why: Why | None = None
     known: Mapping[str, tuple[float, float | None]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
 async def player_page(context: PageContext) -> Response:
-    """Return the page of a player."""
+    """Return the page of a player; with `match` or `wait` also why the rating changed."""
     await context.pool()
     name, match = context.id_of("player"), context.query("match") or None
     cursor = context.query("cursor") or None
+    asked = match is not None or bool(context.query("wait"))
     view: PlayerView | None = None
     problems: tuple[str, ...] = ()
     try:
-        view = await _with_explanation(context, name, match, cursor)
+        view = await _with_explanation(context, name, match, cursor) if asked else None
     except OverloadedError as error:
         problems = tuple(problems_of(error))
-    pending = view is None and not problems
+    pending = asked and view is None and not problems
     if view is None:
         view = await context.snapshot(lambda store, pool: _view(store, pool, name, cursor=cursor))
     pool = await context.pool()
@@ -282,7 +343,17 @@ async def player_page(context: PageContext) -> Response:
         started=_started(pool, timeline),
         history=history,
         most_players=MOST_PLAYERS,
-        drawn={one.seq for one in history.matches if one.result == "draw"},
+        asked=asked,
+        summary=view.summary,
+        place=view.place,
+        ranked=view.ranked,
+        meetings=view.meetings,
+        standing=_standing(view),
+        with_home=bool(pool.parameters.get("home_advantage"))
+        or bool(pool.parameters.get("learn_home_advantage")),
+        with_duels=any(one.result for one in history.matches),
+        with_fields=any(one.teams > 2 for one in history.matches),
+        with_scores=any(one.score is not None for one in history.matches if one.result),
         next=_next(pool.pool, name, history.next),
         timeline=timeline,
         with_band=any(timeline.deviations),
@@ -329,7 +400,35 @@ def _view(store: Store, pool: PoolMessage, player: str, *, cursor: str | None) -
         players.player(store, pool.pool, player),
         players.player_history(store, pool.pool, player, cursor=cursor, limit=MATCHES),
         rating_timeline(store, pool.pool, player, most=TIMELINE_MATCHES),
+        player_summary(store, pool.pool, player),
+        *players.ranked_players(store, pool.pool, player),
+        players.rating_bins(store, pool.pool),
+        _meetings(store, pool, player),
     )
+
+
+def _meetings(store: Store, pool: PoolMessage, player: str) -> list[Meeting]:
+    """Return the chances against the best other players; none if they cannot be predicted."""
+    best = players.leaderboard(store, pool.pool, limit=MEETINGS + 1, inactive=False).players
+    found = []
+    for row in [row for row in best if row.player != player and not row.disqualified][:MEETINGS]:
+        try:
+            request = PredictRequest([[player], [row.player]])
+            chance = predict_in_pool(store, pool.pool, request).teams[0].expected
+        except EquipoiseError:
+            return []
+        found.append(Meeting(row.player, row.rating, chance))
+    return found
+
+
+def _standing(view: PlayerView) -> Markup | None:
+    """Return the distribution of ratings with the player's rating and its range."""
+    if len(view.bins) < 2:
+        return None
+    player = view.player
+    spread = 0.0 if player.deviation is None else half_width(player.deviation)
+    mine = player.display, player.rating - spread, player.rating + spread
+    return distribution("All players by rating, and this player", view.bins, mine)
 
 
 def explained(

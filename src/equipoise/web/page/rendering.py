@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
+import re
+import zlib
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
@@ -122,6 +124,36 @@ def day(time: int | str | None) -> Markup | str:
     return found if isinstance(found, Markup) else str(time)
 
 
+def date(seconds: int) -> str:
+    """Return the day of a time in UTC as text, which is shorter than the element of `day`."""
+    return f"{utc(seconds):%Y-%m-%d}"
+
+
+def year(time: int | str | None) -> str:
+    """Return the year of a time in UTC."""
+    seconds = seconds_of(time)
+    return _NONE if seconds is None else f"{utc(seconds):%Y}"
+
+
+def points(value: float) -> str:
+    """Return a score as it is commonly written: 3, 2.5."""
+    return f"{value:g}".replace("-", _MINUS)
+
+
+def hue(name: str) -> int:
+    """Return the angle of the colour of a name, 0 to 359 degrees; always the same."""
+    return zlib.crc32(name.encode("utf-8", "replace")) % 360
+
+
+def initials(name: str) -> str:
+    """Return one or two letters for a name."""
+    words = [word for word in re.split(r"[\W_]+", name) if word]
+    if not words:
+        return "?"
+    found = words[0][0] + words[1][0] if len(words) > 1 else words[0][:2]
+    return found.upper()[:2]
+
+
 def path(*segments: object, **query: object) -> str:
     """Return a path of segments, and a query without its None values.
 
@@ -227,6 +259,11 @@ def environment() -> Environment:
         "direction": direction,
         "minute": minute,
         "day": day,
+        "date": date,
+        "year": year,
+        "points": points,
+        "hue": hue,
+        "initials": initials,
     }
     found.globals |= {"path": path, "plural": plural, "static": static_path}
     return found

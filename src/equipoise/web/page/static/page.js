@@ -34,3 +34,35 @@ for (const note of document.querySelectorAll("[data-later]")) {
 
 for (const form of document.querySelectorAll("form[data-live]")) liveForm(form);
 for (const form of document.querySelectorAll("[data-names]")) suggest(form);
+
+// "why?" in a row opens the explanation below it. A second click closes it.
+for (const link of document.querySelectorAll("a[data-why]")) {
+  link.setAttribute("aria-expanded", "false");
+  link.addEventListener("click", async (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const row = link.closest("tr");
+    const open = document.querySelector("tr.opened");
+    const same = open?.previousElementSibling === row;
+    open?.previousElementSibling.querySelector("a[data-why]").setAttribute("aria-expanded", "false");
+    open?.remove();
+    if (same) return;
+    link.setAttribute("aria-expanded", "true");
+    const cell = document.createElement("td");
+    cell.colSpan = row.cells.length;
+    cell.textContent = "Computing…";
+    const below = document.createElement("tr");
+    below.className = "opened";
+    below.append(cell);
+    row.after(below);
+    const [page, part] = link.href.split("#");
+    try {
+      const answer = await fetch(`${page}&wait=1`);
+      const found = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(part);
+      if (found) cell.replaceChildren(...found.childNodes);
+      else location.assign(link.href);
+    } catch {
+      location.assign(link.href);
+    }
+  });
+}

@@ -1,0 +1,83 @@
+"""The pages of players, pools and matches say what the API says of results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from equipoise.messages.matches import MatchRequest, ParticipationRequest, TeamRequest
+from equipoise.messages.pools import PoolRequest
+from web.page.invented import DAY, START
+from web.page.test_pages import look
+
+DASH = "\N{EN DASH}"
+
+
+def game(number: int, first: str, second: str, goals: tuple[int, int]) -> MatchRequest:
+    """Return a match with scores and a statistic."""
+    one = ParticipationRequest(first, statistics={"shots": 9.0}, at_home=True)
+    teams = [TeamRequest([one], score=goals[0]), TeamRequest([second], score=goals[1])]
+    return MatchRequest(f"game {number}", teams, time=START + number * DAY)
+
+
+@pytest.fixture(scope="module")
+def pool(site: Any) -> str:
+    """Return a pool in which Ada beats all, and loses at last."""
+    matches = [game(at, "Ada B.", f"p{at % 4}", (3, 1)) for at in range(24)]
+    matches += [game(30, "Ada B.", "p1", (2, 2)), game(40, "Ada B.", "p2", (0, 4))]
+    request = PoolRequest("glicko2", public=True, placement_matches=2, inactive_days=300.0)
+    return str(site.new_pool("results", request, matches))
+
+
+def test_a_players_page_has_the_summary_and_lines(site: Any, anybody: Any, pool: str) -> None:
+    page = look(anybody, f"/pools/{pool}/players/Ada%20B.").text
+    found = site.perform("GET", f"/pools/{pool}/players/Ada%20B./summary")
+    assert (found["won"], found["drawn"], found["lost"]) == (24, 1, 1)
+    assert "24 · 1 · 1" in page
+    assert f"{found['peak']['rating']:,.0f}" in page
+    assert "unbeaten in 0, best 25" in page
+    line = site.perform("GET", f"/pools/{pool}/players/Ada%20B./history")["matches"][0]
+    assert (line["score"], line["opponent_score"], line["result"]) == (0.0, 4.0, "loss")
+    assert f"0{DASH}4" in page
+    assert f"{100 * line['chance']:.0f} % expected before" in page
+    assert "at home" in page
+    # Nothing is explained until somebody asks.
+    assert "Why did the rating change" not in page
+
+
+def test_if_they_met_now_is_what_predict_answers(site: Any, anybody: Any, pool: str) -> None:
+    asked = {"teams": [["p1"], ["Ada B."]]}
+    expected = site.perform("POST", f"/pools/{pool}/predict", asked)["teams"][0]["expected"]
+    text = look(anybody, f"/pools/{pool}/players/p1").text
+    after = text[text.index("If they met now") :]
+    assert "Ada B." in after[: after.index("%")]
+    assert f"{100 * expected:.0f} %" in after[: after.index("%") + 1]
+
+
+def test_lists_name_players_and_mark_the_upset(site: Any, anybody: Any, pool: str) -> None:
+    lines = site.perform("GET", f"/pools/{pool}/matches?limit=1")["matches"]
+    assert lines[0]["upset"]
+    for path in (f"/pools/{pool}", f"/pools/{pool}/matches"):
+        text = look(anybody, path).text
+        assert f"p2 4{DASH}0 Ada B. upset" in text
+        assert f"Ada B. 2{DASH}2 p1" in text
+    shown = look(anybody, f"/pools/{pool}/matches/game%2040").text
+    assert "upset" in shown
+    assert "shots" in shown
+    assert "9" in shown
+    assert f"{100 * lines[0]['sides'][0]['chance']:.0f}" in shown
+
+
+def test_the_overview_has_upsets_and_movers(anybody: Any, pool: str) -> None:
+    text = look(anybody, f"/pools/{pool}").text
+    upsets = text[text.index("Upsets") :]
+    assert f"p2 4{DASH}0 Ada B." in upsets
+    assert "expected" in upsets
+
+
+def test_a_contest_has_places_instead_of_results(admin: Any) -> None:
+    text = look(admin, "/pools/club/players/member%203").text
+    assert "in the top 3" in text
+    assert "Best performances" in text
+    assert "Won · drawn · lost" not in text
