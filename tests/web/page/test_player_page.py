@@ -65,6 +65,7 @@ def test_lists_name_players_and_mark_the_upset(site: Any, anybody: Any, pool: st
     shown = look(anybody, f"/pools/{pool}/matches/game%2040").text
     assert "upset" in shown
     assert "shots" in shown
+    assert "Expected" not in shown
     assert "9" in shown
     assert f"{100 * lines[0]['sides'][0]['chance']:.0f}" in shown
 

@@ -97,14 +97,17 @@ async def match_page(context: PageContext) -> Response:
     here = ("pools", pool.pool, "matches", found.match)
     players = [one for team in found.teams for one in team.players]
     people, teams = found.players_in_match or len(players), found.teams_in_match or len(found.teams)
+    with_chances = all(team.chance is not None for team in found.teams)
     return context.render(
         "match.html",
         match=found,
         alone=people == teams,
         statistics=list(dict.fromkeys(name for one in players for name in one.statistics)),
-        with_chances=all(team.chance is not None for team in found.teams),
+        with_chances=with_chances,
         with_scores=all(team.score is not None for team in found.teams),
-        with_expected=any(one.expected is not None for one in players),
+        # Beside the one chance of a team, what some systems expect of each player only confuses.
+        with_expected=any(one.expected is not None for one in players)
+        and not (with_chances and teams == 2),
         with_performance=any(one.performance is not None for one in players),
         people=people,
         teams=teams,
