@@ -23,6 +23,7 @@ from equipoise.pools.replay.replaying import maintain_pool, pending_pools, rerat
 from equipoise.pools.seasons import end_season
 from equipoise.store.bulk import Sizes
 from equipoise.store.connection import Store
+from equipoise.store.pools import get_pool
 from pools.pool_trials import NOW, Trial, duel
 
 DAY = 86_400
@@ -237,3 +238,25 @@ def test_a_pool_made_before_keeps_its_placement_matches(store: Store, tmp_path: 
     end_season(store, pool.name, SeasonRequest(season="one"), key=None, now=NOW)
     for name in ("trial", "trial.one", "copy"):
         assert pool_message(store, name).placement_matches == 0
+
+
+def test_a_pool_has_a_title_and_a_description(store: Store, tmp_path: Path) -> None:
+    """Settings without them are stored as earlier versions wrote them."""
+    pool = Trial(store)
+    with store.read() as connection:
+        stored = get_pool(connection, pool.name).settings
+    assert "title" not in stored
+    assert "description" not in stored
+    changed = change(pool, title="Friday league", description="Five a side.")
+    assert (changed.title, changed.description) == ("Friday league", "Five a side.")
+    log = tmp_path / "log.ndjson"
+    export_file(store, pool.name, "log", str(log))
+    imported(store, log, "copy")
+    assert pool_message(store, "copy").title == "Friday league"
+    with pytest.raises(InvalidDataError, match="title: must have at most 100 characters"):
+        change(pool, title="x" * 101)
+    with pytest.raises(InvalidDataError, match="no control characters"):
+        change(pool, description="a\x00b")
+    assert change(pool, title="").title == ""
+    with store.read() as connection:
+        assert "title" not in get_pool(connection, pool.name).settings

@@ -391,7 +391,11 @@ Format: TypeAlias = Literal["parquet", "csv", "ndjson"]
 
 def create_pool(pool: str, request: PoolRequest) -> Call[PoolMessage]:
     """Create a pool. The same request again changes nothing."""
-    return json_call("PUT", in_pool(pool), PoolMessage, request)
+    body = msgspec.to_builtins(request)
+    for name in ("title", "description"):
+        if not body[name]:
+            del body[name]  # which services of earlier versions do not know
+    return json_call("PUT", in_pool(pool), PoolMessage, body)
 
 
 def pool(pool: str) -> Call[PoolMessage]:

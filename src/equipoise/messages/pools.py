@@ -39,6 +39,8 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     placement_matches : a player with fewer matches is provisional; if left out, 3 in a new pool
     inactive_days : a player without a match in this number of days before the pool's last one is
         inactive; null for never
+    title : name for readers, at most 100 characters; empty: the pages show the name of the pool
+    description : what the pool is about, at most 1,000 characters
     """
 
     system: str = "elo-mmr"
@@ -53,6 +55,8 @@ class PoolRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     display_decay_after_days: float = 30.0
     placement_matches: int | UnsetType = UNSET
     inactive_days: float | None = None
+    title: str = ""
+    description: str = ""
 
 
 class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -74,6 +78,8 @@ class PoolChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_d
     display_decay_after_days: float | UnsetType = UNSET
     placement_matches: int | UnsetType = UNSET
     inactive_days: float | UnsetType | None = UNSET
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
     reason: str = ""
 
 
@@ -148,6 +154,8 @@ class PoolMessage(msgspec.Struct, frozen=True):
     display_decay_per_day: float = 0.0
     display_decay_after_days: float = 30.0
     notes: list[str] = []
+    title: str = ""
+    description: str = ""
     unused: list[str] = []
     kernels: KernelStatus = "ready"
     kernels_failure: str | None = None
@@ -292,6 +300,8 @@ class SeasonSettings(
     display_decay_after_days: float | UnsetType = UNSET
     placement_matches: int | UnsetType = UNSET
     inactive_days: float | UnsetType | None = UNSET
+    title: str | UnsetType = UNSET
+    description: str | UnsetType = UNSET
 
 
 class SeasonRequest(

@@ -82,3 +82,20 @@ def test_a_contest_has_places_instead_of_results(admin: Any) -> None:
     assert "in the top 3" in text
     assert "Best performances" in text
     assert "Won · drawn · lost" not in text
+
+
+def test_a_title_is_shown_instead_of_the_name(site: Any) -> None:
+    """Typed into the form of the settings, beside a description."""
+    pool = site.new_pool("titled", PoolRequest("elo", public=True))
+    with site.visitor("admin") as admin:
+        form = look(admin, f"/pools/{pool}/settings")
+        typed = {"title": "Friday <league>", "description": "Five a side.", "public": "1"}
+        sent = {**typed, "token": form.field("token")}
+        assert admin.post(f"/pools/{pool}/settings", data=sent).status_code == 303
+        for path in ("/", f"/pools/{pool}", f"/pools/{pool}/matches"):
+            assert "Friday <league>" in look(admin, path).text
+        assert "Five a side." in look(admin, f"/pools/{pool}").text
+        assert look(admin, f"/pools/{pool}/settings").field("title") == "Friday <league>"
+        # A form without these fields leaves them as they are.
+        admin.post(f"/pools/{pool}/settings", data={"token": form.field("token"), "public": "1"})
+        assert "Friday <league>" in look(admin, f"/pools/{pool}").text

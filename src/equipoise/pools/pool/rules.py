@@ -61,6 +61,9 @@ _ID_RULE = f"must have 1 to {ID_LENGTH} characters and no control characters"
 #: Text without control characters and halves of surrogate pairs.
 _NO_CONTROL = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]*")
 
+#: Settings that are texts for readers -> their maximum length.
+_TEXTS = {"title": 100, "description": 1_000}
+
 #: Seconds since 1970 at the year 1: no earlier time can be written as a date.
 _EARLIEST = -62_135_596_800
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -173,6 +176,10 @@ def settings_json(request: PoolRequest) -> str:
     Raises : NotFoundError, PluginError
     """
     content = {name: getattr(request, name) for name in PoolRequest.__struct_fields__}
+    for name in _TEXTS:
+        # Earlier versions, which may be on the same database, do not know them.
+        if not content[name]:
+            del content[name]
     package = requirement_of(request.system)
     if package:
         content["package"] = package
@@ -275,6 +282,11 @@ def check_settings(
         if value is not None and value is not UNSET and not low <= value <= high:
             rule = f"must be a number from {low:g} to {high:g}"
             problems.append(Problem("", None, field, rule, str(value)))
+    for field, most in _TEXTS.items():
+        text = getattr(request, field)
+        if len(text) > most or not _NO_CONTROL.fullmatch(text):
+            rule = f"must have at most {most:,} characters and no control characters"
+            problems.append(Problem("", None, field, rule, text[:100]))
     for statistic, weight in request.statistics.items():
         if not math.isfinite(weight) or not 0 < len(statistic) <= 100 or "\0" in statistic:
             rule = "must be a name of 1 to 100 characters with a finite weight"

@@ -336,7 +336,8 @@ async def save_settings(context: PageContext) -> Response:
         request = change_of(form, pool)
         await context.write(change_settings, request, now(), key=context.key_number)
     except EquipoiseError as error:
-        typed = {name: form.text(name) for name in (*_NUMBERS, "late", "times", "reason")}
+        texts = ("late", "times", "title", "description", "reason")
+        typed = {name: form.text(name) for name in (*_NUMBERS, *texts)}
         typed["public"] = form.text("public")
         return _settings_form(context, typed, error)
     return context.redirect(path("pools", pool.pool, "settings", saved=1))
@@ -442,6 +443,8 @@ def change_of(form: Form, pool: PoolMessage) -> PoolChange:
         public=form.text("public") == "1",
         placement_matches=UNSET if placing is None else int(placing),
         reason=form.text("reason"),
+        title=form.text("title") if form.texts("title") else UNSET,
+        description=form.text("description") if form.texts("description") else UNSET,
         **numbers,  # type: ignore[arg-type]
     )
 
@@ -452,7 +455,7 @@ def _fields_of(pool: PoolMessage) -> dict[str, str]:
     for name in _NUMBERS:
         value = getattr(pool, name)
         fields[name] = "" if value is None else f"{value:.12g}"
-    return {**fields, "reason": ""}
+    return {**fields, "title": pool.title, "description": pool.description, "reason": ""}
 
 
 def _settings_form(
