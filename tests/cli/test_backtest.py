@@ -16,6 +16,7 @@ from equipoise.rating.registry import SYSTEMS, make_system, system_names
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = str(ROOT / "examples" / "contests.csv")
+LEAGUE = str(ROOT / "examples" / "league.csv")
 METRICS = (
     *("pair_inversion", "rank_deviation", "pair_inversion_top100", "rank_deviation_top100"),
     *("ndcg", "log_loss", "brier"),
@@ -79,7 +80,6 @@ def test_json_holds_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert (one["label"], other["label"], baseline["label"]) == ("elo-mmr", "elo", "baseline")
     assert other["parameters"]["k"] == 24
     assert (baseline["system"], baseline["seconds"]) == ("constant-rate", None)
-    assert one["three_way"] is None
     assert one["seconds"] > 0
     for name in METRICS:
         lower, upper = one["intervals"][name]
@@ -406,3 +406,25 @@ def test_all_leaves_out_systems_that_would_compare_too_many_pairs(
     )
     named = ("--system", "thurstone-mosteller", "--resamples", "0")
     assert len(answer(capsys, teams, *named)["systems"]) == 2
+
+
+def test_predictions_and_calibrated_chances_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "p.csv"
+    found = answer(capsys, LEAGUE, "--system", "elo", "--calibrate", "--predictions", str(path))
+    assert [one["label"] for one in found["systems"]] == ["elo", "elo calibrated", "baseline"]
+    assert found["systems"][1]["parameters"] == found["systems"][0]["parameters"]
+    difference = found["differences"][0]
+    assert (difference["first"], difference["second"]) == ("elo", "elo calibrated")
+    lower, upper = difference["intervals"]["log_loss"]
+    assert lower < difference["metrics"]["log_loss"] < upper
+    table = pl.read_csv(path)
+    assert len(table) == found["systems"][0]["matches"]
+    assert {"first", "second", "win", "win_calibrated", "outcome"} <= set(table.columns)
+
+
+def test_a_page_shows_calibrated_chances(tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    assert backtest(LEAGUE, "--system", "elo", "--calibrate", "--report", str(path)) == 0
+    assert "elo calibrated" in path.read_text()

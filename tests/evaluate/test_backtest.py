@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from drawing import examples
 from equipoise import Elo, EloMMR, Glicko2
-from equipoise.data.backtest import LEAST_DIFFERENCE, METRICS, judge
+from equipoise.data.backtest import LEAST_DIFFERENCE, ORDER_METRICS, SCORE_METRICS, judge
 from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.errors import InvalidDataError, InvalidParameterError, NotFoundError
 from equipoise.evaluate import backtest as module
 from equipoise.evaluate.backtest import Scoring, SystemPredictor, backtest
-from equipoise.evaluate.scoring.tally import Scored
+from equipoise.evaluate.scoring.tally import SUMS, Scored
 from equipoise.evaluate.synthetic import ContestModel, simulate_contests
 from equipoise.formats import read_history
 from equipoise.numeric.workers import Workers
@@ -94,7 +94,7 @@ def test_a_system_is_scored_on_what_it_knew_before_each_match(
     ).of("it")
     teams = as_teams(history, before(system, history))
     wanted = slow.Backtest(teams, 2, 3, as_authors).run()
-    for name in METRICS:
+    for name in (*ORDER_METRICS, *SCORE_METRICS):
         assert found.metrics[name] == pytest.approx(wanted.means[name].mean, abs=1e-8), name
 
 
@@ -118,7 +118,7 @@ def test_teams_are_predicted_as_a_whole(matches: list[list[Team]], min_history: 
         return
     found = backtest({"elo": Elo()}, history, rng=rng(), min_history=min_history)
     assert found.participations == wanted.participations
-    for name in METRICS:
+    for name in (*ORDER_METRICS, *SCORE_METRICS):
         mean = wanted.means[name].mean
         assert found.of("elo").metrics[name] == pytest.approx(mean, abs=1e-8, nan_ok=True), name
 
@@ -250,7 +250,7 @@ def test_differences_are_paired() -> None:
         ("b", "c"),
     ]
     same, other = found.differences[0], found.differences[1]
-    for name in METRICS:
+    for name in (*ORDER_METRICS, *SCORE_METRICS):
         assert same.metrics[name] == 0
         assert same.intervals[name] == (0, 0)
         apart = found.of("a").metrics[name] - found.of("c").metrics[name]
@@ -284,7 +284,7 @@ def test_the_part_of_a_player_is_that_of_the_matches_played() -> None:
     with Workers() as workers:
         (tally,) = scoring.of_one(SystemPredictor(Elo(), history, workers), False)
     blocks, _, _, players, cells = tally.sums
-    expected = np.zeros((12, 10))
+    expected = np.zeros((12, SUMS))
     np.add.at(expected, history.player, np.repeat(blocks, 2, axis=0))
     np.testing.assert_allclose(players[:12], expected, atol=1e-9)
     assert not players[12:].any()

@@ -12,6 +12,7 @@ from equipoise.evaluate.backtest import _intervals
 from equipoise.evaluate.scoring.tally import (
     ALL,
     LOG_LOSS,
+    SUMS,
     TOP_GROUP,
     Sampled,
     draw,
@@ -22,7 +23,7 @@ from equipoise.evaluate.scoring.tally import (
 
 def blocks_of(losses: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Return the sums of blocks in which every participation has this loss."""
-    blocks = np.zeros((len(losses), 10))
+    blocks = np.zeros((len(losses), SUMS))
     blocks[:, ALL] = sizes
     blocks[:, LOG_LOSS] = losses * sizes
     return blocks
@@ -31,7 +32,7 @@ def blocks_of(losses: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 def test_a_resample_is_the_metric_of_the_matches_drawn() -> None:
     """Sums over what was drawn, block by block, then their ratio."""
     rng = np.random.default_rng(1)
-    blocks = rng.uniform(1, 2, (7, 10))
+    blocks = rng.uniform(1, 2, (7, SUMS))
     drawn = draw(7, 20, rng=rng)
     found = resampled(blocks, drawn)["log_loss"]
     for r in range(20):

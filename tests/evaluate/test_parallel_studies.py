@@ -108,4 +108,4 @@ def test_a_search_with_killed_workers_finds_the_same() -> None:
 
     shot = tune(Elo(), contests(), choices, min_history=2, workers=2, progress=kill_one)
     assert len(killed) == 2
-    assert shot == alone
+    assert exactly(shot) == exactly(alone)

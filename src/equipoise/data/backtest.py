@@ -32,7 +32,9 @@ ORDER_METRICS = (
 )
 #: Metrics of expected scores: losses, for which lower is better.
 SCORE_METRICS = ("log_loss", "brier")
-METRICS = (*ORDER_METRICS, *SCORE_METRICS)
+#: Metrics of win, draw and loss in matches of two teams: losses; NaN in histories without draws.
+OUTCOME_METRICS = ("outcome_log_loss", "rps")
+METRICS = (*ORDER_METRICS, *SCORE_METRICS, *OUTCOME_METRICS)
 
 #: For these metrics higher is better, for the others lower.
 HIGHER_IS_BETTER = frozenset({"pair_inversion", "pair_inversion_top100", "ndcg"})
@@ -46,9 +48,12 @@ LARGEST: Mapping[str, float] = MappingProxyType(
 GROUP_METRICS = ("pair_inversion", "rank_deviation", *SCORE_METRICS)
 
 #: A smaller difference of a metric does not matter, whatever its interval: 0.05 points of metrics
-#: in percent, 0.0005 of metrics from 0 to 1 and of the log loss.
+#: in percent, 0.0005 of metrics from 0 to 1 and of log losses.
 LEAST_DIFFERENCE: Mapping[str, float] = MappingProxyType(
-    {name: 0.0005 if name in ("ndcg", *SCORE_METRICS) else 0.05 for name in METRICS}
+    {
+        name: 0.0005 if name in ("ndcg", *SCORE_METRICS, *OUTCOME_METRICS) else 0.05
+        for name in METRICS
+    }
 )
 
 #: Fewest scored matches for an interval of a difference, and so for a verdict on it.
@@ -56,6 +61,8 @@ LEAST_MATCHES = 20
 
 #: Label of the prediction without ratings.
 BASELINE = "baseline"
+#: Ends the label of a system whose chances are calibrated.
+CALIBRATED = " calibrated"
 
 #: A value within this fraction of a range from one end is at its edge.
 _EDGE = 0.02
@@ -159,7 +166,7 @@ class SystemScores(Displayed):
     >>> found.of("glicko").system
     'glicko'
     >>> len(found.of("glicko").metrics)
-    7
+    9
     """
 
     label: str
@@ -319,6 +326,9 @@ class Backtest(Tabular):
       player, None if earlier matches were counted
     confidence, resamples : of the intervals
     least_differences : metric -> smallest difference that matters
+    predictions : table with a row for each scored match of two teams and system: the players of
+        both teams, the chances of the first (`win`, `draw`, `loss`, and `expected`, which is win +
+        draw/2), also calibrated, and the outcome; None unless requested
 
     Examples
     --------
@@ -344,6 +354,7 @@ class Backtest(Tabular):
     min_total: int | None = None
     groups: tuple[Group, ...] = ()
     least_differences: Mapping[str, float] = field(default_factory=lambda: LEAST_DIFFERENCE)
+    predictions: pl.DataFrame | None = None
 
     def of(self, label: str) -> SystemScores:
         """Return the scores of one system. Raises : NotFoundError."""

@@ -24,8 +24,8 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import combinations
-from typing import Protocol, TypeVar
+from itertools import combinations, cycle
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from equipoise.arguments import checks_arguments
 from equipoise.arrays import Flags, Floats, Ints
 from equipoise.data.backtest import (
     BASELINE,
+    CALIBRATED,
     GROUP_METRICS,
     LARGEST,
     LEAST_DIFFERENCE,
@@ -50,8 +51,16 @@ from equipoise.data.history import History
 from equipoise.data.outlook import Outlook
 from equipoise.data.ratings import InitialRatings, Ratings
 from equipoise.errors import InvalidDataError, InvalidParameterError, require
+from equipoise.evaluate.scoring.calibration_curve import (
+    CurveConstants,
+    CurveTeams,
+    features_of,
+    follow,
+    new_curve,
+)
 from equipoise.evaluate.scoring.metrics import PredictedTeams, Rule, score_teams
 from equipoise.evaluate.scoring.order import GROUP_RATIOS, GROUPS, STARTS
+from equipoise.evaluate.scoring.outcomes import OutcomePredictor, Outcomes
 from equipoise.evaluate.scoring.tally import (
     RATIOS,
     Sampled,
@@ -69,6 +78,9 @@ from equipoise.rating.registry import parameters_of
 from equipoise.rating.replay import check_fit, pieces, starting_pool, with_known_rows
 from equipoise.rating.system import RatingSystem
 
+if TYPE_CHECKING:
+    import polars as pl
+
 #: Columns of a trace with the ratings before a match.
 _KNOWN_BEFORE = ("rating_before", "deviation_before")
 #: Bytes of a float64.
@@ -85,9 +97,13 @@ ALL_PAIRS = 32
 
 
 class Predictor(Protocol):
-    """Predicts how the participants of matches will perform, one piece after the other."""
+    """Predicts how the participants of matches will perform, one piece after the other.
+
+    system : the system that predicts, None for one without ratings
+    """
 
     name: str
+    system: RatingSystem | None
 
     def predict(self, start: int, stop: int) -> Outlook:
         """Return the outlook of the participations of matches start:stop."""
@@ -146,6 +162,7 @@ class SystemPredictor:
         initial: InitialRatings | Ratings | None = None,
     ) -> None:
         self.name = system.name
+        self.system: RatingSystem | None = system
         self._system, self._history, self._workers = system, history, workers
         known = starting_pool(system, initial, history)
         if known is None:
@@ -179,6 +196,7 @@ class ConstantRate:
     """The baseline: the rates of a history, and the outlook that follows for each match."""
 
     name = "constant-rate"
+    system: RatingSystem | None = None
 
     def __init__(self, history: History) -> None:
         self._history = history
@@ -235,6 +253,8 @@ class Scoring:
     ties_as_authors, all_pairs, threads, initial : see `backtest`
     piece : participations that are rated and scored together, about; memory grows with it. Only
         the sums of the calibration depend on it, in their last digits
+    calibrate : also score the chances of systems as a curve corrects them
+    predictions : keep the predictions of `scored` matches of two teams
     """
 
     scored: Scored
@@ -244,6 +264,8 @@ class Scoring:
     others: tuple[Scored, ...] = ()
     initial: InitialRatings | Ratings | None = None
     piece: int = _PIECE
+    calibrate: bool = False
+    predictions: bool = False
 
     def of_all(
         self,
@@ -285,7 +307,6 @@ class Scoring:
         executor: Executor | None,
     ) -> dict[str, tuple[Tally, ...]]:
         """Return the same as `of_all`; every system is a task for a process or an executor."""
-        every = (self.scored, *self.others)
         total = len(systems) * self.scored.history.participations
         # The baseline comes last, as in `of_all`.
         labels = (*systems, BASELINE)
@@ -306,8 +327,8 @@ class Scoring:
             finished=note,
         )
         for label, (seconds, parts) in zip(labels, results, strict=True):
-            tallies = (Tally.of_parts(*both) for both in zip(every, parts, strict=True))
-            found[label] = tuple(tallies)
+            every = cycle((self.scored, *self.others))
+            found[label] = tuple(Tally.of_parts(next(every), part) for part in parts)
             if label != BASELINE:
                 finished(label, seconds)
         return found
@@ -320,23 +341,19 @@ class Scoring:
     ) -> tuple[Tally, ...]:
         """Predict, score and learn piece by piece; return the sums of `scored`, then of `others`.
 
+        With `calibrate`, the sums of the calibrated chances follow in the same order.
+
         ties_as_authors : see `backtest`
         progress : called with the number of participations done
         """
         history, every = self.scored.history, (self.scored, *self.others)
-        # With several selections, the selection of all players is scored by experience.
-        grouped = [one.everybody and len(every) > 1 for one in every]
-        tallies = tuple(Tally(one, by) for one, by in zip(every, grouped, strict=True))
+        kinds = [_Chances(self, predictor, None)]
+        if self.calibrate and predictor.system is not None:
+            kinds.append(_Chances(self, predictor, CurveLearner(self.scored)))
 
         def score(start: int, stop: int, outlook: Outlook) -> None:
-            rule = Rule(ties_as_authors, outlook.curve == "normal", self.all_pairs)
-            for one, by, tally in zip(every, grouped, tallies, strict=True):
-                if not one.scored[start:stop].any():
-                    continue
-                predicted = one.predicted_teams(start, stop, outlook)
-                _check_predicted(predictor.name, history, start, predicted)
-                members = one.members(start, stop) if by else None
-                tally.add(start, stop, predicted, score_teams(predicted, start, rule, members))
+            for kind in kinds:
+                kind.score(start, stop, outlook, ties_as_authors)
 
         with ThreadPoolExecutor(1) as beside:
             last: Future[None] | None = None
@@ -344,14 +361,91 @@ class Scoring:
                 outlook = predictor.predict(start, stop)
                 if last is not None:
                     last.result()
-                if any(one.scored[start:stop].any() for one in every):
+                learns = any(kind.learns for kind in kinds)
+                if learns or any(one.scored[start:stop].any() for one in every):
                     last = beside.submit(score, start, stop, outlook)
                     if self.threads == 1:
                         last.result()
                 progress(int(history.offsets[stop]))
             if last is not None:
                 last.result()
-        return tallies
+        return tuple(tally for kind in kinds for tally in kind.tallies)
+
+
+class CurveLearner:
+    """The curve of one predictor, which learns along a history.
+
+    scored : of the history; it has the experience of players, and all its matches are learned from
+    """
+
+    def __init__(self, scored: Scored, constants: CurveConstants | None = None) -> None:
+        self._scored = scored
+        self._constants = constants or CurveConstants()
+        self._curve = new_curve(self._constants)
+
+    @property
+    def numbers(self) -> Floats:
+        """The curve so far, shape (8,)."""
+        return self._curve.numbers.copy()
+
+    def follow(self, start: int, stop: int, teams: Outlook) -> Outlook:
+        """Return the corrected outlook of the teams of matches start:stop, the next ones.
+
+        Every match is corrected by what the matches before it tell.
+        """
+        first_team, rank = self._scored.ranks(start, stop)
+        features = features_of(*self._scored.features(start, stop))
+        columns = CurveTeams(first_team, teams.centre, teams.scale, rank, features)
+        centre, scale = follow(
+            columns, start, teams.curve == "normal", self._constants, self._curve
+        )
+        return Outlook(centre=centre, scale=scale, curve=teams.curve, team=teams.team)
+
+
+class _Chances:
+    """One kind of chances of a predictor, uncorrected or calibrated, and their sums.
+
+    curve : corrects the chances; None leaves them as they are
+    """
+
+    def __init__(self, scoring: Scoring, predictor: Predictor, curve: CurveLearner | None) -> None:
+        self._scoring, self._name, self._curve = scoring, predictor.name, curve
+        self._every = (scoring.scored, *scoring.others)
+        # With several selections, the selection of all players is scored by experience.
+        self._grouped = [one.everybody and len(self._every) > 1 for one in self._every]
+        self.tallies = tuple(
+            Tally(one, by) for one, by in zip(self._every, self._grouped, strict=True)
+        )
+        outcomes = OutcomePredictor(scoring.scored.history, predictor.system)
+        self._outcomes = outcomes if outcomes.has_draws or scoring.predictions else None
+        #: whether matches that are not scored must be passed too
+        self.learns = curve is not None or self._outcomes is not None
+
+    def score(self, start: int, stop: int, outlook: Outlook, ties_as_authors: bool) -> None:
+        """Add the metrics of matches start:stop, the next ones."""
+        scored = self._scoring.scored
+        rule = Rule(ties_as_authors, outlook.curve == "normal", self._scoring.all_pairs)
+        teams = scored.team_outlook(start, stop, outlook)
+        if self._curve is not None:
+            teams = self._curve.follow(start, stop, teams)
+        outcomes = None
+        if self._outcomes is not None:
+            outcomes = self._outcomes.predict(start, stop, outlook, teams)
+            if self._scoring.predictions:
+                kept = scored.scored[outcomes.match]
+                self.tallies[0].outcomes += (outcomes.some(kept),)
+        for one, by, tally in zip(self._every, self._grouped, self.tallies, strict=True):
+            if not one.scored[start:stop].any():
+                continue
+            predicted = one.predicted_teams(start, stop, teams)
+            _check_predicted(self._name, scored.history, start, predicted)
+            members = one.members(start, stop) if by else None
+            scores = score_teams(predicted, start, rule, members)
+            if outcomes is not None and self._outcomes is not None and self._outcomes.has_draws:
+                loss, ranked = outcomes.scores()
+                scores.outcome_log_loss[outcomes.match - start] = loss
+                scores.rps[outcomes.match - start] = ranked
+            tally.add(start, stop, predicted, scores)
 
 
 def _label_of(task: tuple[str, RatingSystem | None]) -> str:
@@ -410,6 +504,8 @@ def backtest(
     threads: int = 1,
     workers: int = 1,
     executor: Executor | None = None,
+    calibrate: bool = False,
+    predictions: bool = False,
     progress: Callable[[int, int], None] | None = None,
     finished: Callable[[str], None] | None = None,
     timed: Callable[[str, float], None] | None = None,
@@ -438,6 +534,10 @@ def backtest(
     workers : number of processes, each for one system at a time; never changes a number. With more
         than one, a script must be importable (`if __name__ == "__main__"`)
     executor : rates and scores the systems instead; never changes a number
+    calibrate : also score every system with chances that a curve corrects, as "LABEL calibrated".
+        The curve is learned from the matches before each match
+        (`evaluate.scoring.calibration_curve`)
+    predictions : keep the predictions of scored matches of two teams in `Backtest.predictions`
     progress : called with (participations done, total), all systems together
     finished : called with the label of each system that is done
     timed : called with the label, and with the seconds that the system took
@@ -453,7 +553,7 @@ def backtest(
     >>> round(found.of("glicko2").metrics["brier"], 3)
     0.196
     """
-    _check(systems, resamples, confidence, all_pairs)
+    _check(systems, resamples, confidence, all_pairs, calibrate)
     require(seed >= 0, "seed", "at least 0", seed)
     require(workers >= 1, "workers", "at least 1", workers)
     least = least_differences_of(least_differences or {})
@@ -462,7 +562,15 @@ def backtest(
     scored = Scored.of(history, min_history=min_history, first=first, min_total=min_total)
     selections = Selections.beside(scored)
     scoring = Scoring(
-        scored, ties_as_authors, all_pairs, threads, selections.others, initial, _PIECE
+        scored,
+        ties_as_authors,
+        all_pairs,
+        threads,
+        selections.others,
+        initial,
+        _PIECE,
+        calibrate,
+        predictions,
     )
 
     def done(label: str, seconds: float) -> None:
@@ -477,6 +585,9 @@ def backtest(
         tallies = scoring.of_all_elsewhere(
             systems, progress, done, workers=workers, executor=executor
         )
+    tallies, of = _with_calibrated(tallies, 1 + len(selections.others))
+    if predictions and not any(len(part.match) for part in tallies[BASELINE][0].outcomes):
+        raise InvalidDataError([], "no predictions to keep: no scored match is of two teams")
     # Every selection has the resamples that it has when requested alone, with the same seed.
     drawing = np.random.default_rng(seed) if rng is None else rng
     copies = [deepcopy(drawing) for _ in selections.others]
@@ -487,7 +598,7 @@ def backtest(
     headline = Measured.of(tallies, 0, drawn, confidence)
     return Backtest(
         systems=tuple(
-            _scores(label, systems.get(label), of_all[0], headline.intervals(label))
+            _scores(label, systems.get(of[label]), of_all[0], headline.intervals(label))
             for label, of_all in tallies.items()
         ),
         differences=headline.differences(),
@@ -503,7 +614,69 @@ def backtest(
         least_differences=least,
         confidence=confidence,
         resamples=resamples,
+        predictions=predictions_table(history, tallies) if predictions else None,
     )
+
+
+def _with_calibrated(
+    tallies: Mapping[str, tuple[Tally, ...]], selections: int
+) -> tuple[dict[str, tuple[Tally, ...]], dict[str, str]]:
+    """Return tallies with a label of its own for calibrated chances, and the label of each system.
+
+    selections : number of tallies of one kind of chances
+    """
+    found, of = {}, {}
+    for label, every in tallies.items():
+        found[label], of[label] = every[:selections], label
+        if len(every) > selections:
+            found[label + CALIBRATED], of[label + CALIBRATED] = every[selections:], label
+    return found, of
+
+
+def predictions_table(history: History, tallies: Mapping[str, tuple[Tally, ...]]) -> pl.DataFrame:
+    """Return one row for each system and scored match of two teams; see `Backtest.predictions`."""
+    import polars as pl
+
+    frames = []
+    for label, every in tallies.items():
+        if label == BASELINE or label.endswith(CALIBRATED):
+            continue
+        kept = Outcomes(*(np.concatenate(part) for part in zip(*every[0].outcomes, strict=True)))
+        columns: dict[str, object] = {"match": history.match_ids[kept.match]}
+        if history.time is not None:
+            columns["time"] = history.time[kept.match].astype("datetime64[us]")
+        first, second = _sides(history, kept.match)
+        columns |= {"system": [label] * len(kept.match), "first": first, "second": second}
+        columns |= _chances(kept, "")
+        if label + CALIBRATED in tallies:
+            parts = zip(*tallies[label + CALIBRATED][0].outcomes, strict=True)
+            columns |= _chances(Outcomes(*(np.concatenate(part) for part in parts)), "_calibrated")
+        columns["outcome"] = np.select(
+            [kept.score == 1.0, kept.score == 0.0], ["win", "loss"], "draw"
+        )
+        frames.append(pl.DataFrame(columns))
+    return pl.concat(frames).fill_nan(None)
+
+
+def _chances(kept: Outcomes, suffix: str) -> dict[str, Floats]:
+    """Return columns of chances of the first team."""
+    return {
+        f"expected{suffix}": kept.expected,
+        f"win{suffix}": kept.win(),
+        f"draw{suffix}": kept.draw,
+        f"loss{suffix}": kept.loss(),
+    }
+
+
+def _sides(history: History, matches: Ints) -> tuple[list[str], list[str]]:
+    """Return the players of the first team and of the second of each match, joined by commas."""
+    sides: tuple[list[str], list[str]] = ([], [])
+    for m in matches.tolist():
+        rows = slice(int(history.offsets[m]), int(history.offsets[m + 1]))
+        players, team = history.player_ids[history.player[rows]], history.team[rows]
+        for side, names in enumerate(sides):
+            names.append(",".join(str(name) for name in players[team == side]))
+    return sides
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -680,7 +853,11 @@ def _scores(
 
 
 def _check(
-    systems: Mapping[str, RatingSystem], resamples: int, confidence: float, all_pairs: int
+    systems: Mapping[str, RatingSystem],
+    resamples: int,
+    confidence: float,
+    all_pairs: int,
+    calibrate: bool,
 ) -> None:
     require(len(systems) > 0, "systems", "at least one", list(systems))
     require(resamples >= 0, "resamples", "at least 0", resamples)
@@ -690,6 +867,11 @@ def _check(
         raise InvalidParameterError(
             f"the label {BASELINE!r} is reserved for the prediction without ratings"
         )
+    for label in systems:
+        if label.endswith(CALIBRATED) and calibrate:
+            raise InvalidParameterError(
+                f"the label {label!r} is reserved for calibrated chances: choose another label"
+            )
 
 
 def _check_predicted(name: str, history: History, start: int, predicted: PredictedTeams) -> None:

@@ -56,7 +56,19 @@ class BacktestRequest:
     resamples: int = typed(1000, "Number of resamples of the matches, for intervals.", least=0)
     confidence: Confidence = 0.95
     seed: int = typed(0, "Random seed of the resamples.", least=0)
+    calibrate: bool = typed(
+        False,
+        "Also score every system with chances that a curve corrects, as LABEL calibrated. The "
+        "curve is learned from the matches before each match.",
+    )
     output: Table = None
+    predictions_output: str | None = typed(
+        None,
+        "Write the predictions of the scored matches of two players or teams: .csv, .parquet, "
+        ".json, .jsonl or .tsv.",
+        "FILE",
+        name="--predictions",
+    )
     report: str | None = typed(
         None, "Write an HTML page with all charts and tables. It needs no other files.", "FILE.html"
     )

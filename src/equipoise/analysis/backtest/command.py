@@ -66,7 +66,9 @@ def backtest(
     if dry_run:
         needed = [system for label, system in chosen.items() if label not in added]
         return inspected(context, request.history, as_json, systems=needed)
-    shown = command_line(context, ("source", "parameters", "initial", "output", "report"))
+    shown = command_line(
+        context, ("source", "parameters", "initial", "output", "report", "predictions_output")
+    )
     if settings_used := request.history.set_by_project:
         # A comment, because the command may not have these options.
         names = ", ".join(one.removeprefix("--") for one in settings_used)
@@ -79,8 +81,8 @@ def backtest(
         return None
     first_table = request.output is None
     _print(answer, first_table, details or (first_table and sys.stdout.isatty()))
-    if request.report is not None:
-        say(f"wrote {request.report}")
+    paths = (request.predictions_output, request.report)
+    say(*(f"wrote {path}" for path in paths if path is not None))
     say_compiled(job.compilation)
     return None
 
@@ -136,6 +138,6 @@ def _scoring_lines(answer: BacktestAnswer) -> list[str]:
     if found.undecided:
         lines.append(
             f"{counted(found.undecided, 'match is', 'matches are')} left with one tie: only "
-            "log_loss, brier and calibration count them"
+            "metrics of chances, such as log_loss and calibration, count them"
         )
     return lines

@@ -33,6 +33,7 @@ from equipoise.analysis.systems import plain_parameters, without_runaways
 from equipoise.analysis.tune import TuneRequest
 from equipoise.charts import theme
 from equipoise.data.backtest import (
+    CALIBRATED,
     METRICS,
     Backtest,
     Difference,
@@ -308,7 +309,7 @@ def compare(
     check_outputs(
         request.history,
         {"--initial": request.initial, "--report": request.report},
-        tables={"--output": request.output},
+        tables={"--output": request.output, "--predictions": request.predictions_output},
     )
     if request.report is not None:
         check_page(request.report)
@@ -399,6 +400,7 @@ def scored(
     own = {
         "min_history": USUAL_FEWEST if request.min_history is None else request.min_history,
         "first": first,
+        "predictions": getattr(request, "predictions_output", None) is not None,
         "initial": initial,
         "workers": request.workers or 1,
     }
@@ -429,6 +431,8 @@ def _write(answer: BacktestAnswer, request: BacktestRequest) -> None:
         page = backtest_page(report).encode()
     if request.output is not None:
         write_table(answer.found.to_polars(), request.output)
+    if request.predictions_output is not None and answer.found.predictions is not None:
+        write_table(answer.found.predictions, request.predictions_output)
     if request.report is not None and page is not None:
         with whole_file(request.report) as file:
             file.write(page)
@@ -615,12 +619,11 @@ def _flat(scores: SystemScores | GroupScores | Slice, *left_out: str) -> dict[st
 
 
 def _system(scores: SystemScores, answer: BacktestAnswer) -> dict[str, Any]:
-    system = answer.systems.get(scores.label)
+    system = answer.systems.get(scores.label.removesuffix(CALIBRATED))
     bins = scores.calibration.to_polars().rename({"from": "low", "to": "high"})
     return {
         **_flat(scores, "calibration", "slices"),
         "parameters": {} if system is None else plain_parameters(system),
-        "three_way": None,
         "calibration": {"error": plain(scores.calibration.error), "bins": bins.to_dicts()},
         "matches": answer.found.matches,
         "participations": answer.found.participations,

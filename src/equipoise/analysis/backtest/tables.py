@@ -99,6 +99,14 @@ _LOSS = (
     "cost most."
 )
 _SQUARE = "(s \N{MINUS SIGN} p)\N{SUPERSCRIPT TWO} for such a pair."
+_OUTCOME = (
+    "\N{MINUS SIGN}ln of the probability of what happened in a match of two: win, draw or loss. "
+    "Matches without a probability of a draw are left out."
+)
+_RANKED = (
+    "Half the sum of the squared errors of the probabilities of a win and of a loss in a match of "
+    "two."
+)
 _ERROR = "Mean distance between expected and observed scores."
 
 #: Every metric by its key, in the order of the tables.
@@ -116,6 +124,10 @@ METRIC = {
         Metric("log_loss", "log_loss", "Log loss", "", ".5f", _LOSS),
         Metric("brier", "brier", "Brier score", "", ".5f", _SQUARE),
         Metric("ndcg", "ndcg", "NDCG", "", ".5f", _GAIN),
+        Metric(
+            "outcome_log_loss", "outcome_loss", "Log loss of win, draw, loss", "", ".5f", _OUTCOME
+        ),
+        Metric("rps", "rps", "Ranked probability score", "", ".5f", _RANKED),
     )
 }
 CALIBRATION = Metric("calibration", "calibration", "Calibration error", "", ".5f", _ERROR)

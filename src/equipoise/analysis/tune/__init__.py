@@ -31,7 +31,7 @@ class TuneRequest:
     metric: str = typed(
         "pair_inversion",
         "Metric to optimise: pair_inversion, rank_deviation, pair_inversion_top100, "
-        "rank_deviation_top100, ndcg, log_loss or brier.",
+        "rank_deviation_top100, ndcg, log_loss, brier, outcome_log_loss or rps.",
         "METRIC",
     )
     first: str | None = typed(

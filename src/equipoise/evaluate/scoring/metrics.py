@@ -333,6 +333,7 @@ class Scores(NamedTuple):
     gain : shape (M,), normalised discounted cumulative gain, 0 in matches not decided
     calibration : shape CALIBRATION, see `PairScores`
     by_experience : shape (M, groups, columns), see `experience`; zero if not requested
+    outcome_log_loss, rps : shape (M,), of win, draw and loss, see `outcomes`; NaN without them
     """
 
     pair_inversion: Floats
@@ -342,6 +343,8 @@ class Scores(NamedTuple):
     gain: Floats
     calibration: Floats
     by_experience: Floats
+    outcome_log_loss: Floats
+    rps: Floats
 
 
 @inner_kernel
@@ -447,6 +450,8 @@ def score_teams(
         np.zeros(matches),
         np.zeros(CALIBRATION),
         experience.sums,
+        np.full(matches, np.nan),
+        np.full(matches, np.nan),
     )
     score_matches(predicted, first_match, rule, scores, room, experience)
     return scores

@@ -64,6 +64,7 @@ from equipoise.evaluate.scoring.metrics import (
     both_sides,
 )
 from equipoise.evaluate.scoring.order import COLUMNS, GROUP_RATIOS, GROUPS, PLAYERS, STARTS
+from equipoise.evaluate.scoring.outcomes import Outcomes
 
 #: Number of first places of a match that are its top, before players are left out [READINGS B9].
 TOP = 100
@@ -260,13 +261,10 @@ class Scored:
     def predicted_teams(self, start: int, stop: int, outlook: Outlook) -> PredictedTeams:
         """Return the teams of matches start:stop, as they were predicted to perform.
 
-        outlook : of the participations of these matches
+        outlook : of the participations of these matches, or of their teams
         """
         rows, first_team, part = self._teams(start, stop)
-        teams = int(first_team[-1])
-        if teams < len(rows.team):
-            matches = np.repeat(first_team[:-1], np.diff(rows.offsets))
-            outlook = outlook.of_teams(matches + rows.team, teams)
+        outlook = self.team_outlook(start, stop, outlook)
         rank, weight, top = _team_columns(
             rows, first_team, self.counted[part], self.fewest, self.scored[start:stop]
         )
@@ -279,6 +277,36 @@ class Scored:
             top=top,
             decided=self.decided[start:stop],
         )
+
+    def team_outlook(self, start: int, stop: int, outlook: Outlook) -> Outlook:
+        """Return the outlook of the teams of matches start:stop.
+
+        outlook : of the participations of these matches, or of their teams
+        """
+        rows, first_team, _ = self._teams(start, stop)
+        teams = int(first_team[-1])
+        if teams == len(outlook.centre):
+            return outlook
+        matches = np.repeat(first_team[:-1], np.diff(rows.offsets))
+        return outlook.of_teams(matches + rows.team, teams)
+
+    def features(self, start: int, stop: int) -> tuple[Floats, Floats, Ints]:
+        """Return the arguments of `features_of` for every team of matches start:stop."""
+        rows, first_team, part = self._teams(start, stop)
+        team = np.repeat(first_team[:-1], np.diff(rows.offsets)) + rows.team
+        members = np.bincount(team, minlength=int(first_team[-1]))
+        newness, newcomers = (
+            np.bincount(team, values, len(members)) / members
+            for values in (1.0 / np.sqrt(1.0 + self.earlier[part]), self.earlier[part] == 0)
+        )
+        return newness, newcomers, members
+
+    def ranks(self, start: int, stop: int) -> tuple[Ints, Ints]:
+        """Return the number of the first team of each match, and the rank of every team."""
+        rows, first_team, _ = self._teams(start, stop)
+        rank = np.zeros(int(first_team[-1]), np.int64)
+        rank[np.repeat(first_team[:-1], np.diff(rows.offsets)) + rows.team] = rows.rank
+        return first_team, rank
 
     def members(self, start: int, stop: int) -> Ints:
         """Return how many participations of every team of matches start:stop are in each group.
@@ -309,7 +337,8 @@ EARLIER_EDGES = np.array([0, 1, 5, 10, 25, 100])
 SIZE_EDGES = np.array([2, 3, 11, 101, 1_001, 10_001])
 
 #: Columns of sums: participations scored by expected scores, by order, and by order among the top;
-#: then the sums of the metrics.
+#: then the sums of the metrics; and at the end the participations scored by win, draw and loss, and
+#: the sums of these metrics.
 (
     ALL,
     DECIDED,
@@ -321,7 +350,12 @@ SIZE_EDGES = np.array([2, 3, 11, 101, 1_001, 10_001])
     GAIN,
     LOG_LOSS,
     BRIER,
-) = range(10)
+    OUTCOMES,
+    OUTCOME_LOSS,
+    RANKED_SCORE,
+) = range(13)
+#: Number of columns of sums.
+SUMS = RANKED_SCORE + 1
 #: For each of `METRICS` (column of its sum, column of the number of terms).
 RATIOS = {
     "pair_inversion": (INVERSION, DECIDED),
@@ -331,15 +365,17 @@ RATIOS = {
     "ndcg": (GAIN, DECIDED),
     "log_loss": (LOG_LOSS, ALL),
     "brier": (BRIER, ALL),
+    "outcome_log_loss": (OUTCOME_LOSS, OUTCOMES),
+    "rps": (RANKED_SCORE, OUTCOMES),
 }
 
 
 class Sums(NamedTuple):
     """Sums in the columns above.
 
-    blocks : shape (blocks, 10)
-    earlier, size : shape (slices, 10); the columns of the top and of the gain stay 0
-    players, cells : shape (BLOCKS, 10), parts of the metrics that depend on a player: those of
+    blocks : shape (blocks, SUMS)
+    earlier, size : shape (slices, SUMS); the columns of the top, of the gain and of outcomes stay 0
+    players, cells : shape (BLOCKS, SUMS), parts of the metrics that depend on a player: those of
         every player, and of every participation. Players and participations beyond share rows
     """
 
@@ -390,6 +426,10 @@ def _add_all(
     _add(row, t, scores, weight, decided)
     if decided:
         row[GAIN] += weight * scores.gain[m]
+    if not math.isnan(scores.rps[m]):
+        row[OUTCOMES] += weight
+        row[OUTCOME_LOSS] += weight * scores.outcome_log_loss[m]
+        row[RANKED_SCORE] += weight * scores.rps[m]
     if decided and predicted.top[t]:
         row[TOP_GROUP] += weight
         row[INVERSION_TOP] += weight * scores.pair_inversion[t]
@@ -436,6 +476,7 @@ class TallyParts(NamedTuple):
     sums: Sums
     calibration: Floats
     by_experience: Floats | None
+    outcomes: tuple[Outcomes, ...]
 
 
 class Tally:
@@ -448,19 +489,21 @@ class Tally:
     calibration : see `PairScores`
     by_experience : shape (blocks, groups, columns), see `experience`; None without
         scores by experience
+    outcomes : predictions of scored matches of two teams, piece after piece; only if kept
     """
 
     def __init__(self, scored: Scored, by_experience: bool = False) -> None:
         self.scored = scored
+        self.outcomes: tuple[Outcomes, ...] = ()
         every = int(scored.scored.sum())
         self._length = max(math.ceil(every / BLOCKS), 1)
         # Of how many matches it is known how many are scored, and this number.
         self._counted = (0, 0)
         self.sums = Sums(
-            np.zeros((math.ceil(every / self._length), 10)),
-            np.zeros((len(EARLIER_EDGES), 10)),
-            np.zeros((len(SIZE_EDGES), 10)),
-            *np.zeros((2, BLOCKS, 10)),
+            np.zeros((math.ceil(every / self._length), SUMS)),
+            np.zeros((len(EARLIER_EDGES), SUMS)),
+            np.zeros((len(SIZE_EDGES), SUMS)),
+            *np.zeros((2, BLOCKS, SUMS)),
         )
         self.calibration = np.zeros(CALIBRATION)
         blocks = len(self.sums.blocks)
@@ -468,13 +511,13 @@ class Tally:
 
     def parts(self) -> TallyParts:
         """Return the sums without what is scored, to be passed between processes."""
-        return TallyParts(self.sums, self.calibration, self.by_experience)
+        return TallyParts(self.sums, self.calibration, self.by_experience, self.outcomes)
 
     @classmethod
     def of_parts(cls, scored: Scored, parts: TallyParts) -> Tally:
         """Return the tally of which these are the `parts`."""
         tally = cls(scored, parts.by_experience is not None)
-        tally.sums, tally.calibration, tally.by_experience = parts
+        tally.sums, tally.calibration, tally.by_experience, tally.outcomes = parts
         return tally
 
     def add(self, start: int, stop: int, predicted: PredictedTeams, scores: Scores) -> None:

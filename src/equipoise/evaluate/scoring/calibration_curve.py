@@ -1,0 +1,224 @@
+"""A curve that corrects chances, learned along a history from earlier matches only.
+
+A system whose chances are too sure, or too careful, stays so. The curve gives every team t another
+centre and scale, with the outlook's own c_t and s_t, and so corrects whatever follows from them:
+
+    scale_t = s_t exp(-a . f_t),    centre_t = c_t + s_t b . f_t,
+    f_t = (1, mean of 1/sqrt(1 + n) over the members, share of newcomers, ln(number of members)),
+
+with n earlier matches of a member, 0 for a newcomer. a is the scale, b the tilt: newcomers may be
+better or worse than their ratings say, and so may large teams. With a = b = 0 nothing changes. The
+first component of b has no effect, as it adds the same to all teams of equal scale.
+
+The eight numbers minimise the logarithmic loss of the pairs of the matches so far, one Newton step
+after each match, with the expected instead of the observed second derivatives (extended Kalman
+filter: K. P. Murphy, Probabilistic Machine Learning: Advanced Topics, 2023, section 8.3). A match
+of n teams weighs n/2 pairs: each team has up to eight opponents, as in `metrics`. A ridge of 20
+pulls towards no correction, so a short history is hardly corrected. Each match also forgets 1/2000
+of what earlier ones told, because systems drift with their players. Both were compared on first
+halves of histories (benchmarks/results/calibration.md).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise._jit import inner_kernel, kernel
+from equipoise.arrays import Floats, Ints
+from equipoise.data.outlook import Outlook
+from equipoise.evaluate.scoring.metrics import GOLDEN, OPPONENTS
+from equipoise.numeric.functions import normal_cdf
+
+#: Features of a team, and numbers of a curve.
+FEATURES = 4
+NUMBERS = 2 * FEATURES
+#: Weight of no correction, in pairs with a feature of 1.
+RIDGE = 20.0
+#: Part of the past that a match forgets.
+FORGET = 1.0 / 2000.0
+#: Largest change of a number by one match.
+_LARGEST_STEP = 0.5
+#: Least probability that derivatives are taken at.
+_LEAST = 1e-12
+
+
+class CurveTeams(NamedTuple):
+    """The teams of some matches.
+
+    offsets : shape (M + 1,); centre, scale : shape (T,), as the system predicts
+    rank : shape (T,); features : shape (T, 4)
+    """
+
+    offsets: Ints
+    centre: Floats
+    scale: Floats
+    rank: Ints
+    features: Floats
+
+
+class CurveState(NamedTuple):
+    """A curve and how much is known of it, which kernels change.
+
+    numbers : shape (8,), a then b; precision : shape (8, 8)
+    gradient, slope : shape (8,), working; information : shape (8, 8), working
+    """
+
+    numbers: Floats
+    precision: Floats
+    gradient: Floats
+    slope: Floats
+    information: Floats
+
+
+class CurveConstants(NamedTuple):
+    """See `RIDGE` and `FORGET`."""
+
+    ridge: float = RIDGE
+    forget: float = FORGET
+
+
+def new_curve(constants: CurveConstants) -> CurveState:
+    """Return a curve that corrects nothing."""
+    return CurveState(
+        np.zeros(NUMBERS),
+        constants.ridge * np.eye(NUMBERS),
+        np.zeros(NUMBERS),
+        np.zeros(NUMBERS),
+        np.zeros((NUMBERS, NUMBERS)),
+    )
+
+
+@inner_kernel
+def _correct(teams: CurveTeams, t: int, numbers: Floats) -> tuple[float, float]:
+    """Return the corrected (centre, scale) of a team."""
+    scale, tilt = 0.0, 0.0
+    for k in range(FEATURES):
+        scale += numbers[k] * teams.features[t, k]
+        tilt += numbers[FEATURES + k] * teams.features[t, k]
+    return teams.centre[t] + tilt * teams.scale[t], teams.scale[t] * math.exp(-scale)
+
+
+@inner_kernel
+def _add_pair(
+    teams: CurveTeams, pair: tuple[int, int], centre: Floats, scale: Floats, normal: bool,
+    weight: float, curve: CurveState,
+) -> None:  # fmt: skip
+    """Add the derivatives of the loss of a pair."""
+    i, j = pair
+    variance_i, variance_j = scale[i] * scale[i], scale[j] * scale[j]
+    width = math.sqrt(variance_i + variance_j)
+    z = (centre[i] - centre[j]) / width
+    score = 0.5 * (teams.rank[i] < teams.rank[j]) + 0.5 * (teams.rank[i] <= teams.rank[j])
+    # d loss/dz = (p - score) p'/(p (1 - p)), and its expected derivative p'^2/(p (1 - p)).
+    if normal:
+        p = min(max(normal_cdf(z), _LEAST), 1.0 - _LEAST)
+        ratio = math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) / (p * (1.0 - p))
+    else:
+        p = 1.0 / (1.0 + math.exp(-z)) if z > -700.0 else 0.0
+        ratio = 1.0
+    first, second = (p - score) * ratio, p * (1.0 - p) * ratio * ratio
+    share = z / (variance_i + variance_j)
+    for k in range(FEATURES):
+        one, other = teams.features[i, k], teams.features[j, k]
+        curve.slope[k] = share * (variance_i * one + variance_j * other)
+        curve.slope[FEATURES + k] = (teams.scale[i] * one - teams.scale[j] * other) / width
+    for k in range(NUMBERS):
+        curve.gradient[k] += weight * first * curve.slope[k]
+        for n in range(k + 1):
+            curve.information[k, n] += weight * second * curve.slope[k] * curve.slope[n]
+
+
+@inner_kernel
+def _step(curve: CurveState, constants: CurveConstants) -> None:
+    """Move the numbers by a Newton step: Cholesky's decomposition, forward and back."""
+    lower, x = curve.information, curve.gradient
+    for k in range(NUMBERS):
+        x[k] += constants.forget * constants.ridge * curve.numbers[k]
+        for n in range(k + 1):
+            curve.precision[k, n] *= 1.0 - constants.forget
+            curve.precision[k, n] += lower[k, n]
+            if n == k:
+                curve.precision[k, k] += constants.forget * constants.ridge
+            lower[k, n] = curve.precision[k, n]
+    for k in range(NUMBERS):
+        for n in range(k + 1):
+            for i in range(n):
+                lower[k, n] -= lower[k, i] * lower[n, i]
+            lower[k, n] = math.sqrt(lower[k, k]) if n == k else lower[k, n] / lower[n, n]
+        for i in range(k):
+            x[k] -= lower[k, i] * x[i]
+        x[k] /= lower[k, k]
+    largest = 0.0
+    for k in range(NUMBERS - 1, -1, -1):
+        for i in range(k + 1, NUMBERS):
+            x[k] -= lower[i, k] * x[i]
+        x[k] /= lower[k, k]
+        largest = max(largest, abs(x[k]))
+    shorter = min(1.0, _LARGEST_STEP / largest) if largest > 0.0 else 0.0
+    for k in range(NUMBERS):
+        curve.numbers[k] -= shorter * x[k]
+
+
+@inner_kernel
+def _has_result(teams: CurveTeams, start: int, stop: int) -> bool:
+    """Return whether a match tells something: not all of three or more teams tie, none is NaN."""
+    tied, known = True, stop - start > 1
+    for t in range(start, stop):
+        tied &= teams.rank[t] == teams.rank[start]
+        known &= not math.isnan(teams.centre[t])
+    return known and (stop - start == 2 or not tied)
+
+
+@kernel
+def follow(
+    teams: CurveTeams, first_match: int, normal: bool, constants: CurveConstants, curve: CurveState
+) -> tuple[Floats, Floats]:
+    """Correct each match by the curve of earlier ones, then learn from it.
+
+    Return the corrected centres and scales, shape (T,).
+    """
+    centre, scale = np.empty(len(teams.centre)), np.empty(len(teams.centre))
+    for m in range(len(teams.offsets) - 1):
+        start, stop = teams.offsets[m], teams.offsets[m + 1]
+        for t in range(start, stop):
+            centre[t], scale[t] = _correct(teams, t, curve.numbers)
+        if not _has_result(teams, start, stop):
+            continue
+        curve.gradient[:] = 0.0
+        curve.information[:] = 0.0
+        count = stop - start
+        rings = min(count - 1, OPPONENTS)
+        shift = (first_match + m + 1) * GOLDEN
+        shift -= math.floor(shift)
+        for turn in range(rings):
+            ahead = 1 + turn
+            if count - 1 > OPPONENTS:
+                ahead = 1 + int((turn + shift) * (count - 1) / OPPONENTS)
+            for i in range(count):
+                pair = (start + i, start + (i + ahead) % count)
+                _add_pair(teams, pair, centre, scale, normal, 0.5 / rings, curve)
+        _step(curve, constants)
+    return centre, scale
+
+
+def features_of(newness: Floats, newcomers: Floats, members: Ints) -> Floats:
+    """Return the features of teams, shape (T, 4).
+
+    newness, newcomers : shape (T,), means of 1/sqrt(1 + n) and of n = 0 over the members
+    members : shape (T,), their number
+    """
+    return np.column_stack([np.ones(len(newness)), newness, newcomers, np.log(members)])
+
+
+def corrected(teams: Outlook, features: Floats, numbers: Floats) -> Outlook:
+    """Return the outlook of teams by a curve that is not learning any more."""
+    scale, tilt = features @ numbers[:FEATURES], features @ numbers[FEATURES:]
+    return Outlook(
+        centre=teams.centre + tilt * teams.scale,
+        scale=teams.scale * np.exp(-scale),
+        curve=teams.curve,
+        team=teams.team,
+    )
