@@ -20,7 +20,7 @@ _PARAMETERS = {
 #: Other options that messages of the library name; the parameter has underscores.
 _OTHERS = (
     "format|initial|lower-score-is-better|min-matches|restart|save|scale|sheet|skip-bad|state"
-    "|synonyms|time-format|unplaced|unplayed|until|where"
+    "|synonyms|time-format|unplaced|unplayed|until|walkovers|where"
 )
 _OPTION = rf"(?<![\w'\"/.-])--({'|'.join(_PARAMETERS)}|{_OTHERS})(?![\w/.-])"
 #: Options without a value, and what they mean.
@@ -30,7 +30,9 @@ _PAIRS = ("column", "where", "stat")
 _BESIDE = re.compile(rf" \((?:{_OPTION}(?: NEW=OLD)?(?:, | and )?)+\)")
 _IN_PYTHON = re.compile(rf"{_OPTION} \(in Python ([^)]*)\)")
 _PAIR = r"'[^'=]+=[^']*'|[^\s'=]+=[^\s,;:()]+"
-_VALUE = r"'[^'=]*'|%[^\s,;)]+|[A-Z]{3,}|(?:absent|excel|games|history|ignore|last|pairs|rows|s)\b"
+_VALUE = (
+    r"'[^'=]*'|%[^\s,;)]+|[A-Z]{3,}|(?:absent|drop|excel|games|history|ignore|last|pairs|rows|s)\b"
+)
 _TYPED = re.compile(rf"{_OPTION}(?:[= ]({_PAIR}|{_VALUE}))?")
 
 

@@ -191,6 +191,12 @@ def _unplaced(given: str, option: str) -> str:
     return given
 
 
+def _walkovers(given: str, option: str) -> str:
+    if given not in ("drop", "keep"):
+        raise InvalidParameterError(f"{option} must be drop or keep; got {given!r}")
+    return given
+
+
 Columns: TypeAlias = Annotated[
     Mapping[str, str],
     Typed(
@@ -329,6 +335,14 @@ class HistoryRequest:
         "last",
         read=_unplaced,
         commands=ALL_OF_THEM,
+    )
+    walkovers: Literal["drop", "keep"] = typed(
+        "keep",
+        "Count matches that nobody played as won, or leave them out, where a table of winners and "
+        "losers says so in its score (W/O). Retirements always count. [default: keep]",
+        "drop|keep",
+        read=_walkovers,
+        commands=(*ALL_OF_THEM, *_SCORING),
     )
     skip_bad: Literal["matches", "rows"] | None = typed(
         None,

@@ -22,15 +22,15 @@ _OWN = "Options"
 HEADINGS = {
     "Rating": "system set parameters conservative",
     "Reading": "column format sheet where from until time-format skip-bad stat "
-    "lower-score-is-better unplaced synonyms strict",
+    "lower-score-is-better unplaced walkovers synonyms strict",
     "Known ratings and saved states": "state save restart initial initial-mapping",
     "Search": "metric first grid trials range entry study study-name under-way",
-    "Scoring": "min-history min-total ties-as-authors least-difference resamples",
+    "Scoring": "min-history min-total ties-as-authors least-difference resamples calibrate",
     "Model": "anchor select scale curve draws colour-advantage prior ties",
     "Tie-breaks": "tie-breaks order unplayed pairing tie-break-rules",
     "Speed": "threads workers cluster memory-limit",
-    "Output": "output trace diff chart title size report details skills trials-output no-band "
-    "no-performances no-escape-formulas json",
+    "Output": "output predictions trace diff chart title size report details skills trials-output "
+    "no-band no-performances no-escape-formulas json",
 }
 #: The same for options that mean something else in one command.
 _ELSEWHERE = {

@@ -39,6 +39,7 @@ from equipoise.formats.table import (
     SkipBad,
     Table,
     Unplaced,
+    Walkovers,
     Where,
     columns_in_words,
     refuse,
@@ -84,6 +85,7 @@ def scan_history(
     lower_score_is_better: bool = False,
     unplaced: Unplaced | None = None,
     synonyms: Synonyms | None = None,
+    walkovers: Walkovers = "keep",
 ) -> HistoryReading:
     """Return a history and all problems of its source.
 
@@ -107,6 +109,8 @@ def scan_history(
     synonyms : file (.csv with name and same_as, or .json) or mapping from a name to the name of the
       same player. Without it names are never merged; notes list names that differ only in white
       space, case or Unicode form
+    walkovers : "keep" counts matches that nobody played as won; "drop" leaves them out, where a
+      table that lists the winner and the loser says so in its score. Retirements always count
     Returns : HistoryReading         its `history` is None if problems prevent it
     Raises : InvalidParameterError   wrong usage; bad content does not raise
 
@@ -129,6 +133,7 @@ def scan_history(
         time_format,
         lower_score_is_better,
         unplaced,
+        walkovers,
     )
     try:
         if synonyms is not None:
@@ -158,6 +163,7 @@ def read_history(
     lower_score_is_better: bool = False,
     unplaced: Unplaced | None = None,
     synonyms: Synonyms | None = None,
+    walkovers: Walkovers = "keep",
 ) -> History:
     """Return the history of a source; the parameters are those of `scan_history`.
 
@@ -208,10 +214,12 @@ def check_options(
     time_format: str | None = None,
     lower_score_is_better: bool = False,
     unplaced: str | None = None,
+    walkovers: str = "keep",
 ) -> Options:
     """Return the options of a reader, or raise InvalidParameterError."""
     require(skip_bad in (None, *get_args(SkipBad)), "skip_bad", "matches or rows", skip_bad)
     require(unplaced in (None, *get_args(Unplaced)), "unplaced (--unplaced)", "last", unplaced)
+    require(walkovers in get_args(Walkovers), "walkovers (--walkovers)", "drop or keep", walkovers)
     require(not isinstance(statistics, str), "statistics", "a sequence of names", statistics)
     for name in statistics:
         require(
@@ -239,6 +247,7 @@ def check_options(
         where=_pairs(where or ()),
         lower_score_is_better=lower_score_is_better,
         unplaced=unplaced,  # type: ignore[arg-type]  # checked above
+        walkovers=walkovers,  # type: ignore[arg-type]  # checked above
     )
 
 

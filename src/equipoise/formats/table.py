@@ -23,6 +23,8 @@ from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
 SkipBad: TypeAlias = Literal["matches", "rows"]
 #: The place of players who have none: NC, DNF.
 Unplaced: TypeAlias = Literal["last"]
+#: What happens to matches that nobody played.
+Walkovers: TypeAlias = Literal["drop", "keep"]
 #: A bound of time: ISO 8601 text, a date, or in the format of the table's times.
 Instant: TypeAlias = str | int | float | date | datetime
 #: Equality filters: column -> value, or pairs of them.
@@ -131,6 +133,7 @@ class Options:
     lower_score_is_better : the lowest score is first, if `score` decides the places
     unplaced : the place of players whose place is a word such as DNF; None refuses them
     synonyms : name of a player -> the id of the same player
+    walkovers : whether matches that nobody played are left out, where a table says so
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -143,6 +146,7 @@ class Options:
     lower_score_is_better: bool = False
     unplaced: Unplaced | None = None
     synonyms: Mapping[str, str] = field(default_factory=dict)
+    walkovers: Walkovers = "keep"
 
 
 def refuse_options(options: Options, what: str, *, tags: bool = False) -> None:

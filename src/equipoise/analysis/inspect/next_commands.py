@@ -92,6 +92,7 @@ def _options_of(request: HistoryRequest) -> Iterator[tuple[str, list[str]]]:
         ("--until", request.until),
         ("--time-format", request.time_format),
         ("--unplaced", request.unplaced),
+        ("--walkovers", None if request.walkovers == "keep" else request.walkovers),
         ("--synonyms", request.synonyms),
         *(("--where", f"{name}={wanted}") for name, wanted in request.where.items()),
     ]

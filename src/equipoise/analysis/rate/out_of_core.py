@@ -212,6 +212,7 @@ def _options(request: HistoryRequest) -> Options:
         request.time_format,
         request.lower_score_is_better,
         request.unplaced,
+        request.walkovers,
     )
     if request.synonyms is not None:
         options = replace(options, synonyms=read_synonyms(request.synonyms))

@@ -29,6 +29,7 @@ from equipoise.data.games import OTHER, round_numbers
 from equipoise.data.reading import HistoryReading
 from equipoise.data.times import LAST_ORDER
 from equipoise.errors import InvalidDataError, InvalidParameterError, Problem
+from equipoise.formats.games.knockouts import in_order_of_rounds, without_walkovers
 from equipoise.formats.games.lists import games_of_pairs
 from equipoise.formats.games.rows import (
     BYE,
@@ -133,6 +134,8 @@ def everything_of(options: Options) -> Options:
 def history_of_sides(table: Table, sides: Layout, options: Options) -> HistoryReading:
     """Return the history of a table with two sides, and all of its problems."""
     table, sides = _without_clock_times(table, sides, options)
+    table = without_walkovers(table, sides, options)
+    table, sides = in_order_of_rounds(table, sides, options)
     table, options = without_needless_format(table, options, sides.columns.get("time"))
     # The long table has no columns of sides, results and scores, so these are selected here.
     consumed = _consumed(sides) & {*table.frame.columns}

@@ -104,6 +104,19 @@ OTHER_TIMES = (
     "updated_at",
     "submitted_at",
 )
+#: Those of them that have the first day of a tournament, on all of its matches.
+TOURNAMENT_DAYS = ("tourneydate",)
+#: Words for rounds, without capitals and signs -> place in a tournament; a round of n is at
+#: -log2 n.
+ROUND_WORDS = {
+    **{f"q{number}": -90.0 + number for number in range(1, 5)},
+    **dict.fromkeys(("er", "earlyround"), -60.0),
+    **dict.fromkeys(("rr", "roundrobin"), -8.0),
+    **dict.fromkeys(("qf", "quarterfinal", "quarterfinals"), -3.0),
+    **dict.fromkeys(("sf", "semifinal", "semifinals"), -2.0),
+    **dict.fromkeys(("br", "bronze", "thirdplace", "3rdplace"), -1.0),
+    **dict.fromkeys(("f", "final", "thefinal"), 0.0),
+}
 #: Columns that are recognised by their own name only, in any spelling.
 _SPELLED = ("score", *OF_MATCHES, "rated", "share", "performance", *KEPT)
 KNOWN = (*CANONICAL, *(name for name in _SPELLED if name not in CANONICAL))

@@ -333,6 +333,7 @@ def _history(done: _Import, system: RatingSystem, statistics: Sequence[str]) -> 
         where=request.where,
         lower_score_is_better=request.lower_score_is_better,
         unplaced=request.unplaced,
+        walkovers=request.walkovers,
         synonyms=request.synonyms,
     )
     if reading.history is None:
