@@ -425,3 +425,22 @@ def test_the_verdict_says_for_whom_it_holds(capsys: pytest.CaptureFixture[str]) 
     err = capsys.readouterr().err
     assert "this holds for players with 5 or more earlier matches" in err
     assert "for all players: " in err
+
+
+def test_what_calibration_is_worth_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same figures as those of a backtest of the tuned parameters with --calibrate."""
+    first = ["--first", "50%", "--grid", "k=20,40"]
+    assert run(["tune", SAMPLE, "--system", "elo", "--metric", "log_loss", *first, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    best = f"k={found['parameters']['k']}"
+    words = ["--system", "elo", "--set", best, "--from", "50%", "--calibrate", "--json"]
+    assert run(["backtest", SAMPLE, *words]) == 0
+    alone = json.loads(capsys.readouterr().out)["differences"][0]
+    assert found["held_out"]["uncalibrated"]["metrics"] == alone["metrics"]
+    assert found["held_out"]["uncalibrated"]["intervals"] == alone["intervals"]
+    assert run(["tune", SAMPLE, "--system", "elo", "--metric", "log_loss", *first]) == 0
+    change = f"{-alone['metrics']['log_loss']:+.5f}"
+    said = f"calibrating the tuned chances (backtest --calibrate) changes log_loss by {change} "
+    assert said in capsys.readouterr().err

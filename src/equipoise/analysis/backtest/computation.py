@@ -390,11 +390,13 @@ def scored(
     *,
     least: Mapping[str, float],
     initial: InitialRatings | Ratings | None = None,
+    calibrate: bool = False,
 ) -> BacktestAnswer:
     """Return how well systems predict a history from match number `first` on.
 
     least : metric -> differences below this do not matter, if not the default
     initial : known ratings with which players begin
+    calibrate : also score calibrated chances, as if the request said so
     """
     seconds: dict[str, float] = {}
     own = {
@@ -403,6 +405,7 @@ def scored(
         "predictions": getattr(request, "predictions_output", None) is not None,
         "initial": initial,
         "workers": request.workers or 1,
+        "calibrate": calibrate or getattr(request, "calibrate", False),
     }
     found = backtest(
         systems,

@@ -142,7 +142,7 @@ def tune_lines(answer: TuneAnswer) -> list[str]:
         lines.append(
             f"at the edge of the values tried: {', '.join(edges)}; better values may lie beyond"
         )
-    return [*lines, *_held_out(answer)]
+    return [*lines, *_held_out(answer), *_calibration(answer)]
 
 
 def _improved(answer: TuneAnswer) -> bool:
@@ -209,6 +209,25 @@ def _held_out(answer: TuneAnswer) -> list[str]:
     return lines
 
 
+def _calibration(answer: TuneAnswer) -> list[str]:
+    """Return what calibrated chances are worth on the held-out matches."""
+    from equipoise.data.backtest import judge
+
+    metric, difference = answer.calibration_metric, answer.uncalibrated
+    lower, upper = difference.intervals[metric]
+    change = -difference.metrics[metric]
+    if math.isnan(change):
+        return []
+    least = answer.held_out.found.least_differences[metric]
+    judged: str = judge(change, (-upper, -lower), least)
+    if judged == "beyond noise":
+        judged = "better" if change < 0 else "worse"
+    said = _SHORT.get("open" if judged == "within noise" else judged, judged)
+    text = _interval(answer, metric, change, (-upper, -lower))
+    how = "calibrating the tuned chances (backtest --calibrate)"
+    return [f"{how} changes {metric} by {text}: {said}"]
+
+
 #: Verdicts on groups of players that the search did not score.
 _SHORT = {
     "better": "better",
@@ -237,10 +256,15 @@ def _judged(answer: TuneAnswer, verdict: str, difference: Difference) -> str:
 
 
 def _change(answer: TuneAnswer, difference: Difference) -> str:
-    """Return a change of the metric with its interval; a change that rounds to 0 has no sign."""
+    """Return a change of the metric with its interval."""
+    metric = answer.found.metric
+    return _interval(answer, metric, difference.metrics[metric], difference.intervals[metric])
+
+
+def _interval(answer: TuneAnswer, metric: str, value: float, bounds: tuple[float, float]) -> str:
+    """Return a value with its interval; one that rounds to 0 has no sign."""
     from equipoise.analysis.backtest.tables import METRIC
 
-    metric = answer.found.metric
     share = 100 * answer.held_out.found.confidence
 
     def signed(value: float) -> str:
@@ -249,9 +273,8 @@ def _change(answer: TuneAnswer, difference: Difference) -> str:
         text = format(value, f"+z{METRIC[metric].form}")
         return text if float(text) else text.removeprefix("+")
 
-    lower, upper = difference.intervals[metric]
-    change = signed(difference.metrics[metric])
-    return f"{change} ({share:g} %: {signed(lower)} to {signed(upper)})"
+    lower, upper = bounds
+    return f"{signed(value)} ({share:g} %: {signed(lower)} to {signed(upper)})"
 
 
 def _written(value: object) -> str:

@@ -42,7 +42,10 @@ from equipoise.data.backtest import (
     GROUP_METRICS,
     HIGHER_IS_BETTER,
     METRICS,
+    OUTCOME_METRICS,
+    SCORE_METRICS,
     Choice,
+    Difference,
     Group,
     Range,
     Trial,
@@ -262,6 +265,7 @@ class TuneAnswer:
     found : by the search on the first `first` matches; recorded : number of trials of earlier runs
     under_way : sampled trials that were under way at the same time
     held_out : the backtest of both sets of parameters on the other matches
+    uncalibrated : the tuned parameters there, less the same with calibrated chances
     """
 
     request: TuneRequest
@@ -275,6 +279,13 @@ class TuneAnswer:
     under_way: int
     seconds: float
     held_out: BacktestAnswer
+    uncalibrated: Difference
+
+    @property
+    def calibration_metric(self) -> str:
+        """The metric by which calibration is judged: that of the search, if it is of chances."""
+        of_chances = (*SCORE_METRICS, *OUTCOME_METRICS)
+        return self.found.metric if self.found.metric in of_chances else "log_loss"
 
 
 def search(
@@ -337,6 +348,9 @@ def search(
         held_out=scored(
             {TUNED: tuned, GIVEN: system}, request, history, reading, first, least=least
         ),
+        uncalibrated=scored(
+            {TUNED: tuned}, request, history, reading, first, least=least, calibrate=True
+        ).found.differences[0],
     )
     _write(answer)
     return answer
@@ -489,6 +503,7 @@ def tune_json(answer: TuneAnswer) -> dict[str, Any]:
             **{name: held_out[name] for name in ("systems", "scoring", "groups")},
             "difference": held_out["differences"][0],
             "verdict": verdict(answer),
+            "uncalibrated": plain(answer.uncalibrated),
             "verdicts": [
                 verdict(answer, group) if found.metric in GROUP_METRICS else None
                 for group in answer.held_out.found.groups
