@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -356,3 +357,47 @@ class _Search:
             proved=proved,
             looked_at=self.looked_at,
         )
+
+
+#: Largest number of parties whose divisions into two teams are listed.
+LISTED_PARTIES = 12
+
+
+@lru_cache(maxsize=256)
+def two_team_divisions(sizes: tuple[int, ...], minimum: int, capacity: int) -> Floats:
+    """Return the divisions of parties into two teams of the least difference of member counts.
+
+    Returns : shape (R, parties), 1 in the first team and 0 in the second; the first party is in
+        the first team. R is 0 if no division is allowed
+    """
+    parties = len(sizes)
+    codes = np.arange(1 << (parties - 1))
+    first = np.ones((len(codes), parties))
+    first[:, 1:] = (codes[:, None] >> np.arange(parties - 1)) & 1
+    count = first @ np.array(sizes, dtype=np.float64)
+    rest = sum(sizes) - count
+    good = (np.minimum(count, rest) >= minimum) & (np.maximum(count, rest) <= capacity)
+    far = np.where(good, np.abs(count - rest), np.inf)
+    return first[good & (far == far.min())] if good.any() else first[:0]
+
+
+def two_team_ties(placing: Placing) -> list[tuple[int, ...]]:
+    """Return the most even compositions of two empty teams, by looking at every division."""
+    first = two_team_divisions(placing.sizes, placing.minimum, placing.capacity)
+    if not len(first):
+        return []
+    value = np.array([placing.number(total) for total in placing.totals])
+    sizes = np.array(placing.sizes, dtype=np.float64)
+    count, sums = first @ sizes, first @ value
+    rest, other = sizes.sum() - count, value.sum() - sums
+    # A team without members has no mean and no distance.
+    both = np.minimum(count, rest) > 0
+    means = sums / np.maximum(count, 1) - other / np.maximum(rest, 1)
+    far = np.where(both, np.abs(means), 0.0)
+    rounding = _ROUNDING * 2 * float(np.abs(value / sizes).max())
+    near = first[far <= far.min() + placing.tolerance + 2 * rounding]
+    # Exact sums decide between distances that are too close for floats.
+    rows = [tuple(row) for row in (1 - near).astype(np.int64).tolist()]
+    exact = [placing.evenness_of(row).distance for row in rows]
+    limit = min(exact) + placing.tolerance
+    return [row for row, distance in zip(rows, exact, strict=True) if distance <= limit]

@@ -37,7 +37,12 @@ from equipoise.data.rebalancing import (
 from equipoise.errors import ConvergenceError, InvalidDataError, Problem, require
 from equipoise.teams import party_placing as permutation
 from equipoise.teams import party_search as combination
-from equipoise.teams.even_teams import Solution, optimum
+from equipoise.teams.even_teams import (
+    LISTED_PARTIES,
+    Solution,
+    optimum,
+    two_team_ties,
+)
 from equipoise.teams.party_placing import (
     Evenness,
     Found,
@@ -279,8 +284,7 @@ class Methods:
             return Outcome(
                 impossible=solution.proved, truncated=not solution.proved, solution=solution
             )
-        named = [combination.last_named(placing, team_of) for team_of in solution.ties]
-        best = max(named, key=lambda team_of: combination.place_in_list(placing, team_of))
+        best = _last_listed(placing, solution.ties)
         exact = solution.all_ties
         if solution.proved and not exact:
             last = self._last_filling(solution.evenness)
@@ -335,6 +339,12 @@ class Methods:
             return Outcome(impossible=fillings.complete, truncated=not fillings.complete)
         order = combination.sequence_of(self.placing, first)
         return Outcome(order=order, team_of=first, sequences=1)
+
+
+def _last_listed(placing: Placing, ties: list[tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the last of the fillings with these compositions in the order of the list."""
+    named = [combination.last_named(placing, team_of) for team_of in ties]
+    return max(named, key=lambda team_of: combination.place_in_list(placing, team_of))
 
 
 def _counted(number: int) -> int:
@@ -707,3 +717,21 @@ def _steps(matched: Matched, made: _Arrangement) -> tuple[Step, ...]:
         )
         for step in made.outcome.steps
     )
+
+
+def team_numbers(request: RebalanceRequest) -> tuple[int, ...]:
+    """Return the number of the team of every party, from 0, as `rebalance` makes the teams.
+
+    Two new teams of a few parties are found by looking at every division, which is faster.
+    Raises : InvalidDataError, ConvergenceError
+    """
+    chosen, _ = chosen_method(request)
+    matched = Matched(request)
+    listed = chosen == "combination" and len(request.parties) <= LISTED_PARTIES
+    if listed and list(matched.team_counts()) == [2]:
+        placing = matched.placing(2, request.ruleset.player_min_number)
+        if ties := two_team_ties(placing):
+            return _last_listed(placing, ties)
+    made = _arranged(matched, chosen, Effort(nodes=NODES_BESIDE))
+    assert made.outcome.team_of is not None
+    return made.outcome.team_of
