@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
 
 from equipoise.analysis.inspect.oddities import find_oddities
 from equipoise.data.history import History
@@ -124,27 +123,3 @@ def test_names_of_one_player_and_of_nobody() -> None:
     found = kinds(history_of(duels))
     assert found["likely-doubles"] == 1
     assert found["nobody"] == 2
-
-
-@pytest.mark.parametrize("slip", ["Jonh Miles", "Jon Miles", "Johnn Miles", "Jahn Miles"])
-def test_a_name_with_one_match_may_be_a_slip_of_a_letter(slip: str) -> None:
-    duels: list[Duel] = [("John Miles", f"Player {'abcdefg'[at]}", 1) for at in range(5)]
-    (found,) = [
-        one
-        for one in find_oddities(
-            history_of([*duels, (slip, "Eve", 1)]), two_sides=False, ranked=True
-        )
-        if one.kind == "misspelt-names"
-    ]
-    assert found.count == 1
-    assert f"{slip!r}, like 'John Miles'" in found.text
-
-
-@pytest.mark.parametrize("other", ["Joan Mills", "John Miles 2", "Juan Miles"])
-def test_other_names_are_no_slips(other: str) -> None:
-    duels: list[Duel] = [("John Miles", f"Opponent {'abcdefg'[at]}", 1) for at in range(5)]
-    twice: list[Duel] = [("Anna", "Eve", 1), ("Anna", "Eve", 1)]
-    assert "misspelt-names" not in kinds(history_of([*duels, *twice, (other, "Eve", 1)]))
-    assert "misspelt-names" not in kinds(
-        history_of([*duels, (other, "Eve", 1), ("Anne", "Eve", 1)])
-    )

@@ -126,7 +126,7 @@ def test_one_command_runs_without_the_others() -> None:
     for name in (None, "--help", "rat"):
         many = create_application(name)
         assert {"rate", "doctor"} <= {command.name for command in many.registered_commands}
-        assert {group.name for group in many.registered_groups} == {"audit", "db"}
+        assert {group.name for group in many.registered_groups} == {"audit", "db", "matchmaking"}
 
 
 @needs_jit

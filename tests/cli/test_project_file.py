@@ -202,14 +202,3 @@ def test_a_title_needs_a_chart_in_every_command(
     assert run([*command, "--title", "Mine"]) == 2
     chart = "--output" if "drift" in command else "--chart"
     assert f"--title is about the chart, and needs {chart}\n" in capsys.readouterr().err
-
-
-def test_an_error_names_the_setting_where_the_command_lacks_the_option(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    Path("places.csv").write_text("match,player,place\n1,a,1\n1,b,DNF\n2,a,1\n2,b,2\n")
-    assert run(["backtest", "places.csv", "--system", "elo"]) == 1
-    advice = "backtest has no --unplaced: set unplaced under [reading] in equipoise.toml"
-    assert advice in capsys.readouterr().err.splitlines()
-    assert run(["rate", "places.csv", "--system", "elo"]) == 1
-    assert "has no" not in capsys.readouterr().err

@@ -223,7 +223,7 @@ def test_help_has_every_command_once_under_a_heading(capsys: pytest.CaptureFixtu
     names = [name.split()[0] for name, _ in commands()]
     for name in set(names):
         assert listed.count(name) == 1
-    assert len(set(names)) <= 21
+    assert len(set(names)) <= 22
     order = [listed.index(name) for name in ("demo", "rate", "backtest", "audit", "serve", "db")]
     assert order == sorted(order)
     assert "..." not in shown.partition("First steps")[2]

@@ -49,6 +49,7 @@ EVERYTHING: list[tuple[Callable[[Any], Any], str]] = [
     (lambda c: c.predict("p", PredictRequest([["a"], ["b"]])), "POST /v1/pools/p/predict"),
     (lambda c: c.balance("p", BalanceRequest(["a", "b"])), "POST /v1/pools/p/balance"),
     (lambda c: c.rebalance({"session": {}}, method="greedy"), "POST /v1/rebalance?method=greedy"),
+    (lambda c: c.matchmaking_tick({"now": 0}), "POST /v1/matchmaking/tick"),
     (
         lambda c: c.performance(b"1-0", "pgn", anchor=["1500", "a=9"], superiority=True),
         "POST /v1/performance?format=pgn&anchor=1500&anchor=a%3D9&superiority=true",

@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from contextlib import ExitStack
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
@@ -594,3 +595,48 @@ def test_a_prior_that_vanishes_is_refused(served: Served) -> None:
     assert "prior" in answer.json()["error"]["message"]
     small = served.ask("POST", "/v1/performance?format=csv&prior=1e-100", content=games)
     assert small.status_code == 200
+
+
+def test_a_queue_is_matched_as_by_the_command(
+    served: Served, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The example of the command, byte by byte; a pool gives its system and ratings."""
+    from equipoise.cli import run
+
+    example = Path(__file__).parents[2] / "examples" / "queue.json"
+    assert run(["matchmaking", "tick", str(example), "--json"]) == 0
+    document = json.loads(example.read_text())
+    answer = served.post("/v1/matchmaking/tick", document)
+    assert answer.status_code == 200, answer.text
+    assert answer.json() == json.loads(capsys.readouterr().out)
+    document["ruleset"]["alliance"]["min_number"] = 0
+    fields = [field for _, field in problems(served.post("/v1/matchmaking/tick", document))]
+    assert fields == ["ruleset.alliance.min_number"]
+
+
+def test_a_tick_reads_the_ratings_of_a_pool(served: Served) -> None:
+    pool = served.pool()
+    served.post(f"/v1/pools/{pool}/matches", [duel("1"), duel("2")])
+    document: dict[str, Any] = {
+        "now": 10,
+        "objective": "fair",
+        "pool": pool,
+        "ruleset": {
+            "alliance": {
+                "min_number": 2,
+                "max_number": 2,
+                "player_min_number": 1,
+                "player_max_number": 1,
+            }
+        },
+        "tickets": [
+            {"ticket": name, "created_at": 0, "players": [{"player": name}]}
+            for name in ("ann", "ben", "new")
+        ],
+    }
+    answer = served.post("/v1/matchmaking/tick", document)
+    assert answer.status_code == 200, answer.text
+    (match,) = answer.json()["matches"]
+    assert 0 <= match["cost"] < 0.5
+    assert served.post("/v1/matchmaking/tick", {**document, "pool": "none"}).status_code == 404
+    assert served.post("/v1/matchmaking/tick", document, None).status_code == 401

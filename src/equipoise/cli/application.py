@@ -42,6 +42,7 @@ _COMMANDS = {
         "strengths": _Place("analysis.performance.command", "strengths", "STRENGTHS_EXAMPLE"),
         "balance": _Place("analysis.balance.command", "balance"),
         "rebalance": _Place("analysis.balance.command", "rebalance", "REBALANCE_EXAMPLE"),
+        "matchmaking": _Place("analysis.matchmaking.command", "application", ""),
         "simulate": _Place("analysis.simulate.command", "simulate"),
     },
     "Studies of a whole history": {

@@ -9,9 +9,8 @@ from __future__ import annotations
 import functools
 import inspect
 import logging
-import re
 import shlex
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
@@ -32,12 +31,12 @@ from typing import (
 import typer
 from typer.models import OptionInfo, ParameterInfo
 
-from equipoise.analysis.requests import Typed, reading_options, typed, typed_fields, typed_of
+from equipoise.analysis.requests import Typed, typed, typed_fields, typed_of
 from equipoise.cli import completion
 from equipoise.cli.helping import Command, print_short_help
-from equipoise.cli.project_file import NAME, reading_settings, used_in_words
+from equipoise.cli.project_file import reading_settings, used_in_words
 from equipoise.cli.report import say
-from equipoise.errors import EquipoiseError, InvalidParameterError
+from equipoise.errors import InvalidParameterError
 from equipoise.wording import how_to_install
 
 if TYPE_CHECKING:
@@ -109,12 +108,7 @@ def _plain(function: Callable[..., int | None], command: str) -> Callable[..., i
     def called(short_help: bool, **given: Any) -> int | None:
         quiet = bool(given.get("as_json"))
         made = {name: group.made(given, quiet) for name, group in groups.items()}
-        try:
-            return function(**made, **{name: given[name] for name in own})
-        except EquipoiseError as error:
-            by_file = any(group.takes_settings() for group in groups.values())
-            _name_other_ways(error, command, parameters, by_file)
-            raise
+        return function(**made, **{name: given[name] for name in own})
 
     # Typer's own -h would be the same as --help.
     short_help = typer.Option(False, "-h", hidden=True, is_eager=True, callback=print_short_help)
@@ -123,23 +117,6 @@ def _plain(function: Callable[..., int | None], command: str) -> Callable[..., i
     shown.__signature__ = inspect.Signature(parameters_and_help)
     shown.__annotations__ = {one.name: one.annotation for one in parameters_and_help}
     return called
-
-
-def _name_other_ways(
-    error: EquipoiseError, command: str, parameters: Sequence[inspect.Parameter], by_file: bool
-) -> None:
-    """Add to an error on a file what to do about options of reading that a command lacks.
-
-    by_file : whether settings of the project's file count for the command
-    """
-    own = {name for one in parameters for name in getattr(one.default, "param_decls", None) or ()}
-    text = f"{error} {getattr(error, 'advice', '')}"
-    for name in sorted({*re.findall(r"--[a-z][a-z-]*", text)} - own):
-        if by_file and name in reading_options():
-            key = name.removeprefix("--")
-            error.add_note(f"{command} has no {name}: set {key} under [reading] in {NAME}")
-        elif name == "--sheet":
-            error.add_note(f"{command} has no {name}: save that sheet as a file of its own")
 
 
 class _Group:
@@ -169,10 +146,6 @@ class _Group:
         for name, hint in get_type_hints(kind).items():
             if is_dataclass(hint) and name not in self._fields:
                 self._groups[name] = _Group(hint, command)
-
-    def takes_settings(self) -> bool:
-        """Return whether the file of the project sets fields of the request."""
-        return bool(self._set) or any(one.takes_settings() for one in self._groups.values())
 
     def parameters(self, reading: bool = False) -> Iterator[inspect.Parameter]:
         """Yield the options in the order of the fields: those of reading, or the others."""

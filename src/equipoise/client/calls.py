@@ -51,6 +51,7 @@ from equipoise.messages.matches import (
     ReinstateRequest,
     StreamLine,
 )
+from equipoise.messages.matchmaking import TickMessage
 from equipoise.messages.pools import (
     DeletedPool,
     InitialMessage,
@@ -750,6 +751,14 @@ def rebalance(request: Mapping[str, Any], **options: Values) -> Call[RebalanceMe
     request : in the format of `equipoise rebalance`; options : those of the command
     """
     return json_call("POST", "/v1/rebalance", RebalanceMessage, dict(request), query=options)
+
+
+def matchmaking_tick(request: Mapping[str, Any]) -> Call[TickMessage]:
+    """Return who of a queue plays with whom.
+
+    request : in the format of `equipoise matchmaking tick`; `pool` names a pool for its ratings
+    """
+    return json_call("POST", "/v1/matchmaking/tick", TickMessage, dict(request))
 
 
 def performance(games: bytes, format: str, **options: Values) -> Call[PerformanceMessage]:

@@ -170,6 +170,7 @@ class Endpoints:
     each_in_audit = Listing(calls.audit, lambda page: page.entries)
 
     rebalance = Endpoint(calls.rebalance)
+    matchmaking_tick = Endpoint(calls.matchmaking_tick)
     performance = Endpoint(calls.performance)
     strengths = Endpoint(calls.strengths)
     keys = Endpoint(calls.keys)

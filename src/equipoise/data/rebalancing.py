@@ -275,6 +275,9 @@ class Ruleset:
                 if getattr(self, low) > getattr(self, high):
                     got = f"{getattr(self, low)}, while {high} is {getattr(self, high)}"
                     yield Fault(f"alliance.{low}", NOT_ABOVE, got)
+        yield from self._rule_faults()
+
+    def _rule_faults(self) -> Iterator[Fault]:
         if len(self.rules) > MOST_RULES:
             yield Fault("matching_rule", RULES, f"{len(self.rules)}")
         seen: set[str] = set()

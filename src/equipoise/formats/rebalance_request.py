@@ -1,5 +1,8 @@
 """Reads requests to rebalance: from JSON to ruleset, parties and session.
 
+Its rulesets are also those of the queue, so one file serves both: `queue_ruleset` reads what
+decides who is matched.
+
 Source: the table of INTERFACES. Unknown fields are refused by name, because ignoring them could
 change the meaning of a request. Known fields of rulesets that have no effect here are listed in a
 note. A problem has the path of the value, such as `parties[3].players[0].attributes.mmr`.
@@ -18,6 +21,16 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from equipoise.arguments import checks_arguments
 from equipoise.data import rebalancing as must
 from equipoise.data.lobby import Id
+from equipoise.data.matchmaking import (
+    MILLISECOND_FIELDS,
+    Alliance,
+    AllianceFlexing,
+    Flexing,
+    MatchingRule,
+    MatchOption,
+    MatchRuleset,
+    balancing_rules,
+)
 from equipoise.data.rebalancing import (
     Fault,
     MatchedParty,
@@ -26,6 +39,7 @@ from equipoise.data.rebalancing import (
     Rule,
     Ruleset,
     attribute_faults,
+    is_number,
     name_faults,
     refuse,
     shown,
@@ -33,11 +47,11 @@ from equipoise.data.rebalancing import (
 from equipoise.errors import InvalidDataError, require
 from equipoise.formats.table import SURROGATE
 
-Made = TypeVar("Made", Rule, Ruleset)
+Made = TypeVar("Made", bound=Rule | Ruleset)
 _REQUEST = ("ruleset", "session", "parties", "default_attributes")
-_RULESET = ("rebalance_enable", "auto_backfill", "alliance", "matching_rule")
+_RULESET = ("rebalance_enable", "auto_backfill", "alliance", "matching_rule", "rebalance_version")
 _ALLIANCE = ("min_number", "max_number", "player_min_number", "player_max_number")
-_RULE = ("attribute", "criteria", "reference", "max")
+_RULE = ("attribute", "criteria", "reference", "max", "normalizationMax", "isForBalancing")
 #: Fields of rulesets that decide who is matched, which has happened before teams are made.
 _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
     "ruleset": (
@@ -46,6 +60,7 @@ _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         "blocked_player_option",
         "bucket_mmr_rule",
         "disable_bidirectional_latency_after_ms",
+        "distance_scope",
         "extra_attributes",
         "flexing_rule",
         "match_options",
@@ -63,8 +78,33 @@ _WITHOUT_EFFECT: dict[str, tuple[str, ...]] = {
         "ticket_observability_enable",
     ),
     "alliance": ("combination",),
-    "matching_rule": ("weight",),
+    "matching_rule": ("weight", "useLatestTicketData"),
 }
+#: Fields of rulesets that decide who is matched, as `MatchRuleset` has them.
+_QUEUE_FLAGS = ("rebalance_enable", "auto_backfill", "match_options_referred_for_backfill")
+_QUEUE_VALUES = (
+    *MILLISECOND_FIELDS,
+    "blocked_player_option",
+    "region_latency_rule_weight",
+    "distance_scope",
+)
+_QUEUE_LISTS = ("alliance", "alliance_flexing_rule", "flexing_rule", "match_options")
+#: Fields that change nothing in the queue, and those of older services, which are not supported.
+_NOTED = ("batch_size", "extra_attributes", "max_delay_ms", "name", "ticket_observability_enable")
+_REFUSED = (
+    "bucket_mmr_rule",
+    "sort_ticket",
+    "sort_tickets",
+    "sub_game_modes",
+    "sub_gamemode_selection",
+    "ticket_flexing_selection",
+    "ticket_flexing_selections",
+    "use_newest_ticket_for_flexing",
+    "use_sub_gamemode",
+)
+_NOT_SUPPORTED = "is not supported in the queue: leave it out"
+_ONE_MAXIMUM = "must be the same as normalizationMax"
+_ONE_OR_TWO = "must be 1 or 2"
 
 
 #: Attributes by the id of the player, as text, and by name.
@@ -187,7 +227,7 @@ def _document(data: bytes, name: str) -> Any:
 class _Parts(NamedTuple):
     """The parts of a document, as far as they are sound."""
 
-    reader: _Reader
+    reader: RequestReader
     ruleset: Ruleset | None
     parties: list[MatchedParty]
     session: list[list[MatchedParty]]
@@ -196,7 +236,7 @@ class _Parts(NamedTuple):
 
 def _read(document: object, attributes: Attributes) -> _Parts:
     """Return the parts of a document; the reader has the faults."""
-    reader = _Reader(attributes)
+    reader = RequestReader(attributes)
     fields = reader.fields(document, "", _REQUEST)
     ruleset = reader.ruleset(fields.get("ruleset"), "ruleset" in fields)
     defaults = dict(reader.fields(fields.get("default_attributes", {}), "default_attributes"))
@@ -239,7 +279,7 @@ class _Named(NamedTuple):
     party: MatchedParty
 
 
-class _Reader:
+class RequestReader:
     """Parses a document, and collects its faults."""
 
     def __init__(self, attributes: Attributes) -> None:
@@ -253,6 +293,12 @@ class _Reader:
         if not self._without_effect:
             return ()
         return (f"no effect on teams: {', '.join(self._without_effect)}",)
+
+    def queue_notes(self) -> tuple[str, ...]:
+        """Return notes on fields of a ruleset that change nothing in the queue."""
+        if not self._without_effect:
+            return ()
+        return (f"no effect in the queue: {', '.join(self._without_effect)}",)
 
     def check(self, holds: bool, path: str, rule: str, got: object) -> bool:
         """Record a fault unless a rule holds; return whether it does."""
@@ -279,12 +325,15 @@ class _Reader:
                     self.check(False, _path(path, str(key)[:60]), must.KNOWN, got)
         return value
 
-    def items(self, value: object, path: str) -> Iterator[tuple[str, Any]]:
+    def items(
+        self, value: object, path: str, most: int = must.MOST_PLAYERS
+    ) -> Iterator[tuple[str, Any]]:
         """Yield the items of a list, with their paths."""
         if self.check(isinstance(value, list | tuple), path, must.LIST, shown(value)):
             assert isinstance(value, list | tuple)
             # No list of a request is longer than its number of players.
-            if not self.check(len(value) <= must.MOST_PLAYERS, path, must.AT_MOST, str(len(value))):
+            rule = must.AT_MOST.replace("10000", str(most))
+            if not self.check(len(value) <= most, path, rule, str(len(value))):
                 return
             for at, one in enumerate(value):
                 yield f"{path}[{at}]", one
@@ -299,34 +348,153 @@ class _Reader:
             self._rule(one, path)
             for path, one in self.items(fields.get("matching_rule", []), "ruleset.matching_rule")
         ]
+        flags = self._flags(fields, ("rebalance_enable", "auto_backfill"))
+        self._check_version(fields)
+        numbers = self._alliance(fields, before)
+        if numbers is None:
+            return None
+        sound = balancing_rules(tuple(rule for rule in rules if rule is not None))
+        plain = tuple(
+            Rule(
+                attribute=rule.attribute,
+                criteria=rule.criteria,
+                reference=rule.reference,
+                max=rule.max or None,
+            )
+            for rule in sound
+        )
+        return self._made(Ruleset, "ruleset", rules=plain, **numbers, **flags)
+
+    def queue_ruleset(self, value: object, given: bool) -> MatchRuleset | None:
+        """Return the ruleset of a queue; None if it has faults."""
+        if not self.check(given, "ruleset", must.GIVEN, "nothing"):
+            return None
+        before = len(self.faults)
+        fields = self.fields(
+            value,
+            "ruleset",
+            (*_QUEUE_FLAGS, *_QUEUE_VALUES, *_QUEUE_LISTS, *_NOTED, *_REFUSED, *_RULESET),
+        )
+        self._without_effect.clear()
+        for key in _REFUSED:
+            self.check(key not in fields, f"ruleset.{key}", _NOT_SUPPORTED, "it")
+        self._without_effect |= {f"ruleset.{key}": None for key in _NOTED if key in fields}
+        self._check_version(fields)
+        rules = []
+        for path, one in self.items(fields.get("matching_rule", []), "ruleset.matching_rule"):
+            rule = self._rule(one, path, queue=True)
+            rules += [rule] if rule else []
+        self._without_effect.pop("ruleset.matching_rule.weight", None)
+        alliances = []
+        path = "ruleset.alliance_flexing_rule"
+        for where, one in self.items(fields.get("alliance_flexing_rule", []), path):
+            flexed = self.fields(one, where, ("duration", *_ALLIANCE))
+            if self._has(flexed, where, ("duration", *_ALLIANCE)):
+                numbers = Alliance(*(flexed[key] for key in _ALLIANCE))
+                alliances.append(AllianceFlexing(flexed["duration"], numbers))
+        flexing = []
+        names = ("attribute", "criteria", "duration", "reference")
+        for where, one in self.items(fields.get("flexing_rule", []), "ruleset.flexing_rule"):
+            flexed = self.fields(one, where, names)
+            if self._has(flexed, where, names):
+                criteria = flexed["criteria"]
+                self.check(
+                    criteria == "distance", f"{where}.criteria", must.DISTANCE, shown(criteria)
+                )
+                flexing.append(
+                    Flexing(flexed["attribute"], flexed["duration"], flexed["reference"])
+                )
+        options = []
+        listed = fields.get("match_options") or {}
+        listed = self.fields(listed, "ruleset.match_options", ("options",))
+        path = "ruleset.match_options.options"
+        for where, one in self.items(listed.get("options", []), path):
+            option = self.fields(one, where, ("name", "type"))
+            if self._has(option, where, ("name", "type")):
+                options.append(MatchOption(option["name"], option["type"]))
+        flags = self._flags(fields, _QUEUE_FLAGS)
+        numbers_of = self._alliance(fields, before, queue=True)
+        if numbers_of is None:
+            return None
+        return self._made(
+            MatchRuleset,
+            "ruleset",
+            rules=tuple(rules),
+            alliance_flexing_rule=tuple(alliances),
+            flexing_rule=tuple(flexing),
+            match_options=tuple(options),
+            **{key: fields[key] for key in _QUEUE_VALUES if key in fields},
+            **numbers_of,
+            **flags,
+        )
+
+    def _flags(self, fields: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, bool]:
+        """Return the fields that are true or false."""
         flags = {}
-        for key in ("rebalance_enable", "auto_backfill"):
+        for key in names:
             if key in fields:
-                path = f"ruleset.{key}"
                 good = isinstance(fields[key], bool)
-                if self.check(good, path, must.TRUE_OR_FALSE, shown(fields[key])):
+                if self.check(good, f"ruleset.{key}", must.TRUE_OR_FALSE, shown(fields[key])):
                     flags[key] = fields[key]
+        return flags
+
+    def _check_version(self, fields: Mapping[str, Any]) -> None:
+        version = fields.get("rebalance_version", 2)
+        sound = version in (1, 2) and not isinstance(version, bool)
+        self.check(sound, "ruleset.rebalance_version", _ONE_OR_TWO, shown(version))
+
+    def _has(self, fields: Mapping[str, Any], path: str, names: tuple[str, ...]) -> bool:
+        """Return whether all fields are given; record those that are not."""
+        for key in names if fields else ():
+            self.check(key in fields, f"{path}.{key}", must.GIVEN, "nothing")
+        return all(key in fields for key in names)
+
+    def _alliance(
+        self, fields: Mapping[str, Any], before: int, *, queue: bool = False
+    ) -> dict[str, Any] | None:
+        """Return the numbers of the alliance, None without one.
+
+        before : number of faults before the ruleset
+        """
         alliance: Mapping[str, Any] = {}
         if self.check("alliance" in fields, "ruleset.alliance", must.GIVEN, "nothing"):
             alliance = self.fields(fields["alliance"], "ruleset.alliance", _ALLIANCE)
+            if queue and "combination" in alliance:
+                path = "ruleset.alliance.combination"
+                self._without_effect.pop(path, None)
+                self.check(False, path, _NOT_SUPPORTED, "roles")
         for key in _ALLIANCE if alliance else ():
             self.check(key in alliance, f"ruleset.alliance.{key}", must.GIVEN, "nothing")
         if not all(key in alliance for key in _ALLIANCE):
             # An object without fields is reported here.
             self.check(len(self.faults) > before, "ruleset.alliance", must.GIVEN, "nothing in it")
             return None
-        numbers = {key: alliance[key] for key in _ALLIANCE}
-        sound = tuple(rule for rule in rules if rule is not None)
-        return self._made(Ruleset, "ruleset", rules=sound, **numbers, **flags)
+        return {key: alliance[key] for key in _ALLIANCE}
 
-    def _rule(self, value: object, path: str) -> Rule | None:
-        fields = self.fields(value, path, _RULE)
+    def _rule(self, value: object, path: str, *, queue: bool = False) -> MatchingRule | None:
+        fields = self.fields(value, path, (*_RULE, "weight", "useLatestTicketData"))
         if not fields:
             return None
         for key in ("attribute", "criteria"):
             if not self.check(key in fields, f"{path}.{key}", must.GIVEN, "nothing"):
                 return None
-        return self._made(Rule, path, **{key: fields[key] for key in _RULE if key in fields})
+        names = ("attribute", "criteria", "reference", *(("weight",) if queue else ()))
+        values = {key: fields[key] for key in names if key in fields}
+        highest = fields.get("max")
+        if "normalizationMax" in fields:
+            given = fields["normalizationMax"]
+            same = highest is None or highest == given
+            self.check(same, f"{path}.max", _ONE_MAXIMUM, shown(highest))
+            sound = is_number(given, lambda x: x >= 0)
+            if not self.check(sound, f"{path}.normalizationMax", must.REFERENCE, shown(given)):
+                return None
+            # Without a positive one, the greatest reference counts.
+            highest = given or None
+        mark = fields.get("isForBalancing")
+        sound = mark is None or isinstance(mark, bool)
+        if not self.check(sound, f"{path}.isForBalancing", must.TRUE_OR_FALSE, shown(mark)):
+            return None
+        return self._made(MatchingRule, path, max=highest, for_balancing=mark, **values)
 
     def _made(self, kind: type[Made], path: str, **values: Any) -> Made | None:
         """Return a value that checks itself; None if it has faults."""

@@ -472,11 +472,18 @@ def _margin(system: ModelsDraws, rating: Floats) -> float:
 
 def team_model(pool: PoolState) -> TeamModel:
     """Return how the system of a pool predicts teams on neutral ground, as `predict` does."""
-    system = pool.system
+    return system_model(pool.system, pool.state)
+
+
+def system_model(system: RatingSystem, state: State | None = None) -> TeamModel:
+    """Return how a system predicts teams on neutral ground.
+
+    state : of a pool, for what it has learned of its home advantage
+    """
     return TeamModel(
         by=system.name,
         fits=system.capabilities.fits,
-        outlook=_settled(system, pool.state).outlook,
+        outlook=(system if state is None else _settled(system, state)).outlook,
         margin=partial(_margin, system) if models_draws(system) else _no_draws,
     )
 

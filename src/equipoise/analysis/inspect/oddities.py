@@ -140,8 +140,6 @@ def _few(names: list[str]) -> str:
 
 #: Number of names, matches or groups in a sentence; the others are counted.
 _MOST_NAMED = 3
-#: Letters of a name from which a slip of one is likelier than another name: Anna is not Anne.
-_LONG_NAME = 6
 #: Matches from which shares of matches, and correlations, mean something.
 _ENOUGH, _FEW = 20, 5
 #: Share of the decided games that one side wins, and of matches in which all tie.
@@ -404,21 +402,9 @@ def _names(history: History) -> Iterator[OddityMessage]:
             f"{_listed(shown, len(pairs))}",
             MERGING,
         )
-    played = np.bincount(history.player, minlength=history.players)
-    known = {name for pair in pairs for name in pair}
-    misspelt = _misspelt(names, played) if len(names) <= MOST else []
-    misspelt = [(one, other) for one, other in misspelt if one not in known]
-    if misspelt:
-        shown = [f"{one!r}, like {other!r}" for one, other in misspelt[:_MOST_NAMED]]
-        yield OddityMessage(
-            "misspelt-names",
-            len(misspelt),
-            f"{counted(len(misspelt), 'name')} with a single match may be a slip of a letter: "
-            f"{_listed(shown, len(misspelt))}",
-            MERGING,
-        )
     nobody = [row for row, one in enumerate(names) if _NOBODY.fullmatch(one.strip().lower())]
     if nobody:
+        played = np.bincount(history.player, minlength=history.players)
         shown = [
             f"{names[row]!r} in {counted(int(played[row]), 'match', 'matches')}"
             for row in nobody[:_MOST_NAMED]
@@ -430,31 +416,6 @@ def _names(history: History) -> Iterator[OddityMessage]:
             f"as {'a player' if len(nobody) == 1 else 'players'}: {_listed(shown, len(nobody))}",
             "all of their matches count as those of one player: remove the rows, if they are not",
         )
-
-
-def _misspelt(names: Sequence[str], played: Ints) -> list[tuple[str, str]]:
-    """Return names with one match, each with the name of a regular that it may be meant for.
-
-    A letter is missing, added, replaced or swapped with its neighbour: both names without one of
-    their letters agree. Digits are never slips, because they tell versions and teams apart.
-    """
-
-    def keys(name: str) -> set[str]:
-        letters = name.casefold()
-        shorter = (letters[:at] + letters[at + 1 :] for at in range(len(letters)))
-        digits = "".join(filter(str.isdigit, letters))
-        return {f"{digits} {one}" for one in (letters, *shorter)}
-
-    long = [row for row, one in enumerate(names) if len(one) >= _LONG_NAME]
-    once = {row: keys(names[row]) for row in long if played[row] == 1}
-    wanted = set().union(*once.values())
-    regular: dict[str, int] = {}
-    for row in long:
-        if played[row] >= _FEW:
-            for key in keys(names[row]) & wanted:
-                regular.setdefault(key, row)
-    found = ((row, [regular[key] for key in own & regular.keys()]) for row, own in once.items())
-    return [(names[row], names[min(like)]) for row, like in found if like]
 
 
 def _listed(shown: Sequence[str], many: int) -> str:

@@ -58,7 +58,7 @@ from equipoise.rating.explaining import explain_change, why_unrated
 from equipoise.rating.pool_state import PoolState, newcomers_note, unpack_players
 from equipoise.rating.predicting import lobby_prediction, team_model
 from equipoise.rating.state import COUNT
-from equipoise.rating.system import RatingColumns
+from equipoise.rating.system import RatingColumns, RatingSystem
 from equipoise.store import changes, log, ratings, replays
 from equipoise.store.connection import Store
 from equipoise.store.log import LogRecord
@@ -171,6 +171,27 @@ def balance_in_pool(
     )
     notes = newcomers_note(waiting.newcomers, [], f"in pool {pool!r}")
     return message_of(replace(answer, at=written(at, rules), notes=tuple(notes)))
+
+
+def ratings_in_pool(
+    store: Store, pool: str, players: Sequence[str], *, now: int | None = None
+) -> tuple[RatingSystem, dict[Id, tuple[float, float]]]:
+    """Return the system of a pool, and (rating, deviation) of players, newcomers included.
+
+    The rating is the effective rating where the system has one.
+    Raises : NotFoundError for the pool; InvalidDataError for invalid ids
+    """
+    _check_ids(players)
+    lobby = posted_lobby(list(players))
+    with store.read() as connection:
+        record = get_pool(connection, pool)
+        rules = rules_of(record.settings)
+        known = _known_players(connection, record, rules, players)
+    at = _time_of_request(None, known, rules, now)
+    found = lobby_in_pool(lobby, known, None if at is None else days(at))
+    rating = found.rating if found.effective_rating is None else found.effective_rating
+    numbers = zip(rating.tolist(), found.deviation.tolist(), strict=True)
+    return known.system, dict(zip(players, numbers, strict=True))
 
 
 def _check_balance(request: BalanceRequest) -> None:

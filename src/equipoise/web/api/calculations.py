@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -23,13 +24,21 @@ from equipoise.analysis.performance.strengths import estimate_strengths
 from equipoise.analysis.performance.strengths import strengths_message as strengths_message_of
 from equipoise.analysis.requests import HistoryRequest, assignments
 from equipoise.data.rebalancing import MOST_MEGABYTES
+from equipoise.errors import InvalidParameterError, NotFoundError
+from equipoise.matchmaking.request import read_tick_request
 from equipoise.messages.histories import PerformanceMessage, StrengthsMessage
+from equipoise.messages.matchmaking import TickMessage, tick_message
 from equipoise.messages.questions import RebalanceMessage, rebalance_message
+from equipoise.pools.pool.pools import pool_message
+from equipoise.pools.reading.questions import ratings_in_pool
+from equipoise.store.connection import Store
+from equipoise.store.keys import KeyRecord
 from equipoise.tournament.curves import CurveName
 from equipoise.tournament.equilibrium import Select
 from equipoise.tournament.rankings import Ties
 from equipoise.tournament.tie_break_parts import Pairing, TieBreakRules, Unplayed
 from equipoise.tournament.uncertainty import SuperiorityPrior
+from equipoise.web.http.access import is_key_of, may_read
 from equipoise.web.http.endpoints import (
     COLUMNS,
     ApiRequest,
@@ -41,7 +50,12 @@ from equipoise.web.http.endpoints import (
     read_body,
     while_connected,
 )
-from equipoise.web.http.errors import MalformedError, TooLargeError
+from equipoise.web.http.errors import (
+    ForbiddenError,
+    MalformedError,
+    TooLargeError,
+    UnauthorisedError,
+)
 
 #: Uploads are text: a compressed file may be much larger than its upload.
 GamesFormat: TypeAlias = Literal[
@@ -299,6 +313,55 @@ def _rebalanced(content: bytes, query: RebalanceQuery) -> RebalanceMessage:
     return msgspec.structs.replace(message, candidates=message.candidates[:most], truncated=True)
 
 
+async def matchmaking_tick(request: ApiRequest) -> TickMessage:
+    """Return who of the queue in the body plays with whom."""
+    most = min(request.service.settings.body_bytes, MOST_MEGABYTES * 1_000_000)
+    content = await read_body(request, most)
+    request.body = content
+    work = request.service.calculate_from_store(_ticked, content, request.key)
+    return await while_connected(request.receive, work)
+
+
+def _ticked(store: Store, content: bytes, key: KeyRecord | None) -> TickMessage:
+    """Return the answer of a tick, with the ratings of a pool that the key may read."""
+    request = read_tick_request(content)
+    if request.pool is not None:
+        try:
+            readable = may_read(key, pool_message(store, request.pool))
+        except NotFoundError:
+            readable = False
+        if not readable and key is None:
+            raise UnauthorisedError("the ratings of this pool need a key")
+        if not readable and not is_key_of(key, request.pool):
+            raise ForbiddenError("the key is for another pool")
+        if request.objective != "fair":
+            raise InvalidParameterError("pool needs objective fair; got accelbyte")
+        system, ratings = ratings_in_pool(store, request.pool, request.players)
+        request = replace(request, system=system, ratings=ratings)
+    return tick_message(request.tick())
+
+
+_TICK: dict[str, Any] = {
+    "now": 60,
+    "ruleset": {
+        "alliance": {
+            "min_number": 2,
+            "max_number": 2,
+            "player_min_number": 1,
+            "player_max_number": 1,
+        },
+        "matching_rule": [{"attribute": "mmr", "criteria": "distance", "reference": 100}],
+    },
+    "tickets": [
+        {
+            "ticket": name,
+            "created_at": at,
+            "players": [{"player": name, "attributes": {"mmr": mmr}}],
+        }
+        for name, at, mmr in (("ana", 10, 1500), ("bo", 20, 1580), ("cy", 30, 1900))
+    ],
+}
+
 _REBALANCE: dict[str, Any] = {
     "ruleset": {
         "alliance": {
@@ -369,5 +432,19 @@ ENDPOINTS = (
         query=RebalanceQuery,
         body=Body(raw=True, example=_REBALANCE),
         shape=RebalanceMessage,
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/matchmaking/tick",
+        name="matchmaking_tick",
+        group="Calculations",
+        summary="Match the tickets of a queue",
+        description="The body is a request in the format of `equipoise matchmaking tick`. Instead "
+        "of `system` and `ratings` it may name a `pool`, whose system and ratings are used; a pool "
+        "that is not public needs a key for it.",
+        handler=matchmaking_tick,
+        body=Body(raw=True, example=_TICK),
+        shape=TickMessage,
+        errors=(404,),
     ),
 )

@@ -1,0 +1,232 @@
+"""How far the win probability of the best division is from 1/2, and sets that make it smaller.
+
+The measure is that of `balance`: half of the highest minus the lowest expected score, which for two
+teams is abs(p - 1/2). Divisions have the least difference of member counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from equipoise.arrays import Floats, Ints
+from equipoise.data.lobby import Id
+from equipoise.data.outlook import Outlook, TeamModel, team_mean_outlook
+from equipoise.errors import InvalidDataError, Problem
+from equipoise.matchmaking.pool import Pool
+from equipoise.matchmaking.search import RANK_BITS, UNIT, Around, Budget, Found, Search
+from equipoise.rating.predicting import system_model
+from equipoise.rating.system import RatingSystem
+from equipoise.teams.even_teams import LISTED_PARTIES, two_team_divisions
+from equipoise.teams.lobby_task import Chances
+
+Teams = Callable[[Around, Sequence[int]], tuple[int, ...]]
+#: Exchanges of one ticket that are tried for each place, the nearest first.
+_NEAREST = 32
+#: Nodes of one evaluation of a set, which takes as long.
+_EVALUATION = 20
+
+
+def _no_margin(rating: Floats) -> float:
+    return 0.0
+
+
+TEAM_MEAN = TeamModel(
+    by="team mean", fits=lambda sizes: True, outlook=team_mean_outlook, margin=_no_margin
+)
+
+
+class Fairness:
+    """The predictions for tickets of a pool.
+
+    teams : makes teams where there are too many divisions to look at
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        system: RatingSystem | None,
+        ratings: Mapping[Id, tuple[float, float]] | None,
+        teams: Teams,
+    ) -> None:
+        self.model = TEAM_MEAN if system is None else system_model(system)
+        self.teams = teams
+        self.pool = pool
+        self.rating: list[Floats] = []
+        self.deviation: list[Floats] = []
+        known = None if ratings is None else {str(name): one for name, one in ratings.items()}
+        missing = []
+        for row, ticket in enumerate(pool.tickets):
+            names = [str(one.player) for one in ticket.players]
+            if known is None:
+                own = [(float(pool.value[row, 0]), 0.0)] * len(names)
+            else:
+                missing += [name for name in names if name not in known]
+                own = [known.get(name, (math.nan, 0.0)) for name in names]
+            self.rating.append(np.array([one[0] for one in own], dtype=np.float64))
+            self.deviation.append(np.array([one[1] for one in own], dtype=np.float64))
+        if missing:
+            rule = "must have a rating for each player"
+            what = f"{len(missing)} players have no rating"
+            raise InvalidDataError([Problem("", None, "ratings", rule, missing[0])], what)
+        outlook = self._outlook([row for row in range(len(pool.tickets)) if len(self.rating[row])])
+        at = np.cumsum([0, *(len(one) for one in self.rating)])
+        own_part = np.maximum(outlook.scale**2 - outlook.shared, 0.0)
+        # Sums over the players of every row, for the exchanges.
+        self.centre = np.add.reduceat(np.append(outlook.centre, 0.0), np.minimum(at[:-1], at[-1]))
+        self.centre[np.diff(at) == 0] = 0.0
+        self.own = np.add.reduceat(np.append(own_part, 0.0), np.minimum(at[:-1], at[-1]))
+        self.own[np.diff(at) == 0] = 0.0
+        self.adds, self.shared = outlook.team == "sum", outlook.shared
+
+    def _outlook(self, rows: Sequence[int], sizes: Sequence[int] | None = None) -> Outlook:
+        rating = np.concatenate([np.zeros(0), *(self.rating[row] for row in rows)])
+        deviation = np.concatenate([np.zeros(0), *(self.deviation[row] for row in rows)])
+        if sizes is not None and not self.model.fits(sizes):
+            return team_mean_outlook(rating, np.nan_to_num(deviation))
+        return self.model.outlook(rating, deviation)
+
+    def best(self, around: Around, rows: Sequence[int]) -> tuple[int, tuple[int, ...]]:
+        """Return billionths of the measure of the best division, and the team of each member."""
+        members = around.members(rows)
+        divisions = self._divisions(around, members, rows)
+        spread, chosen = self.spread(around, members, divisions)
+        return round(spread / 2 * UNIT), chosen
+
+    def _divisions(self, around: Around, members: list[int], rows: Sequence[int]) -> Ints:
+        """Return divisions as rows of the team of each member."""
+        low, high, least, most = around.alliance
+        pool = around.pool
+        separates = pool.has_blocks and "Different" in pool.ruleset.blocked_player_option
+        sizes = tuple(int(pool.size[row]) for row in members)
+        if around.loads is None and not separates and low == high == 2:
+            if len(members) <= LISTED_PARTIES:
+                first = two_team_divisions(sizes, least, min(most, sum(sizes)))
+                return np.asarray(1 - first, dtype=np.int64)
+            return np.array([self.teams(around, rows)])
+        found = np.array(around.divisions(rows) or [self.teams(around, rows)], dtype=np.int64)
+        if separates and len(found) > 1:
+            return found
+        return np.concatenate([np.array([self.teams(around, rows)]), found])
+
+    def spread(
+        self, around: Around, members: Sequence[int], divisions: Ints
+    ) -> tuple[float, tuple[int, ...]]:
+        """Return the highest minus the lowest expected score of the best division, and it."""
+        loads = around.loads or ()
+        teams = max(int(divisions.max()) + 1, sum(1 for one in loads if one))
+        session = [around.row] if loads else []
+        everyone = [*session, *members]
+        if teams < 2:
+            return 0.0, tuple(divisions[0].tolist())
+        count = np.bincount(divisions[0], around.pool.size[list(members)], minlength=teams)
+        outlook = self._outlook(everyone, [max(int(one), 1) for one in count])
+        margin = 0.0
+        if teams == 2:
+            margin = self.model.margin(np.concatenate([self.rating[row] for row in everyone]))
+        chances = Chances(outlook, teams, margin)
+        columns = np.stack([np.ones(len(chances.strength)), chances.strength, chances.own])
+        at = np.cumsum([0, *(len(self.rating[row]) for row in everyone)])
+        parties = np.add.reduceat(columns, at[len(session) : -1], axis=1)
+        fixed = np.zeros((3, teams))
+        if session:
+            start = 0
+            for team, load in enumerate(loads):
+                if load:
+                    fixed[:, team] = columns[:, start : start + load].sum(axis=1)
+                start += load
+        sums = np.stack([parties @ (divisions == team).T for team in range(teams)], axis=1)
+        sums = sums + fixed[:, :, None]
+        sums[0] = np.maximum(sums[0], 1.0)
+        players = sums[0].max(axis=0) - sums[0].min(axis=0)
+        spread = chances.spread(sums)
+        chosen = int(np.lexsort((np.round(spread, 12), players))[0])
+        return float(spread[chosen]), tuple(divisions[chosen].tolist())
+
+    def improve(
+        self, around: Around, search: Search, found: Found, rows: Ints, budget: Budget
+    ) -> Found:
+        """Return a set with as many players and a smaller measure, or the same set.
+
+        rows : candidates, the nearest first
+        """
+        cost, _ = self.best(around, found.rows)
+        current = found.rows
+        size = around.pool.size
+        exact = self._count(around, rows, found.players) <= budget.left // _EVALUATION
+        if exact:
+            for chosen in self._sets(around, search, rows, found.players):
+                budget.spend(_EVALUATION)
+                other, _ = self.best(around, chosen)
+                key = (other, sum(chosen), chosen)
+                if key < (cost, sum(current), current):
+                    cost, current = other, chosen
+        while not exact and cost > 0:
+            step = None
+            for place, row in enumerate(current):
+                same = rows[(size[rows] == size[row]) & ~np.isin(rows, current)][:_NEAREST]
+                others = [one for at, one in enumerate(current) if at != place]
+                for candidate in self._promising(around, others, same):
+                    if not search.allows([*others, candidate]):
+                        continue
+                    if not budget.spend(_EVALUATION):
+                        break
+                    chosen = tuple(sorted([*others, candidate]))
+                    other, _ = self.best(around, chosen)
+                    if other < cost:
+                        cost, step = other, chosen
+            if step is None:
+                break
+            current = step
+        proved = found.players == found.most and (exact or cost == 0)
+        weight = (cost << RANK_BITS) + sum(current)
+        bound = weight if proved else sum(current)
+        return Found(current, found.players, weight, bound, found.most)
+
+    def _promising(self, around: Around, others: Sequence[int], same: Ints) -> list[int]:
+        """Return the few candidates for a place with which two teams differ least."""
+        if around.loads is not None or len(others) + 2 > LISTED_PARTIES or not len(same):
+            return [int(one) for one in same[:4]]
+        members = np.array([around.row, *others], dtype=np.int64)
+        sizes = (*around.pool.size[members].tolist(), int(around.pool.size[same[0]]))
+        first = two_team_divisions(sizes, 0, sum(sizes))
+        count = first @ np.array(sizes, dtype=np.float64)
+        rest = sum(sizes) - count
+        if min(count.min(), rest.min()) == 0:
+            return [int(one) for one in same[:4]]
+        known, last = first[:, :-1] @ self.centre[members], first[:, -1:]
+        one = known[:, None] + last * self.centre[same]
+        two = self.centre[members].sum() + self.centre[same] - one
+        far = one - two if self.adds else one / count[:, None] - two / rest[:, None]
+        order = np.argsort(np.abs(far).min(axis=0), kind="stable")[:4]
+        return [int(row) for row in same[order]]
+
+    def _count(self, around: Around, rows: Ints, players: int) -> int:
+        """Return the number of sets with this number of players, at most a large number."""
+        ways = [1] + [0] * players
+        for size in around.pool.size[rows].tolist():
+            for total in range(players, size - 1, -1):
+                ways[total] = min(ways[total] + ways[total - size], 10**9)
+            if ways[players] > 10**6:
+                break
+        return ways[players]
+
+    def _sets(
+        self, around: Around, search: Search, rows: Ints, players: int
+    ) -> Iterator[tuple[int, ...]]:
+        """Yield the legal sets of rows with this number of players."""
+        everyone = sorted(rows.tolist())
+        sizes = [int(around.pool.size[row]) for row in everyone]
+
+        def further(at: int, rest: int, chosen: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+            if rest == 0:
+                if around.fits([int(around.pool.size[row]) for row in chosen]):
+                    yield chosen
+                return
+            for one in range(at, len(everyone)):
+                if sizes[one] <= rest:
+                    yield from further(one + 1, rest - sizes[one], (*chosen, everyone[one]))
+
+        return (one for one in further(0, players, ()) if search.allows(one))

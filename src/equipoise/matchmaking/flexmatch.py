@@ -1,0 +1,316 @@
+"""Rule sets of Amazon GameLift FlexMatch as rulesets of the queue.
+
+Source: the FlexMatch guide. Where a rule has no equivalent it is left out, and everything left out
+or changed is listed with its path in the source. Teams of different sizes are refused, because
+without teams there is no ruleset.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from equipoise.data import rebalancing as must
+from equipoise.data.rebalancing import is_number, is_whole, refuse, shown
+from equipoise.formats.rebalance_request import RequestReader, open_rebalance_request
+
+_FLAT = re.compile(r"flatten\(\s*teams\[\*\]\.players\.attributes\[(\w+)\]\s*\)")
+_BY_TEAM = re.compile(r"avg\(\s*teams\[\*\]\.players\.attributes\[(\w+)\]\s*\)")
+_MEAN = re.compile(r"avg\(\s*flatten\(\s*teams\[\*\]\.players\.attributes\[(\w+)\]\s*\)\s*\)")
+_ALL = re.compile(r"(?:flatten\(\s*)?(?:set_\w+\(\s*)?teams\[\*\]\.players\.attributes\[(\w+)\]")
+_BLOCKS = re.compile(r"flatten\(\s*teams\[\*\]\.players\[playerId\]\s*\)|playerId")
+_RULE_TARGET = re.compile(r"rules\[([^\]]+)\]\.(\w+)")
+_TEAM_TARGET = re.compile(r"teams\[([^\]]+)\]\.(minPlayers|maxPlayers)")
+NO_EQUIVALENT = "no equivalent"
+TEAMS = "must be teams of the same size, because a ruleset has one size for all"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A part that was left out, changed, or deserves a look; path : in the source."""
+
+    path: str
+    kind: Literal["left out", "changed", "note"]
+    text: str
+
+
+@dataclass(slots=True)
+class Imported:
+    """A ruleset as JSON has it; default_attributes belong into requests."""
+
+    ruleset: dict[str, Any] = field(default_factory=dict)
+    default_attributes: dict[str, float] = field(default_factory=dict)
+    changes: list[Change] = field(default_factory=list)
+
+
+def import_flexmatch(source: object) -> Imported:
+    """Return the ruleset of a FlexMatch rule set.
+
+    source : as `read_rebalance_request` takes it
+    Raises : InvalidDataError for a file that is no rule set, or has teams of different sizes
+    """
+    opened = open_rebalance_request(source)
+    reader = RequestReader({})
+    importing = _Import(reader, reader.fields(opened.document, ""))
+    if not reader.faults:
+        importing.run()
+    refuse(reader.faults, opened.name or "the rule set", opened.name)
+    checked = RequestReader({})
+    checked.queue_ruleset(importing.result.ruleset, True)
+    refuse(checked.faults, opened.name or "the rule set", opened.name)
+    return importing.result
+
+
+class _Import:
+    """The state of an import."""
+
+    def __init__(self, reader: RequestReader, document: Mapping[str, Any]) -> None:
+        self.reader, self.document = reader, document
+        self.result = Imported()
+        self.rules: dict[str, str] = {}
+        self.sizes: dict[str, Any] = {}
+        self.teams: list[str] = []
+
+    def change(self, path: str, kind: Literal["left out", "changed", "note"], text: str) -> None:
+        """Record a change."""
+        self.result.changes.append(Change(path, kind, text))
+
+    def run(self) -> None:
+        """Convert all parts."""
+        ruleset, document = self.result.ruleset, self.document
+        if isinstance(document.get("name"), str):
+            ruleset["name"] = document["name"]
+        self._teams()
+        self._attributes()
+        for path, rule in self.reader.items(document.get("rules", []), "rules"):
+            if isinstance(rule, Mapping):
+                self._rule(path, rule)
+            else:
+                self.reader.check(False, path, must.OBJECT, shown(rule))
+        for path, one in self.reader.items(document.get("expansions", []), "expansions"):
+            self._expansion(path, self.reader.fields(one, path))
+        algorithm = document.get("algorithm", {})
+        for name, value in self.reader.fields(algorithm, "algorithm").items():
+            self._algorithm(f"algorithm.{name}", name, value)
+        if document.get("expansions") and "expansionAgeSelection" not in algorithm:
+            self._algorithm("expansions", "expansionAgeSelection", "newest")
+        if document.get("acceptanceRequired") or document.get("acceptanceTimeoutSeconds"):
+            self.change("acceptanceRequired", "left out", "players accept in another service")
+        known = {
+            *("name", "ruleLanguageVersion", "playerAttributes", "algorithm", "teams", "rules"),
+            *("expansions", "acceptanceRequired", "acceptanceTimeoutSeconds"),
+        }
+        for name in document:
+            if name not in known:
+                self.change(str(name)[:60], "left out", NO_EQUIVALENT)
+
+    def _teams(self) -> None:
+        sizes, number = [], 0
+        check = self.reader.check
+        for path, team in self.reader.items(self.document.get("teams", []), "teams"):
+            fields = self.reader.fields(team, path)
+            pair = (fields.get("minPlayers"), fields.get("maxPlayers"))
+            for name, size in zip(("minPlayers", "maxPlayers"), pair, strict=True):
+                check(is_whole(size), f"{path}.{name}", must.PLAYERS, shown(size))
+            quantity = fields.get("quantity", 1)
+            if check(is_whole(quantity), f"{path}.quantity", must.TEAMS, shown(quantity)):
+                number += quantity
+            sizes.append(pair)
+            self.teams.append(str(fields.get("name")))
+        if len(set(sizes)) > 1:
+            check(False, "teams", TEAMS, f"{', '.join(self.teams)} of {sizes}")
+        elif check(bool(sizes), "teams", must.GIVEN, "nothing"):
+            least, most = sizes[0]
+            self.sizes = {
+                "min_number": number,
+                "max_number": number,
+                "player_min_number": least,
+                "player_max_number": most,
+            }
+            self.result.ruleset["alliance"] = dict(self.sizes)
+
+    def _attributes(self) -> None:
+        listed = self.document.get("playerAttributes", [])
+        for path, one in self.reader.items(listed, "playerAttributes"):
+            fields = self.reader.fields(one, path)
+            name, kind, default = (fields.get(key) for key in ("name", "type", "default"))
+            if kind == "number":
+                if is_number(default, must.in_range):
+                    self.result.default_attributes[str(name)] = float(default or 0)
+                elif default is not None:
+                    self.change(f"{path}.default", "left out", f"not a number: {shown(default)}")
+            elif kind in ("string", "string_list"):
+                text = f"{name} becomes an attribute of the ticket: its players must agree on it"
+                self.change(path, "changed", text)
+                if default is not None:
+                    self.change(f"{path}.default", "left out", "ticket attributes have no default")
+            else:
+                self.change(path, "left out", f"type {shown(kind)} has {NO_EQUIVALENT}")
+
+    def _rule(self, path: str, rule: Mapping[str, Any]) -> None:
+        kind = str(rule.get("type"))
+        convert = {
+            "distance": self._distance,
+            "batchDistance": self._batch_distance,
+            "comparison": self._comparison,
+            "collection": self._collection,
+            "latency": self._latency,
+        }.get(kind)
+        if convert is not None:
+            convert(path, rule)
+        elif kind in ("absoluteSort", "distanceSort"):
+            self.change(path, "note", f"{kind} is left out: candidates are ordered by their cost")
+        else:
+            self.change(path, "left out", f"a rule of type {shown(rule.get('type'))}")
+
+    def _near(self, path: str, rule: Mapping[str, Any], name: str) -> None:
+        """Add a matching rule."""
+        reference = rule.get("maxDistance")
+        if not is_number(reference, lambda x: x >= 0):
+            self.change(path, "left out", "a rule without maxDistance")
+            return
+        for key in ("minDistance", "partyAggregation"):
+            if rule.get(key) not in (None, 0, "avg"):
+                self.change(f"{path}.{key}", "left out", "a party counts with its mean")
+        rules = self.result.ruleset.setdefault("matching_rule", [])
+        if any(one["attribute"] == name for one in rules):
+            self.change(path, "left out", f"a second rule for {name}")
+            return
+        rules.append({"attribute": name, "criteria": "distance", "reference": reference})
+        self.rules[str(rule.get("name"))] = name
+
+    def _distance(self, path: str, rule: Mapping[str, Any]) -> None:
+        measurements, reference = _texts(rule.get("measurements")), str(rule.get("referenceValue"))
+        flat = _FLAT.fullmatch(measurements[0]) if len(measurements) == 1 else None
+        mean = _MEAN.fullmatch(reference)
+        if flat and mean and flat[1] == mean[1]:
+            self._near(path, rule, flat[1])
+            text = f"{flat[1]} is compared with the pivot, instead of the mean of the match"
+            self.change(path, "changed", text)
+        elif len(measurements) == 1 and _BY_TEAM.fullmatch(measurements[0]):
+            text = "a distance of teams: teams are evened out, or use the objective fair"
+            self.change(path, "left out", text)
+        else:
+            self.change(path, "left out", "a distance of other measurements")
+
+    def _batch_distance(self, path: str, rule: Mapping[str, Any]) -> None:
+        name = str(rule.get("batchAttribute"))
+        if rule.get("maxDistance") is not None:
+            self._near(path, rule, name)
+            self.result.ruleset["distance_scope"] = "pair"
+        else:
+            self._option(path, name, "all")
+
+    def _option(self, path: str, name: str, kind: str) -> None:
+        options = self.result.ruleset.setdefault("match_options", {}).setdefault("options", [])
+        if any(one["name"] == name for one in options):
+            self.change(path, "left out", f"a second rule for {name}")
+        else:
+            options.append({"name": name, "type": kind})
+
+    def _comparison(self, path: str, rule: Mapping[str, Any]) -> None:
+        measurements = _texts(rule.get("measurements"))
+        found = _ALL.match(measurements[0]) if len(measurements) == 1 else None
+        if rule.get("referenceValue") is not None:
+            text = "a comparison with a value: apply it before tickets enter the queue"
+            self.change(path, "left out", text)
+        elif found and rule.get("operation") in ("=", "!="):
+            self._option(path, found[1], "all" if rule["operation"] == "=" else "unique")
+        else:
+            self.change(path, "left out", f"a comparison {shown(rule.get('operation'))}")
+
+    def _collection(self, path: str, rule: Mapping[str, Any]) -> None:
+        operation, measurements = rule.get("operation"), _texts(rule.get("measurements"))
+        found = _ALL.search(measurements[0]) if len(measurements) == 1 else None
+        reference = str(rule.get("referenceValue"))
+        if operation == "intersection" and found and rule.get("minCount") == 1:
+            self._option(path, found[1], "any")
+        elif (
+            operation == "reference_intersection_count"
+            and rule.get("maxCount") == 0
+            and found
+            and _BLOCKS.search(reference)
+        ):
+            text = f"give {found[1]} as the ticket attribute blocked_players"
+            self.change(path, "changed", text)
+            self.result.ruleset["blocked_player_option"] = "blockedPlayerCannotMatch"
+        else:
+            self.change(path, "left out", f"a collection {shown(operation)} with these numbers")
+
+    def _latency(self, path: str, rule: Mapping[str, Any]) -> None:
+        most = rule.get("maxLatency")
+        if is_whole(most):
+            self.result.ruleset["region_latency_max_ms"] = most
+            self.result.ruleset["region_latency_initial_range_ms"] = most
+        if rule.get("maxDistance") is not None:
+            self.change(f"{path}.maxDistance", "left out", "a distance of latencies")
+        if not is_whole(most):
+            self.change(path, "left out", "a latency without maxLatency")
+
+    def _expansion(self, path: str, expansion: Mapping[str, Any]) -> None:
+        target = str(expansion.get("target"))
+        of_rule, of_team = _RULE_TARGET.fullmatch(target), _TEAM_TARGET.fullmatch(target)
+        steps = [
+            (at, self.reader.fields(step, at))
+            for at, step in self.reader.items(expansion.get("steps", []), f"{path}.steps")
+        ]
+        if of_rule and of_rule[2] == "maxDistance" and of_rule[1] in self.rules:
+            flexing = self.result.ruleset.setdefault("flexing_rule", [])
+            for _, step in steps:
+                flexing.append(
+                    {
+                        "attribute": self.rules[of_rule[1]],
+                        "criteria": "distance",
+                        "duration": step.get("waitTimeSeconds"),
+                        "reference": step.get("value"),
+                    }
+                )
+        elif of_team and self.sizes:
+            if len(self.teams) > 1:
+                text = f"counts for all of {', '.join(self.teams)}, not for {of_team[1]} alone"
+                self.change(path, "changed", text)
+            name = "player_min_number" if of_team[2] == "minPlayers" else "player_max_number"
+            for _, step in steps:
+                self._flex_alliance(step.get("waitTimeSeconds"), name, step.get("value"))
+        else:
+            self.change(path, "left out", f"an expansion of {shown(target)}")
+
+    def _flex_alliance(self, duration: Any, name: str, value: Any) -> None:
+        """Add a step of the team sizes; those of equal duration are one."""
+        flexing = self.result.ruleset.setdefault("alliance_flexing_rule", [])
+        for step in flexing:
+            if step["duration"] == duration:
+                step[name] = value
+                return
+        before = [one for one in flexing if _number(one["duration"]) < _number(duration)]
+        sizes = max(before, key=lambda one: _number(one["duration"])) if before else self.sizes
+        flexing.append({**sizes, "duration": duration, name: value})
+        for step in flexing:
+            if _number(step["duration"]) > _number(duration):
+                step[name] = value if step[name] == self.sizes[name] else step[name]
+
+    def _algorithm(self, path: str, name: str, value: Any) -> None:
+        if name == "strategy" and value == "balanced":
+            self.change(path, "left out", "the strategy for large matches")
+        elif name == "expansionAgeSelection":
+            text = (
+                "tolerances flex by the wait of both tickets, team sizes by that of the pivot, "
+                f"instead of the {value} ticket"
+            )
+            self.change(path, "note", text)
+        elif name == "backfillPriority" and value == "high":
+            self.change(path, "note", "sessions are filled first, as here")
+        elif name == "strategy":
+            self.change(path, "note", "matches are made around the oldest ticket")
+        else:
+            self.change(path, "note", f"{shown(value)} changes nothing here")
+
+
+def _texts(value: object) -> list[str]:
+    return [str(one) for one in (value if isinstance(value, list) else [value])]
+
+
+def _number(value: object) -> float:
+    return float(value) if is_number(value, lambda x: True) else 0.0  # type: ignore[arg-type]

@@ -1,0 +1,145 @@
+"""Whether parties fit into the teams of an alliance."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
+from functools import lru_cache
+
+from equipoise.data.matchmaking import Alliance
+
+#: Largest number of placements tried for parties.
+_STEPS = 5_000
+#: Number of parties up to which every division is tried.
+FEW = 48
+#: Largest number of divisions compared where players must be kept apart.
+_DIVISIONS = 500
+
+
+class TooManyStepsError(Exception):
+    """Too many placements were tried."""
+
+
+@lru_cache(maxsize=1 << 16)
+def fits(sizes: tuple[int, ...], alliance: Alliance, loads: tuple[int, ...] | None) -> bool | None:
+    """Return whether parties fit into teams; None if that takes too many steps.
+
+    sizes : players of each party, the largest first
+    loads : players already in each team of a session, which needs no minimum; None for a new match
+    """
+    if loads is None and len(sizes) > FEW:
+        return True if _levelled(sizes, alliance) else None
+    try:
+        return next(divisions(sizes, alliance, loads), None) is not None
+    except TooManyStepsError:
+        return None
+
+
+def _levelled(sizes: tuple[int, ...], alliance: Alliance) -> bool:
+    """Return whether giving each party to the smallest team makes teams of allowed sizes."""
+    low, high, least, most = alliance
+    total = sum(sizes)
+    teams = max(low, -(-total // most))
+    if teams > min(high, len(sizes)) or teams * least > total:
+        return False
+    load = [0] * teams
+    for size in sizes:
+        heapq.heapreplace(load, load[0] + size)
+    return load[0] >= least and max(load) <= most
+
+
+def divisions(
+    sizes: Sequence[int],
+    alliance: Alliance,
+    loads: tuple[int, ...] | None,
+    apart: Sequence[Collection[int]] = (),
+    closed: Sequence[Collection[int]] = (),
+) -> Iterator[tuple[int, ...]]:
+    """Yield divisions as the team of each party; those with the most teams come first.
+
+    apart : for each party, the parties that must be in another team
+    closed : for each party, the teams of a session that it may not join
+    """
+    low, high, least, most = alliance
+    total = sum(sizes) + sum(loads or ())
+    if loads is None:
+        counts = range(min(high, len(sizes), total // least), low - 1, -1)
+    else:
+        least = 0
+        used = max((at + 1 for at, one in enumerate(loads) if one), default=0)
+        teams = min(high, max(len(loads), used) + len(sizes))
+        counts = range(teams, teams - 1, -1)
+    steps = _STEPS
+    for teams in counts:
+        if total > teams * most:
+            return
+        load = list(loads or ())[:teams] + [0] * (teams - len(loads or ()))
+        chosen: list[int] = []
+        # The next team to try, for every party placed so far and the one after.
+        tries = [0]
+        rest = [sum(sizes[at:]) for at in range(len(sizes) + 1)]
+        while tries:
+            at = len(chosen)
+            if at == len(sizes):
+                if min(load) >= least:
+                    yield tuple(chosen)
+                tries.pop()
+            else:
+                steps -= 1
+                if steps < 0:
+                    raise TooManyStepsError
+                team = _next_team(tries[-1], load, sizes[at], most)
+                while team < teams and not _may(at, team, chosen, apart, closed):
+                    team = _next_team(team + 1, load, sizes[at], most)
+                missing = sum(least - one for one in load if one < least)
+                if team < teams and missing <= rest[at]:
+                    tries[-1] = team + 1
+                    chosen.append(team)
+                    load[team] += sizes[at]
+                    tries.append(0)
+                    continue
+                tries.pop()
+            if chosen:
+                last = chosen.pop()
+                load[last] -= sizes[len(chosen)]
+
+
+def _next_team(start: int, load: list[int], size: int, most: int) -> int:
+    """Return the next team with room; of teams without players only the first."""
+    for team in range(start, len(load)):
+        if load[team] + size <= most and not (load[team] == 0 and 0 in load[:team]):
+            return team
+    return len(load)
+
+
+def _may(
+    at: int,
+    team: int,
+    chosen: Sequence[int],
+    apart: Sequence[Collection[int]],
+    closed: Sequence[Collection[int]],
+) -> bool:
+    """Return whether a party may join a team."""
+    if closed and team in closed[at]:
+        return False
+    return not apart or not any(
+        one == team and before in apart[at] for before, one in enumerate(chosen)
+    )
+
+
+def some_divisions(
+    sizes: Sequence[int],
+    alliance: Alliance,
+    loads: tuple[int, ...] | None,
+    apart: Sequence[Collection[int]],
+    closed: Sequence[Collection[int]],
+) -> list[tuple[int, ...]]:
+    """Return the first few hundred divisions that keep parties apart."""
+    found: list[tuple[int, ...]] = []
+    with suppress(TooManyStepsError):
+        for one in divisions(sizes, alliance, loads, apart, closed):
+            found.append(one)
+            if len(found) == _DIVISIONS:
+                break
+    return found

@@ -1,0 +1,232 @@
+"""Why tickets wait: what excludes each of the others, and when the rules change next.
+
+Every other waiting ticket is counted once, at the first rule that keeps it away: options and
+attributes, distance, region, players. If all are compatible, the party sizes or the number of
+players are the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.arrays import Flags, Ints
+from equipoise.data.matchmaking import MatchRuleset, Waiting
+from equipoise.matchmaking.pool import (
+    CROSS,
+    Pool,
+    accepted_latency,
+    platforms_agree,
+    values_of,
+)
+
+#: Tickets that get counts, and the pairs that are counted for all of them together.
+_MOST_TICKETS, _MOST_PAIRS = 5_000, 2_000_000
+
+
+class PriceHold(NamedTuple):
+    """A match that the price of waiting withholds.
+
+    tickets : the others; cost, accepted : abs(p - 1/2) of the match, and the largest accepted now
+    ripe : time in seconds at which it is accepted
+    """
+
+    tickets: int
+    cost: float
+    accepted: float
+    ripe: float
+
+
+def why_waiting(
+    pool: Pool, rows: Ints, unsearched: set[int], held: Mapping[int, PriceHold]
+) -> tuple[list[Waiting], str]:
+    """Return the waiting tickets of rows with their reasons, and a note if not all are counted."""
+    among = rows[: max(100, _MOST_PAIRS // max(len(rows), 1))]
+    changes = {int(row): _next_change(pool, int(row)) for row in rows}
+    earliest: dict[tuple[int, int], float] = {}
+    for row, at in changes.items():
+        key = (int(pool.options[row]), int(pool.others[row]))
+        earliest[key] = min(earliest.get(key, math.inf), at)
+    found = []
+    for place, row in enumerate(rows.tolist()):
+        reasons: list[dict[str, Any]] = []
+        at = earliest[int(pool.options[row]), int(pool.others[row])]
+        if row in held:
+            hold = held[row]
+            at = min(at, hold.ripe)
+            reasons.append(
+                {
+                    "reason": "price",
+                    "count": hold.tickets,
+                    "cost": hold.cost,
+                    "accepted": hold.accepted,
+                    "accepted_at": hold.ripe,
+                }
+            )
+        elif row in unsearched:
+            reasons.append({"reason": "node_limit", "count": len(rows) - 1})
+        if pool.unreachable[row]:
+            reasons.append(
+                {
+                    "reason": "region_latency_max_ms",
+                    "count": len(rows) - 1,
+                    "best": float(pool.best[row]),
+                    "maximum": pool.ruleset.region_latency_max_ms,
+                }
+            )
+            at = math.inf
+        elif place < _MOST_TICKETS:
+            reasons += _reasons(pool, row, among[among != row], bool(reasons))
+        elif not reasons:
+            reasons.append({"reason": "not_counted", "count": len(rows) - 1})
+        found.append(
+            Waiting(
+                ticket=pool.tickets[row].ticket,
+                reasons=tuple(reasons),
+                next_change_at=None if math.isinf(at) else at,
+            )
+        )
+    note = ""
+    if len(among) < len(rows) or len(rows) > _MOST_TICKETS:
+        note = (
+            f"reasons count the first {len(among)} waiting tickets only, and are given for the "
+            f"first {min(len(rows), _MOST_TICKETS)}"
+        )
+    return found, note
+
+
+def _reasons(pool: Pool, row: int, others: Ints, known: bool) -> Iterator[dict[str, Any]]:
+    """Yield the reasons of a ticket; known : whether there is one already."""
+    left = others
+    for name, excluded in _attributes(pool, row, left):
+        yield {"reason": name, "count": int(excluded.sum())}
+        left = left[~excluded]
+    ruleset = pool.ruleset
+    for at, rule in enumerate(ruleset.rules):
+        far = np.abs(pool.value[left, at] - pool.value[row, at])
+        excluded = far > np.minimum(pool.limit[row, at], pool.limit[left, at])
+        if excluded.any():
+            reason: dict[str, Any] = {
+                "reason": "distance",
+                "attribute": rule.attribute,
+                "count": int(excluded.sum()),
+                "nearest": float(far[excluded].min()),
+                "tolerance": float(pool.limit[row, at]),
+            }
+            waited = float(pool.wait[row])
+            later = [
+                (one.duration, -place, one.reference)
+                for place, one in enumerate(ruleset.flexing_rule)
+                if one.attribute == rule.attribute and one.duration >= waited
+            ]
+            if later:
+                duration, _, reference = min(later)
+                reason["next_tolerance"] = float(reference)
+                reason["next_at"] = pool.tickets[row].created_at + duration
+            yield reason
+            left = left[~excluded]
+    if pool.regions:
+        shared = (pool.accepts[left] & pool.accepts[row]).any(axis=1)
+        if not shared.all():
+            yield {"reason": "region", "count": int((~shared).sum())}
+            left = left[shared]
+    for name, rows in (("player", pool.sharing(row)), ("blocked_players", _blocking(pool, row))):
+        if rows:
+            excluded = np.array([one in rows for one in left.tolist()], dtype=bool)
+            if excluded.any():
+                yield {"reason": name, "count": int(excluded.sum())}
+                left = left[~excluded]
+    if known:
+        return
+    alliance = ruleset.alliance_at(float(pool.wait[row]))
+    needed = alliance.min_number * alliance.player_min_number
+    players = int(pool.size[row] + pool.size[left].sum())
+    if pool.size[row] > alliance.player_max_number:
+        most = alliance.player_max_number
+        yield {
+            "reason": "party_size",
+            "count": len(left),
+            "players": int(pool.size[row]),
+            "most": most,
+        }
+    elif players < needed:
+        yield {"reason": "too_few", "count": len(left), "players": players, "needed": needed}
+    else:
+        yield {"reason": "sizes", "count": len(left), "players": players, "needed": needed}
+
+
+def _blocking(pool: Pool, row: int) -> set[int]:
+    return pool.blocking(row) if "Cannot" in pool.ruleset.blocked_player_option else set()
+
+
+def _attributes(pool: Pool, row: int, others: Ints) -> Iterator[tuple[str, Flags]]:
+    """Yield the names of options and attributes that exclude tickets, and which of `others`."""
+    keys = pool.keys
+    names = [name for name, kind in keys.kinds.items() if kind != "disable"]
+    same = (pool.options[others] == pool.options[row]) & (pool.others[others] == pool.others[row])
+    own = pool.tickets[row].attributes
+    left = others
+    for name in names:
+        values = set(values_of(own, name))
+        kind = keys.kinds[name]
+        excluded = []
+        for one in left.tolist():
+            others_values = set(values_of(pool.tickets[one].attributes, name))
+            if bool(values) != bool(others_values):
+                excluded.append(True)
+            elif kind == "all":
+                excluded.append(values != others_values)
+            elif name == CROSS and pool.own is not None:
+                excluded.append(not platforms_agree(pool, row, one))
+            elif kind == "any":
+                excluded.append(bool(values) and not values & others_values)
+            else:
+                excluded.append(bool(values & others_values))
+        mask = np.array(excluded, dtype=bool)
+        if mask.any():
+            yield name, mask
+            left, same = left[~mask], same[~mask]
+    if not same.all():
+        compared = keys.compared(own)
+        for name in sorted(
+            {
+                *compared,
+                *(n for one in left.tolist() for n in keys.compared(pool.tickets[one].attributes)),
+            }
+        ):
+            mask = np.array(
+                [keys.differs(own, pool.tickets[one].attributes, name) for one in left.tolist()],
+                dtype=bool,
+            )
+            if mask.any():
+                yield name, mask
+                left = left[~mask]
+
+
+def _next_change(pool: Pool, row: int) -> float:
+    """Return the earliest time at which the rules for a ticket change; inf for never."""
+    ruleset, ticket, waited = pool.ruleset, pool.tickets[row], float(pool.wait[row])
+    durations = [one.duration for one in ruleset.alliance_flexing_rule]
+    durations += [one.duration for one in ruleset.flexing_rule]
+    if after := ruleset.disable_bidirectional_latency_after_ms:
+        durations.append(after / 1000.0)
+    times = [ticket.created_at + one for one in durations if one >= waited]
+    times += _region_change(pool, ruleset, row, waited)
+    return min(times, default=math.inf)
+
+
+def _region_change(pool: Pool, ruleset: MatchRuleset, row: int, waited: float) -> list[float]:
+    """Return the time of the next latency step that adds a region."""
+    rate = ruleset.region_expansion_rate_ms / 1000.0
+    listed = pool.latency[row][np.isfinite(pool.latency[row])]
+    most = ruleset.region_latency_max_ms or math.inf
+    missing = listed[
+        (listed <= most) & (listed > accepted_latency(ruleset, float(pool.best[row]), waited))
+    ]
+    if not rate or not len(missing):
+        return []
+    steps = max(math.ceil(waited / rate), 1)
+    return [pool.tickets[row].created_at + steps * rate]

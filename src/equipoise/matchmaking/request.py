@@ -1,0 +1,285 @@
+"""Reads requests for a tick, and writes its answer in the same words.
+
+Every field but now, ruleset and tickets is optional. A fault has the path of its value, such as
+`tickets[3].players[0].attributes.mmr`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, get_args
+
+from equipoise.data import rebalancing as must
+from equipoise.data.lobby import Id
+from equipoise.data.matchmaking import MatchRuleset, Objective, Session, Tick, Ticket
+from equipoise.data.rebalancing import MatchedPlayer, is_number, refuse, shown
+from equipoise.errors import EquipoiseError, InvalidParameterError
+from equipoise.formats.rebalance_request import RequestReader, open_rebalance_request
+from equipoise.matchmaking.pool import TIME, is_time
+from equipoise.matchmaking.ticking import NODE_LIMIT, tick
+from equipoise.rating.registry import make_system
+from equipoise.rating.system import RatingSystem
+
+#: Largest number of tickets, and of sessions.
+MOST_TICKETS = 200_000
+_FIELDS = (
+    "now",
+    "objective",
+    "system",
+    "ratings",
+    "pool",
+    "waiting_price",
+    "expires_after",
+    "node_limit",
+    "default_attributes",
+    "ruleset",
+    "tickets",
+    "sessions",
+)
+_TICKET = (
+    "ticket",
+    "priority",
+    "created_at",
+    "players",
+    "attributes",
+    "latencies",
+    "excluded_sessions",
+)
+_SESSION = ("session", "created_at", "teams", "attributes", "region")
+ABOVE_0 = "must be a number above 0"
+FROM_0 = "must be a number of seconds from 0"
+NODES = "must be a whole number from 1 to 1000000000"
+CHOICE = f"must be one of {', '.join(get_args(Objective))}"
+RATING = "must be a number, or an object with rating and deviation"
+FINITE = "must be a finite number"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TickRequest:
+    """The arguments of a tick; pool : of a service, whose system and ratings count."""
+
+    now: float
+    ruleset: MatchRuleset
+    tickets: tuple[Ticket, ...]
+    sessions: tuple[Session, ...] = ()
+    objective: Objective = "accelbyte"
+    system: RatingSystem | None = None
+    ratings: Mapping[Id, tuple[float, float]] | None = None
+    pool: str | None = None
+    waiting_price: float | None = None
+    expires_after: float | None = None
+    node_limit: int = NODE_LIMIT
+    default_attributes: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def players(self) -> list[str]:
+        """The ids of all players, each once."""
+        everyone = [*self.tickets, *(t for s in self.sessions for team in s.teams for t in team)]
+        return list(dict.fromkeys(str(one.player) for t in everyone for one in t.players))
+
+    def tick(self) -> Tick:
+        """Return the answer, with the notes of the request. Raises : as `tick`."""
+        if self.pool is not None and self.ratings is None:
+            raise InvalidParameterError(
+                "pool needs the service, which has its ratings; give system and ratings instead"
+            )
+        answer = tick(
+            self.tickets,
+            self.sessions,
+            self.ruleset,
+            self.now,
+            objective=self.objective,
+            system=self.system,
+            ratings=self.ratings,
+            waiting_price=self.waiting_price,
+            expires_after=self.expires_after,
+            node_limit=self.node_limit,
+            default_attributes=self.default_attributes,
+        )
+        return replace(answer, notes=(*self.notes, *answer.notes))
+
+
+def read_tick_request(source: object) -> TickRequest:
+    """Return the request of a source, as `read_rebalance_request` takes it.
+
+    Raises : InvalidDataError with the path of each problem, InvalidParameterError
+    """
+    opened = open_rebalance_request(source)
+    reader = _TickReader({})
+    request = reader.request(opened.document)
+    refuse(reader.faults, opened.name or "the request", opened.name)
+    assert request is not None
+    return request
+
+
+def read_queue_ruleset(source: object) -> tuple[MatchRuleset, tuple[str, ...]]:
+    """Return a ruleset, alone or in a request, and notes on fields without an effect.
+
+    Raises : InvalidDataError with the path of each problem, InvalidParameterError
+    """
+    opened = open_rebalance_request(source)
+    reader = RequestReader({})
+    document: Any = opened.document
+    inside = isinstance(document, Mapping) and "ruleset" in document
+    ruleset = reader.queue_ruleset(document["ruleset"] if inside else document, True)
+    refuse(reader.faults, opened.name or "the ruleset", opened.name)
+    assert ruleset is not None
+    return ruleset, reader.queue_notes()
+
+
+class _TickReader(RequestReader):
+    """Reads the fields of a tick."""
+
+    def request(self, document: object) -> TickRequest | None:
+        """Return the request of a document; None if it has faults."""
+        fields = self.fields(document, "", _FIELDS)
+        ruleset = self.queue_ruleset(fields.get("ruleset"), "ruleset" in fields)
+        notes = self.queue_notes()
+        self.check("now" in fields, "now", must.GIVEN, "nothing")
+        values: dict[str, Any] = {"now": self._number(fields, "now", is_time, TIME)}
+        objective = fields.get("objective", "accelbyte")
+        if self.check(objective in ("accelbyte", "fair"), "objective", CHOICE, shown(objective)):
+            values["objective"] = objective
+        for name, least, rule in (("waiting_price", 1e-300, ABOVE_0), ("expires_after", 0, FROM_0)):
+            if fields.get(name) is not None:
+                sound = lambda one, low=least: is_number(one, lambda x: x >= low)  # noqa: E731
+                values[name] = self._number(fields, name, sound, rule)
+        nodes = fields.get("node_limit", NODE_LIMIT)
+        whole = must.is_whole(nodes) and 1 <= nodes <= 10**9
+        if self.check(whole, "node_limit", NODES, shown(nodes)):
+            values["node_limit"] = nodes
+        pool = fields.get("pool")
+        sound_name = pool is None or must.is_name(pool)
+        self.check(sound_name, "pool", must.NAMED, shown(pool))
+        both = pool is not None and ("system" in fields or "ratings" in fields)
+        self.check(not both, "pool", "must be given without system and ratings", "both")
+        values["default_attributes"] = self._defaults(fields)
+        values["system"] = self._system(fields.get("system"))
+        values["ratings"] = self._ratings(fields.get("ratings"))
+        self.check("tickets" in fields, "tickets", must.GIVEN, "nothing")
+        tickets = self._tickets(fields.get("tickets", []), "tickets")
+        sessions = self._sessions(fields.get("sessions") or [])
+        if self.faults or ruleset is None:
+            return None
+        return TickRequest(
+            ruleset=ruleset, tickets=tickets, sessions=sessions, pool=pool, notes=notes, **values
+        )
+
+    def _number(self, fields: Mapping[str, Any], name: str, sound: Any, rule: str) -> float:
+        value = fields.get(name, 0.0)
+        good = self.check(sound(value), name, rule, shown(value))
+        return float(value) if good else 0.0
+
+    def _defaults(self, fields: Mapping[str, Any]) -> dict[str, float]:
+        found = {}
+        given = self.fields(fields.get("default_attributes", {}), "default_attributes")
+        for name, value in given.items():
+            path = f"default_attributes.{str(name)[:60]}"
+            if self.check(is_number(value, must.in_range), path, must.ATTRIBUTE, shown(value)):
+                found[str(name)] = float(value)
+        return found
+
+    def _system(self, value: object) -> RatingSystem | None:
+        """Return the system of a name, or of an object with name and parameters."""
+        if value is None:
+            return None
+        name, parameters = value, {}
+        if isinstance(value, Mapping):
+            fields = self.fields(value, "system", ("name", "parameters"))
+            name = fields.get("name")
+            parameters = dict(self.fields(fields.get("parameters", {}), "system.parameters"))
+        if not self.check(must.is_name(name), "system", must.NAMED, shown(name)):
+            return None
+        try:
+            return make_system(str(name), parameters)
+        except EquipoiseError as error:
+            self.check(False, "system", str(error).partition("\n")[0], shown(name))
+            return None
+
+    def _ratings(self, value: object) -> dict[Id, tuple[float, float]] | None:
+        """Return (rating, deviation) by player."""
+        if value is None:
+            return None
+        found: dict[Id, tuple[float, float]] = {}
+        for name, one in self.fields(value, "ratings").items():
+            path = f"ratings.{str(name)[:60]}"
+            numbers = [one, 0.0]
+            if isinstance(one, Mapping):
+                fields = self.fields(one, path, ("rating", "deviation"))
+                numbers = [fields.get("rating"), fields.get("deviation", 0.0)]
+            sound = is_number(numbers[0], must.in_range) and is_number(
+                numbers[1], lambda x: 0 <= x <= must.LARGEST
+            )
+            if self.check(sound, path, RATING, shown(one)):
+                found[str(name)] = (float(numbers[0]), float(numbers[1]))
+        return found
+
+    def _tickets(self, value: object, path: str) -> tuple[Ticket, ...]:
+        found = []
+        for where, one in self.items(value, path, MOST_TICKETS):
+            if len(self.faults) > must.MOST_PROBLEMS:
+                break
+            fields = self.fields(one, where, _TICKET)
+            if not fields:
+                self.check(not isinstance(one, Mapping), where, must.GIVEN, "an object without it")
+                continue
+            for name in ("ticket", "created_at", "players"):
+                self.check(name in fields, f"{where}.{name}", must.GIVEN, "nothing")
+            players: list[MatchedPlayer] = []
+            for at, player in self.items(fields.get("players", []), f"{where}.players"):
+                players += self._player(player, at)
+            attributes = self.fields(fields.get("attributes", {}), f"{where}.attributes")
+            for name, given in attributes.items():
+                sound = _is_plain(given)
+                self.check(sound, f"{where}.attributes.{str(name)[:60]}", FINITE, shown(given))
+            excluded = self.items(fields.get("excluded_sessions", []), f"{where}.excluded_sessions")
+            found.append(
+                Ticket(
+                    ticket=fields.get("ticket", ""),
+                    created_at=fields.get("created_at", 0.0),
+                    players=tuple(players),
+                    attributes=attributes,
+                    latencies=self.fields(fields.get("latencies", {}), f"{where}.latencies"),
+                    excluded_sessions=tuple(name for _, name in excluded),
+                    priority=fields.get("priority", 0),
+                )
+            )
+        return tuple(found)
+
+    def _sessions(self, value: object) -> tuple[Session, ...]:
+        found = []
+        for where, one in self.items(value, "sessions", MOST_TICKETS):
+            fields = self.fields(one, where, _SESSION)
+            for name in ("session", "created_at", "teams"):
+                self.check(name in fields, f"{where}.{name}", must.GIVEN, "nothing")
+            teams = tuple(
+                self._tickets(team, at)
+                for at, team in self.items(fields.get("teams", []), f"{where}.teams")
+            )
+            region = fields.get("region")
+            named = region is None or must.is_name(region)
+            self.check(named, f"{where}.region", must.NAMED, shown(region))
+            found.append(
+                Session(
+                    session=fields.get("session", ""),
+                    created_at=fields.get("created_at", 0.0),
+                    teams=teams,
+                    attributes=self.fields(fields.get("attributes", {}), f"{where}.attributes"),
+                    region=region,
+                )
+            )
+        return tuple(found)
+
+
+def _is_plain(value: object) -> bool:
+    """Return whether an attribute has no NaN and no infinite number."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list):
+        return all(_is_plain(one) for one in value)
+    if isinstance(value, Mapping):
+        return all(_is_plain(one) for one in value.values())
+    return True

@@ -1,0 +1,510 @@
+"""The best set of tickets around a pivot: most players, then least cost, then oldest tickets.
+
+The cost of a set is a sum over its tickets, so for parties of given sizes the best set without
+further conditions takes the nearest tickets of each size. Every list of sizes that fits into the
+teams is tried in the order of this bound. Where two tickets of the set may exclude each other
+(shared players, blocks, values that must differ, platforms, distance in pairs), a search through
+the tickets of each size follows; it ends a branch at the same bound. A value that all must share
+is fixed first, one after the other.
+
+Costs are whole numbers of billionths, followed by the sum of the rows, which are ranks by age. So
+sums have no rounding, and ties do not depend on the order.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from equipoise.arrays import Flags, Ints
+from equipoise.data.matchmaking import Alliance
+from equipoise.matchmaking.packing import FEW, fits, some_divisions
+from equipoise.matchmaking.pool import Pool, blocked_by, platforms_agree
+
+#: Units of the cost in 1, and bits of the sum of rows below it.
+UNIT, RANK_BITS = 10**9, 40
+#: Largest number of combinations of shared values that are tried.
+_MOST_SHARED = 64
+#: Numbers of parties of each size that are looked at for a number of players.
+_MOST_LISTS = 4_000
+#: Work of looking at them, in parties.
+_MOST_WORK = 100_000
+#: Nodes that are certainly enough without the greedy set, and parties that it gives back.
+_CERTAIN, _TAKEN_BACK = 1_000, 64
+#: Comparisons of a ticket with the pivot that count as one node.
+COMPARED = 256
+#: Nodes of a tick are this many times those of a pivot.
+_SHARE = 50
+
+
+class Budget:
+    """Nodes that are left, for a pivot and for the tick."""
+
+    def __init__(self, node_limit: int) -> None:
+        self.node_limit = node_limit
+        self.total = node_limit * _SHARE
+        self.left = 0
+
+    def begin(self) -> None:
+        """Begin the search around a pivot."""
+        self.left = min(self.node_limit, self.total)
+
+    def spend(self, nodes: int = 1) -> bool:
+        """Use nodes; return whether there were enough."""
+        self.left -= nodes
+        self.total -= nodes
+        return self.left >= 0
+
+    @property
+    def over(self) -> bool:
+        """Whether the tick has no nodes left."""
+        return self.total <= 0
+
+
+@dataclass(slots=True)
+class Around:
+    """A pivot and its conditions.
+
+    row : of the pivot; alliance : as flexed by its wait
+    loads : players of each team of a session; None for a new match
+    team_names : for a session, the players of each team and those that they block
+    """
+
+    pool: Pool
+    row: int
+    alliance: Alliance
+    loads: tuple[int, ...] | None = None
+    team_names: list[tuple[set[str], set[str]]] = field(default_factory=list)
+
+    @property
+    def base(self) -> int:
+        """Players who are there before others are chosen."""
+        return int(self.pool.size[self.row])
+
+    @property
+    def room(self) -> int:
+        """The largest number of players to add."""
+        return min(self.alliance.places, 10_000) - self.base
+
+    def fits(self, sizes: Sequence[int], *, complete: bool = True) -> bool | None:
+        """Return whether parties of these sizes, besides the pivot, fit into teams."""
+        alliance = self.alliance
+        if self.loads is not None:
+            return fits(tuple(sorted(sizes, reverse=True)), alliance, self.loads)
+        everyone = tuple(sorted((*sizes, self.base), reverse=True))
+        if not complete:
+            alliance = alliance._replace(min_number=1, player_min_number=1)
+        return fits(everyone, alliance, None)
+
+    def separations(self, rows: Sequence[int]) -> tuple[list[set[int]], list[set[int]]]:
+        """Return, for each row, the places of rows and the teams that it must be apart from."""
+        pool = self.pool
+        place = {row: at for at, row in enumerate(rows)}
+        apart = [{place[one] for one in pool.blocking(row) if one in place} for row in rows]
+        closed = []
+        for row in rows:
+            ticket = pool.tickets[row]
+            own = {str(one.player) for one in ticket.players}
+            blocks = set(blocked_by(ticket))
+            closed.append(
+                {
+                    team
+                    for team, (names, blocked) in enumerate(self.team_names)
+                    if names & blocks or blocked & own
+                }
+            )
+        return apart, closed
+
+    def members(self, rows: Sequence[int]) -> list[int]:
+        """Return the rows to be placed: all of a match, the new ones of a session."""
+        return list(rows) if self.loads is not None else [self.row, *rows]
+
+    def divisions(self, rows: Sequence[int]) -> list[tuple[int, ...]]:
+        """Return divisions of members in which players are kept apart, largest party first."""
+        members = self.members(rows)
+        order = sorted(members, key=lambda row: (-int(self.pool.size[row]), row))
+        apart, closed = self.separations(order)
+        sizes = [int(self.pool.size[row]) for row in order]
+        found = some_divisions(sizes, self.alliance, self.loads, apart, closed)
+        place = {row: at for at, row in enumerate(order)}
+        return [tuple(one[place[row]] for row in members) for one in found]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A set of rows without the pivot.
+
+    weight : cost and ranks; bound : no set has a smaller weight with as many players
+    most : no set has more players
+    """
+
+    rows: tuple[int, ...]
+    players: int
+    weight: int
+    bound: int
+    most: int
+
+    @property
+    def cost(self) -> int:
+        """Billionths."""
+        return self.weight >> RANK_BITS
+
+    @property
+    def proved(self) -> bool:
+        """Whether no set is better."""
+        return self.players == self.most and self.cost <= self.bound >> RANK_BITS
+
+
+class Search:
+    """The search for one pivot, one region and its candidates."""
+
+    def __init__(self, around: Around, budget: Budget) -> None:
+        self.around = around
+        self.budget = budget
+        self.best: tuple[int, int, tuple[int, ...]] | None = None
+        self.open_players = -1
+        self.open_weight: int | None = None
+        pool = around.pool
+        self.unique = [bits.tolist() for bits in pool.unique_bits]
+        separate = pool.ruleset.blocked_player_option == "blockedPlayerCanMatchOnDifferentTeam"
+        self.separates = separate and pool.has_blocks
+        self.conflicts = pool.has_twice or (pool.has_blocks and not separate)
+        self.in_pairs = pool.ruleset.distance_scope == "pair" and bool(pool.ruleset.rules)
+        self.pairwise = bool(
+            self.unique or self.separates or self.conflicts or self.in_pairs or pool.own is not None
+        )
+
+    def run(self, rows: Ints, score: Ints) -> Found | None:
+        """Return the best set of rows, None if there is no legal one.
+
+        rows : candidates that may meet the pivot; score : billionths of the cost
+        """
+        if not self.pairwise and not self.around.pool.any_bits:
+            rows, score = self._nearest(rows, score)
+        order = np.lexsort((rows, score))
+        rows, score = rows[order], score[order]
+        if self.around.loads is None and self.around.fits(()):
+            self._offer(0, 0, ())
+        for chosen in self._shared(rows):
+            self._solve(rows[chosen], score[chosen])
+        if self.best is None:
+            return None
+        players, weight, members = self.best
+        most = max(players, self.open_players)
+        bound = weight
+        if self.open_weight is not None and self.open_players == players:
+            bound = min(weight, self.open_weight)
+        return Found(members, players, weight, bound, most)
+
+    def _nearest(self, rows: Ints, score: Ints) -> tuple[Ints, Ints]:
+        """Return the rows that can be part of the best set: of each size the nearest few."""
+        room, sizes, parts = self.around.room, self.around.pool.size[rows], []
+        for size in np.unique(sizes).tolist():
+            at = np.flatnonzero(sizes == size)
+            most = room // size
+            if most < len(at):
+                own = score[at]
+                at = at[own <= np.partition(own, most)[most]]
+            parts.append(at)
+        chosen = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+        return rows[chosen], score[chosen]
+
+    def _shared(self, rows: Ints) -> Iterator[Flags]:
+        """Yield the rows that share a value of every option "any" with the pivot."""
+        pool, pivot = self.around.pool, self.around.row
+        bits = []
+        for column in pool.any_bits:
+            own = int(column[pivot])
+            bits.append([1 << at for at in range(own.bit_length()) if own >> at & 1])
+        if not bits:
+            yield np.ones(len(rows), dtype=bool)
+            return
+        columns = [column[rows] for column in pool.any_bits]
+        masks = []
+        # An option without values is absent for all of the class.
+        for values in itertools.islice(itertools.product(*(one or [0] for one in bits)), 4096):
+            mask = np.ones(len(rows), dtype=bool)
+            for column, value in zip(columns, values, strict=True):
+                if value:
+                    mask &= (column & value) != 0
+            masks.append(mask)
+        masks.sort(key=lambda mask: -int(mask.sum()))
+        seen: set[bytes] = set()
+        for mask in masks:
+            key = mask.tobytes()
+            if key in seen:
+                continue
+            if len(seen) == _MOST_SHARED:
+                self._open(self.around.room, 0)
+                return
+            seen.add(key)
+            yield mask
+
+    def _open(self, players: int, weight: int) -> None:
+        """Record that a set with these numbers may exist."""
+        if players > self.open_players:
+            self.open_players, self.open_weight = players, weight
+        elif players == self.open_players and self.open_weight is not None:
+            self.open_weight = min(self.open_weight, weight)
+
+    def _offer(self, players: int, weight: int, rows: tuple[int, ...]) -> None:
+        if self.best is None or (players, -weight) > (self.best[0], -self.best[1]):
+            self.best = (players, weight, tuple(sorted(rows)))
+
+    def _solve(self, rows: Ints, score: Ints) -> None:
+        """Search the candidates of one combination of shared values."""
+        around, room = self.around, self.around.room
+        sizes = around.pool.size[rows]
+        groups: dict[int, _Group] = {}
+        for size in sorted(set(sizes.tolist()), reverse=True):
+            at = np.flatnonzero(sizes == size)
+            if size <= room:
+                most = None if self.pairwise else room // size
+                groups[size] = _Group(size, rows[at[:most]].tolist(), score[at[:most]].tolist())
+        most = min(room, sum(size * len(group.rows) for size, group in groups.items()))
+        if self.unique:
+            most = min(most, self._most_unique(rows, sizes))
+        if self.pairwise or room > 12 or self.budget.left < _CERTAIN:
+            self._greedy(groups)
+        fewest = 0 if around.loads is None else 1
+        for players in range(most, fewest - 1, -1):
+            if self.best is not None and players < self.best[0]:
+                return
+            if not self._level(groups, players):
+                return
+
+    def _most_unique(self, rows: Ints, sizes: Ints) -> int:
+        """Return a bound for the players: tickets with the same value exclude each other."""
+        bounds = []
+        for column in self.unique:
+            largest: dict[int, int] = {}
+            for row, size in zip(rows.tolist(), sizes.tolist(), strict=True):
+                # A ticket without a value excludes nobody.
+                key = column[row] & -column[row] or -1 - row
+                largest[key] = max(largest.get(key, 0), size)
+            bounds.append(sum(largest.values()))
+        return min(bounds)
+
+    def _greedy(self, groups: dict[int, _Group]) -> None:
+        """Offer the set that takes the nearest ticket that still fits, again and again."""
+        around = self.around
+        everyone = sorted(
+            (weight, row, group.size)
+            for group in groups.values()
+            for weight, row in zip(group.weights, group.rows, strict=True)
+        )
+        chosen: list[int] = []
+        sizes: list[int] = []
+        weights: list[int] = []
+        players = 0
+        for weight, row, size in everyone:
+            if players == around.room or self.budget.over:
+                break
+            # The greedy set is taken as a whole, so the search is never worse.
+            self.budget.spend()
+            if players + size > around.room or not self._may(row, chosen):
+                continue
+            # Many parties are checked once, at the end.
+            if len(sizes) > FEW or around.fits((*sizes, size), complete=False):
+                chosen.append(row)
+                sizes.append(size)
+                weights.append(weight)
+                players += size
+        for _ in range(min(len(chosen), _TAKEN_BACK)):
+            if around.fits(sizes) and self._divides(chosen):
+                self._offer(sum(sizes), sum(weights), tuple(chosen))
+                return
+            for one in (chosen, sizes, weights):
+                one.pop()
+
+    def _level(self, groups: dict[int, _Group], players: int) -> bool:
+        """Search all sets with this number of players; return False where nodes ran out."""
+        parts = list(groups.values())
+        around = self.around
+        sizes = tuple(group.size for group in parts)
+        most = tuple(min(len(group.rows), around.room // group.size) for group in parts)
+        loads = None if around.loads is None else tuple(around.loads)
+        possible, looked_at, complete = _fitting(
+            sizes, most, players, around.base, around.alliance, loads
+        )
+        if not complete:
+            self._open(players, 0)
+        if not self.budget.spend(1 + looked_at * (1 + players // 16) // 4):
+            self._open(players, 0)
+            return False
+        lists = [
+            (sum(map(_Group.least, parts, zeros, counts)), counts)
+            for zeros in [(0,) * len(parts)]
+            for counts in possible
+        ]
+        lists.sort()
+        for bound, counts in lists:
+            if self._is_enough(players, bound):
+                break
+            if not self._of_sizes(parts, counts, players):
+                self._open(players, bound)
+                return False
+        return True
+
+    def _is_enough(self, players: int, bound: int) -> bool:
+        """Return whether the best set is at least as good as any with this bound."""
+        return self.best is not None and (self.best[0], -self.best[1]) >= (players, -bound)
+
+    def _of_sizes(self, parts: list[_Group], counts: tuple[int, ...], players: int) -> bool:
+        """Search the sets with these numbers of parties of each size."""
+        slots = [group for group, count in zip(parts, counts, strict=True) for _ in range(count)]
+        if not self.pairwise:
+            rows = [
+                row
+                for group, count in zip(parts, counts, strict=True)
+                for row in group.rows[:count]
+            ]
+            bound = sum(group.least(0, count) for group, count in zip(parts, counts, strict=True))
+            self._offer(players, bound, tuple(rows))
+            return True
+        # Slots of this group from here on, and the least weight of the groups after it.
+        need, after = [0] * len(slots), [0] * (len(slots) + 1)
+        for at in range(len(slots) - 1, -1, -1):
+            same = at + 1 < len(slots) and slots[at + 1] is slots[at]
+            need[at] = need[at + 1] + 1 if same else 1
+            after[at] = (
+                after[at + 1]
+                if same
+                else (
+                    0
+                    if at + 1 == len(slots)
+                    else slots[at + 1].least(0, need[at + 1]) + after[at + 1]
+                )
+            )
+        chosen: list[int] = []
+        weight = 0
+        position = [0]
+        while position:
+            at = len(chosen)
+            if at == len(slots):
+                if self._divides(chosen):
+                    self._offer(players, weight, tuple(chosen))
+                position.pop()
+            else:
+                group, start = slots[at], position[-1]
+                if start + need[at] <= len(group.rows):
+                    if not self.budget.spend():
+                        return False
+                    bound = weight + group.least(start, need[at]) + after[at]
+                    if not self._is_enough(players, bound):
+                        position[-1] = start + 1
+                        if self._may(group.rows[start], chosen):
+                            chosen.append(group.rows[start])
+                            weight += group.weights[start]
+                            same = at + 1 < len(slots) and slots[at + 1] is group
+                            position.append(start + 1 if same else 0)
+                        continue
+                position.pop()
+            if chosen and position:
+                chosen.pop()
+                weight -= slots[len(chosen)].weights[position[-1] - 1]
+        return True
+
+    def _may(self, row: int, chosen: Sequence[int]) -> bool:
+        """Return whether a ticket may meet others; it may meet the pivot."""
+        pool = self.around.pool
+        for column in self.unique:
+            own = column[row]
+            if own and any(own & column[one] for one in chosen):
+                return False
+        if pool.own is not None and not all(platforms_agree(pool, row, one) for one in chosen):
+            return False
+        if self.conflicts:
+            for one in chosen:
+                if row in pool.conflicts_of(one):
+                    return False
+        if self.in_pairs and chosen:
+            others = np.array(chosen)
+            limit = np.minimum(pool.limit[row], pool.limit[others])
+            return bool((np.abs(pool.value[row] - pool.value[others]) <= limit).all())
+        return True
+
+    def allows(self, chosen: Sequence[int]) -> bool:
+        """Return whether these tickets may meet each other and the pivot."""
+        pool = self.around.pool
+        for column in pool.any_bits:
+            shared = own = int(column[self.around.row])
+            for row in chosen:
+                shared &= int(column[row])
+            if own and not shared:
+                return False
+        each = all(self._may(row, chosen[:at]) for at, row in enumerate(chosen))
+        return each and self._divides(chosen)
+
+    def _divides(self, chosen: Sequence[int]) -> bool:
+        """Return whether players who must be apart can be."""
+        return not self.separates or bool(self.around.divisions(chosen))
+
+
+class _Group:
+    """Candidates of one size, the best first."""
+
+    def __init__(self, size: int, rows: list[int], scores: list[int]) -> None:
+        self.size = size
+        self.rows = rows
+        self.weights = [(score << RANK_BITS) + row for score, row in zip(scores, rows, strict=True)]
+        self._sums = [0, *itertools.accumulate(self.weights)]
+
+    def least(self, start: int, count: int) -> int:
+        """Return the least weight of so many candidates from a place on."""
+        return self._sums[start + count] - self._sums[start]
+
+
+@lru_cache(maxsize=1 << 12)
+def _fitting(
+    sizes: tuple[int, ...],
+    most: tuple[int, ...],
+    players: int,
+    base: int,
+    alliance: Alliance,
+    loads: tuple[int, ...] | None,
+) -> tuple[tuple[tuple[int, ...], ...], int, bool]:
+    """Return the numbers of parties of each size that fit into the teams.
+
+    players : of all these parties; base : of the pivot or session
+    Returns : the numbers, how many were looked at, and whether none is missing
+    """
+    found: list[tuple[int, ...]] = []
+    looked_at, complete = 0, True
+    for counts in _compositions(sizes, most, players):
+        looked_at += 1
+        if looked_at > _MOST_LISTS or looked_at * sum(counts) > _MOST_WORK:
+            return tuple(found), looked_at, False
+        parties = [size for size, count in zip(sizes, counts, strict=True) for _ in range(count)]
+        if loads is None:
+            parties = sorted([*parties, base], reverse=True)
+        possible = fits(tuple(parties), alliance, loads)
+        complete = complete and possible is not None
+        if possible:
+            found.append(counts)
+    return tuple(found), looked_at, complete
+
+
+def _compositions(
+    sizes: Sequence[int], most: Sequence[int], players: int
+) -> Iterator[tuple[int, ...]]:
+    """Yield the numbers of parties of each size that have this number of players together."""
+    if not sizes:
+        if players == 0:
+            yield ()
+        return
+    largest = sum(size * number for size, number in zip(sizes, most, strict=True))
+    if players % math.gcd(*sizes) or players > largest:
+        return
+    size = sizes[0]
+    if len(sizes) == 1:
+        yield (players // size,)
+        return
+    for count in range(min(players // size, most[0]), -1, -1):
+        for others in _compositions(sizes[1:], most[1:], players - count * size):
+            yield (count, *others)

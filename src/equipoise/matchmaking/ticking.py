@@ -1,0 +1,544 @@
+"""One evaluation of a queue: sessions are filled, matches are made, and the others learn why not.
+
+Source: the public documentation of AccelByte's rulesets. Departures: the best set around a pivot is
+searched, instead of the first that fits; a pivot without a match stays a candidate of younger ones;
+all tickets may meet; tickets beyond every latency limit wait.
+
+Sessions come first, the oldest first, then pivots by priority, age and id. A pivot is matched if a
+legal match of the remaining tickets exists in one of its regions, the nearest of which is taken.
+The match has the most players, then the least cost, then the least sum of ranks by priority, age
+and id. The cost for "accelbyte" is the sum, over the tickets besides the pivot, of weight x
+|difference|/normalizationMax over the rules, plus region weight x (latency - best latency)/maximum.
+Its teams are those of `rebalance`. For "fair" it is half of the highest minus the lowest expected
+score of the best division, abs(p - 1/2) for two teams.
+
+A search ends after `node_limit` nodes for a pivot, and 50 times as many for a tick. Then the match
+is not proved, and a note says how much better another might be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from equipoise.arguments import checks_arguments
+from equipoise.arrays import Ints
+from equipoise.data.lobby import Id
+from equipoise.data.matchmaking import (
+    Backfill,
+    Match,
+    MatchRuleset,
+    Objective,
+    Session,
+    Tick,
+    Ticket,
+    Waiting,
+)
+from equipoise.data.rebalancing import MatchedParty, RebalanceRequest, Rule, Ruleset
+from equipoise.errors import EquipoiseError, InvalidParameterError, require
+from equipoise.matchmaking.fairness import Fairness
+from equipoise.matchmaking.packing import divisions
+from equipoise.matchmaking.pool import (
+    Pool,
+    blocked_by,
+    check,
+    create_pool,
+    is_time,
+    platforms_agree,
+    values_of,
+)
+from equipoise.matchmaking.reasons import PriceHold, why_waiting
+from equipoise.matchmaking.search import (
+    COMPARED,
+    RANK_BITS,
+    UNIT,
+    Around,
+    Budget,
+    Found,
+    Search,
+)
+from equipoise.rating.system import RatingSystem
+from equipoise.teams.rebalance import team_numbers
+from equipoise.wording import counted
+
+#: Nodes of the search around a pivot.
+NODE_LIMIT = 20_000
+
+
+@checks_arguments("ratings", "default_attributes", "now")
+def tick(
+    tickets: Sequence[Ticket],
+    sessions: Sequence[Session],
+    ruleset: MatchRuleset,
+    now: float,
+    *,
+    objective: Objective = "accelbyte",
+    system: RatingSystem | None = None,
+    ratings: Mapping[Id, tuple[float, float]] | None = None,
+    waiting_price: float | None = None,
+    expires_after: float | None = None,
+    node_limit: int = NODE_LIMIT,
+    default_attributes: Mapping[str, float] | None = None,
+) -> Tick:
+    """Return who plays with whom at a time.
+
+    now : seconds, on the clock of the tickets
+    objective : "accelbyte" for the least score, "fair" for a win probability close to 1/2
+    system, ratings : for "fair": a rating system, and (rating, deviation) of each player; without
+        them, team means of `ratings` or of the attribute of the first rule
+    waiting_price : for "fair": a match is made once abs(p - 1/2) is at most this times the mean
+        wait of its tickets, seconds; None makes every legal match
+    expires_after : seconds after which a ticket is returned as expired; None: never
+    node_limit : nodes of the search around one pivot
+    default_attributes : value of an attribute for players without it
+    Raises : InvalidDataError, InvalidParameterError
+
+    Examples
+    --------
+    >>> from equipoise.matchmaking import MatchRuleset, tick
+    >>> rules = MatchRuleset(min_number=2, max_number=2, player_min_number=5, player_max_number=5)
+    >>> tick([], [], rules, 0.0).matches
+    ()
+    """
+    require(is_time(now), "now", "a number of seconds from -1e15 to 1e15", now)
+    require(node_limit >= 1, "node_limit", "at least 1", node_limit)
+    require(node_limit <= 10**9, "node_limit", "at most 1000000000", node_limit)
+    if expires_after is not None:
+        require(expires_after >= 0, "expires_after", "at least 0 seconds", expires_after)
+    if waiting_price is not None:
+        require(
+            objective == "fair", "waiting_price", "left out unless objective is fair", objective
+        )
+        require(0 < waiting_price < math.inf, "waiting_price", "above 0", waiting_price)
+    fair_only = system is not None or ratings is not None
+    if fair_only and objective != "fair":
+        raise InvalidParameterError("system and ratings need objective fair; got accelbyte")
+    if system is not None and ratings is None:
+        raise InvalidParameterError("ratings must be given with a system; got none")
+    if objective == "fair" and ratings is None and not ruleset.rules:
+        raise InvalidParameterError("objective fair needs ratings or a matching rule; got neither")
+    defaults = default_attributes or {}
+    check(tickets, sessions, ruleset, defaults)
+    late = [
+        one for one in tickets if expires_after is not None and now - one.created_at > expires_after
+    ]
+    gone = {str(one.ticket) for one in late}
+    rest = [one for one in tickets if str(one.ticket) not in gone] if late else tickets
+    pool = create_pool(rest, sessions, ruleset, now, defaults)
+    evaluation = _Evaluation(pool, defaults, Budget(node_limit), waiting_price)
+    if objective == "fair" and pool.tickets:
+        evaluation.fairness = Fairness(pool, system, ratings, evaluation.team_numbers)
+    evaluation.run()
+    late.sort(key=lambda one: (-one.priority, one.created_at, str(one.ticket)))
+    missing = _default_notes([*tickets], ruleset, defaults)
+    return Tick(
+        matches=tuple(evaluation.matches),
+        backfills=tuple(evaluation.backfills),
+        waiting=tuple(evaluation.waiting()),
+        expired=tuple(one.ticket for one in late),
+        notes=(*missing, *evaluation.notes),
+    )
+
+
+def _default_notes(
+    tickets: Sequence[Ticket], ruleset: MatchRuleset, defaults: Mapping[str, float]
+) -> list[str]:
+    """Return notes on players for whom a default is used."""
+    notes = []
+    for rule in ruleset.rules:
+        name = rule.attribute
+        if name in defaults:
+            count = sum(
+                one.attributes.get(name) is None for ticket in tickets for one in ticket.players
+            )
+            if count:
+                notes.append(
+                    f"{counted(count, 'player')} without {name}: the default of "
+                    f"{defaults[name]:g} from default_attributes is used"
+                )
+    return notes
+
+
+class _Group:
+    """The rows of a class that are in the queue, sorted by the first attribute."""
+
+    def __init__(self, rows: Ints, first: Any) -> None:
+        order = np.lexsort((rows, first))
+        self.rows, self.first = rows[order], first[order]
+        self.gone = 0
+
+    def near(self, value: float, limit: float) -> Ints:
+        """Return the rows within a tolerance of a value."""
+        # A little wider, because the difference itself is rounded.
+        limit += 1e-9 * (abs(value) + limit)
+        low = int(np.searchsorted(self.first, value - limit, "left"))
+        high = int(np.searchsorted(self.first, value + limit, "right"))
+        return self.rows[low:high]
+
+
+class _Evaluation:
+    """The state of a tick."""
+
+    def __init__(
+        self, pool: Pool, defaults: Mapping[str, float], budget: Budget, price: float | None
+    ) -> None:
+        self.pool, self.rules, self.defaults = pool, pool.ruleset, defaults
+        self.budget, self.price = budget, price
+        self.fairness: Fairness | None = None
+        self.matches: list[Match] = []
+        self.backfills: list[Backfill] = []
+        self.notes: list[str] = []
+        self.alive = np.zeros(len(pool.tickets), dtype=bool)
+        self.alive[: pool.waiting] = True
+        self.queued = self.alive & ~pool.unreachable
+        #: Rows whose search ended at the limit, and those that the price withholds.
+        self.unsearched: set[int] = set()
+        self.held: dict[int, PriceHold] = {}
+        self.weights = [
+            (float(getattr(rule, "weight", 1.0)), pool.ruleset.divisor(rule))
+            for rule in self.rules.rules
+        ]
+        self.groups: dict[tuple[int, int], _Group] = {}
+        queue = np.flatnonzero(self.queued)
+        if len(queue):
+            classes = np.stack([pool.options[queue], pool.others[queue]], axis=1)
+            keys, group = np.unique(classes, axis=0, return_inverse=True)
+            group = group.reshape(-1)
+            order = np.argsort(group, kind="stable")
+            for number, rows in enumerate(
+                np.split(queue[order], np.cumsum(np.bincount(group))[:-1])
+            ):
+                self.groups[int(keys[number, 0]), int(keys[number, 1])] = self._group(rows)
+
+    def _group(self, rows: Ints) -> _Group:
+        first = self.pool.value[rows, 0] if self.rules.rules else np.zeros(len(rows))
+        return _Group(rows, first)
+
+    def run(self) -> None:
+        """Fill sessions and make matches."""
+        pool = self.pool
+        for at, session in enumerate(pool.sessions):
+            self._fill(pool.waiting + at, session)
+        skipped = 0
+        for row in range(pool.waiting):
+            if not self.queued[row]:
+                continue
+            if self.budget.over:
+                skipped += 1
+                self.unsearched.add(row)
+                continue
+            self._match(row)
+        if skipped:
+            self.notes.append(
+                f"the search ended at the node limit: {counted(skipped, 'ticket')} had no turn"
+            )
+
+    def _match(self, row: int) -> None:
+        """Make the match around a pivot, if there is one."""
+        pool = self.pool
+        around = Around(pool, row, self.rules.alliance_at(float(pool.wait[row])))
+        if around.room < 0:
+            return
+        self.budget.begin()
+        found = self._search(around, None)
+        if self.budget.left < 0:
+            self.unsearched.add(row)
+        if found is None:
+            return
+        region, best = found
+        chosen = [row, *best.rows]
+        cost = best.cost / UNIT
+        if self.price is not None:
+            wait = float(pool.wait[chosen].mean())
+            if cost > self.price * wait:
+                ripe = pool.now + cost / self.price - wait
+                self.held[row] = PriceHold(len(chosen) - 1, cost, self.price * wait, ripe)
+                return
+        self.unsearched.discard(row)
+        numbers = self._teams(around, best.rows)
+        self._remove(chosen)
+        teams = [
+            tuple(
+                pool.tickets[one].ticket
+                for one, team in zip(chosen, numbers, strict=True)
+                if team == number
+            )
+            for number in range(max(numbers) + 1)
+        ]
+        players = around.base + best.players
+        self.matches.append(
+            Match(
+                tickets=tuple(pool.tickets[one].ticket for one in chosen),
+                teams=tuple(teams),
+                region=region,
+                attributes=self._agreed(chosen),
+                backfill=self.rules.auto_backfill and players < self._places(chosen),
+                cost=cost,
+                proved=best.proved,
+            )
+        )
+        if not best.proved:
+            self._note_gap(f"match of {pool.tickets[row].ticket}", around, best)
+
+    def _places(self, chosen: Sequence[int]) -> int:
+        """Return the players of a full match, by the wait of its oldest ticket."""
+        return self.rules.alliance_at(float(self.pool.wait[list(chosen)].max())).places
+
+    def _note_gap(self, what: str, around: Around, found: Found) -> None:
+        if found.most > found.players:
+            gap = f"up to {counted(found.most - found.players, 'more player')}"
+        else:
+            gap = f"a cost lower by at most {(found.cost - (found.bound >> RANK_BITS)) / UNIT:.6g}"
+        self.notes.append(f"{what}: not proved at the node limit; {gap}")
+
+    def _remove(self, rows: Iterable[int]) -> None:
+        """Take rows out of the queue."""
+        pool = self.pool
+        for row in rows:
+            if row >= pool.waiting:
+                continue
+            self.alive[row] = self.queued[row] = False
+            key = (int(pool.options[row]), int(pool.others[row]))
+            group = self.groups[key]
+            group.gone += 1
+            if 2 * group.gone > len(group.rows):
+                self.groups[key] = self._group(np.sort(group.rows[self.queued[group.rows]]))
+
+    def _fill(self, row: int, session: Session) -> None:
+        """Fill a session, if tickets may join it."""
+        pool = self.pool
+        loads = tuple(sum(len(one.players) for one in team) for team in session.teams)
+        alliance = self.rules.alliance_at(float(pool.wait[row]))
+        names = [
+            (
+                {str(player.player) for one in team for player in one.players},
+                {name for one in team for name in blocked_by(one)},
+            )
+            for team in session.teams
+        ]
+        loads += (0,) * (min(alliance.max_number, len(loads) + 1) - len(loads))
+        around = Around(pool, row, alliance, loads, names)
+        if around.room <= 0 or len(session.teams) > alliance.max_number or self.budget.over:
+            return
+        self.budget.begin()
+        found = self._search(around, session)
+        if found is None:
+            return
+        best = found[1]
+        numbers = self._teams(around, best.rows)
+        self._remove(best.rows)
+        teams = [[one.ticket for one in team] for team in session.teams]
+        for one, team in zip(best.rows, numbers, strict=True):
+            teams += [[] for _ in range(team + 1 - len(teams))]
+            teams[team].append(pool.tickets[one].ticket)
+        self.backfills.append(
+            Backfill(
+                session=session.session,
+                tickets=tuple(pool.tickets[one].ticket for one in best.rows),
+                teams=tuple(map(tuple, teams)),
+                full=around.base + best.players >= alliance.places,
+            )
+        )
+        if not best.proved:
+            self._note_gap(f"session {session.session}", around, best)
+
+    def _search(self, around: Around, session: Session | None) -> tuple[str | None, Found] | None:
+        """Return the region and the best set around a pivot or session, None without one."""
+        pool, row = self.pool, around.row
+        near = self._near(around, session)
+        regions: list[int | None]
+        if session is not None and session.region is not None:
+            known = session.region in pool.regions
+            regions = [pool.regions.index(session.region)] if known else [None]
+        else:
+            ranked = np.lexsort((np.arange(len(pool.regions)), pool.latency[row]))
+            regions = [int(one) for one in ranked if pool.accepts[row, one]] or [None]
+        for region in regions:
+            rows = near if region is None else near[self._reaches(around, near, region)]
+            if region is None and pool.regions:
+                rows = rows[~np.isfinite(pool.best[rows])]
+            search = Search(around, self.budget)
+            found = search.run(rows, self._score(around, rows, region))
+            if found is None or (session is not None and not found.rows):
+                continue
+            if self.fairness is not None:
+                order = np.argsort(self._score(around, rows, region), kind="stable")
+                nearest = rows[order]
+                found = self.fairness.improve(around, search, found, nearest, self.budget)
+            wishes = np.isfinite(pool.best[[row, *found.rows]]).any()
+            where = pool.regions[region] if region is not None and wishes else None
+            return where, found
+        return None
+
+    def _near(self, around: Around, session: Session | None) -> Ints:
+        """Return the rows that may meet the pivot in some region, without those of the pivot."""
+        pool, row = self.pool, around.row
+        key = (int(pool.options[row]), int(pool.others[row]))
+        groups = [self.groups[key]] if key in self.groups else []
+        if session is not None and self.rules.match_options_referred_for_backfill:
+            groups = [one for (options, _), one in self.groups.items() if options == key[0]]
+        value, limit = pool.value[row], pool.limit[row]
+        distant = len(value) > 0 and not np.isnan(value).any()
+        parts = [one.near(value[0], limit[0]) if distant else one.rows for one in groups]
+        rows = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        self.budget.spend(len(rows) // COMPARED)
+        good = self.queued[rows] & (rows != row) & (pool.size[rows] <= around.room)
+        if distant:
+            both = np.minimum(limit, pool.limit[rows])
+            good &= (np.abs(pool.value[rows] - value) <= both).all(axis=1)
+        for column in pool.any_bits:
+            if own := column[row]:
+                good &= (column[rows] & own) != 0
+        for column in pool.unique_bits:
+            good &= (column[rows] & column[row]) == 0
+        if session is not None:
+            good &= ~pool.new_only[rows]
+        rows = rows[good]
+        if pool.own is not None:
+            rows = rows[[platforms_agree(pool, row, one) for one in rows.tolist()]]
+        if pool.has_twice or pool.has_blocks:
+            conflicts = pool.conflicts_of(row)
+            self.budget.spend(len(conflicts) // COMPARED)
+            if conflicts:
+                rows = rows[[one not in conflicts for one in rows.tolist()]]
+        if session is not None:
+            name = str(session.session)
+            rows = rows[
+                [name not in map(str, pool.tickets[one].excluded_sessions) for one in rows.tolist()]
+            ]
+        return np.asarray(rows, dtype=np.int64)
+
+    def _reaches(self, around: Around, rows: Ints, region: int) -> Any:
+        """Return which rows accept a region."""
+        pool, rules = self.pool, self.rules
+        after = rules.disable_bidirectional_latency_after_ms
+        if not after or pool.wait[around.row] * 1000.0 <= after:
+            return pool.accepts[rows, region]
+        latency = pool.latency[rows, region]
+        most = rules.region_latency_max_ms or np.inf
+        return (np.isfinite(latency) & (latency <= most)) | ~np.isfinite(pool.best[rows])
+
+    def _score(self, around: Around, rows: Ints, region: int | None) -> Ints:
+        """Return the cost of each row in billionths."""
+        pool = self.pool
+        score = np.zeros(len(rows))
+        value = pool.value[around.row]
+        if not np.isnan(value).any():
+            for at, (weight, divisor) in enumerate(self.weights):
+                if divisor > 0:
+                    score += weight * np.abs(pool.value[rows, at] - value[at]) / divisor
+        most = self.rules.region_latency_max_ms
+        if region is not None and most:
+            latency, best = pool.latency[rows, region], pool.best[rows]
+            wishes = np.isfinite(best)
+            more = np.subtract(latency, best, out=np.zeros(len(rows)), where=wishes)
+            score += self.rules.region_latency_rule_weight * more / most
+        return np.asarray(np.rint(score * UNIT), dtype=np.int64)
+
+    def _teams(self, around: Around, rows: Sequence[int]) -> tuple[int, ...]:
+        """Return the team of each member."""
+        if self.fairness is not None:
+            return self.fairness.best(around, rows)[1]
+        return self.team_numbers(around, rows)
+
+    def team_numbers(self, around: Around, rows: Sequence[int]) -> tuple[int, ...]:
+        """Return the team of each member as `rebalance` makes them, with players kept apart."""
+        pool, rules = self.pool, self.rules
+        members = around.members(rows)
+        if (
+            pool.has_blocks
+            and rules.blocked_player_option == "blockedPlayerCanMatchOnDifferentTeam"
+        ):
+            return self._most_even(around, around.divisions(rows), members)
+        alliance = around.alliance
+        places = around.base + sum(int(pool.size[one]) for one in members)
+        parties = tuple(
+            MatchedParty(players=pool.tickets[one].players, party=at)
+            for at, one in enumerate(members)
+        )
+        session: tuple[tuple[MatchedParty, ...], ...] = ()
+        if around.loads is not None:
+            teams = pool.sessions[around.row - pool.waiting].teams
+            session = tuple(
+                tuple(MatchedParty(players=one.players) for one in team) for team in teams
+            )
+        try:
+            request = RebalanceRequest(
+                ruleset=Ruleset(
+                    min_number=min(alliance.min_number, 1000),
+                    max_number=min(alliance.max_number, max(places, len(session)), 1000),
+                    player_min_number=min(alliance.player_min_number, 10_000),
+                    player_max_number=min(alliance.player_max_number, 10_000),
+                    rules=_balancing(rules),
+                    rebalance_enable=rules.rebalance_enable,
+                ),
+                parties=parties,
+                session=session,
+                default_attributes=self.defaults,
+            )
+            return team_numbers(request)
+        except EquipoiseError:
+            # A search of the rebalance that ends without teams; the packing has some.
+            order = sorted(range(len(members)), key=lambda at: -int(pool.size[members[at]]))
+            sizes = [int(pool.size[members[at]]) for at in order]
+            found = next(divisions(sizes, alliance, around.loads))
+            return tuple(found[order.index(at)] for at in range(len(members)))
+
+    def _most_even(
+        self, around: Around, found: list[tuple[int, ...]], members: Sequence[int]
+    ) -> tuple[int, ...]:
+        """Return the most even of divisions: member counts first, then mean attributes."""
+        pool = self.pool
+        names = [rule.attribute for rule in self.rules.rules]
+        columns = [names.index(rule.attribute) for rule in _balancing(self.rules)]
+        sizes = pool.size[list(members)]
+        value = pool.value[list(members)][:, columns].sum(axis=1) * sizes
+        own = pool.value[around.row, columns].sum() if around.loads is not None else 0.0
+
+        def unevenness(numbers: tuple[int, ...]) -> tuple[int, float, tuple[int, ...]]:
+            teams = max(max(numbers) + 1, len(around.loads or ()))
+            count = np.bincount(numbers, sizes, minlength=teams)
+            total = np.bincount(numbers, value, minlength=teams)
+            for team, load in enumerate(around.loads or ()):
+                count[team] += load
+                total[team] += load * (0.0 if math.isnan(own) else own)
+            means = total[count > 0] / count[count > 0]
+            far = float(np.abs(means - means.mean()).sum())
+            return int(count.max() - count.min()), round(far, 9), numbers
+
+        return min(found, key=unevenness)
+
+    def _agreed(self, rows: Sequence[int]) -> dict[str, tuple[Any, ...]]:
+        """Return the values that a match agrees on."""
+        pool = self.pool
+        tickets = [pool.tickets[one] for one in rows]
+        found: dict[str, tuple[Any, ...]] = {}
+        for name, kind in pool.keys.kinds.items():
+            own = [values_of(one.attributes, name) for one in tickets]
+            if kind == "any":
+                values = [v for k, v in own[0].items() if all(k in one for one in own)]
+            elif kind in ("all", "unique"):
+                values = list({k: v for one in own for k, v in one.items()}.values())
+            else:
+                continue
+            if values:
+                found[name] = tuple(values)
+        for name in pool.keys.compared(tickets[0].attributes):
+            found[name] = (tickets[0].attributes[name],)
+        return dict(sorted(found.items()))
+
+    def waiting(self) -> list[Waiting]:
+        """Return the tickets that stay in the queue, with reasons."""
+        rows = np.flatnonzero(self.alive)
+        waiting, note = why_waiting(self.pool, rows, self.unsearched, self.held)
+        if note:
+            self.notes.append(note)
+        return waiting
+
+
+def _balancing(rules: MatchRuleset) -> tuple[Rule, ...]:
+    """Return the rules in which teams are evened out, with their divisors if there are several."""
+    return tuple(Rule(attribute=one.attribute, max=one.max) for one in rules.balancing_rules())
